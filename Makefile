@@ -1,0 +1,69 @@
+# Two commands on a fresh machine with python3 and make:
+#     make run     the main job on the example cluster: decisions, and why
+#     make test    every fast test
+# Everything is installed into .venv; nothing outside this folder is touched.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+EXTRAS ?= dev,tables
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run up test test-all lint types imports check format docs bench browser wheel clean
+
+help:  ## Show this list
+	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The stamp is remade when dependencies change; an interrupted install leaves no stamp.
+$(VENV)/.installed: pyproject.toml tools/bootstrap.py
+	@command -v $(PYTHON) >/dev/null || { echo "No $(PYTHON) on PATH: install Python 3.11 or newer, or run make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras $(EXTRAS)
+	@touch $@
+
+
+run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by itself
+	$(BIN)/podwright schedule examples/quickstart $(ARGS)
+
+up: $(VENV)/.installed  ## Serve the example cluster: API, scheduler, page (Ctrl-C stops it)
+	$(BIN)/podwright up --demo $(ARGS)
+
+test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(VENV)/.installed  ## Run everything this machine can run
+	$(BIN)/python -m pytest -m "not perf" -n auto $(ARGS)
+
+lint: $(VENV)/.installed  ## Style: ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed  ## Types: mypy, strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.installed  ## Rooms: import-linter
+	$(BIN)/lint-imports --no-logo
+
+check: lint types imports test  ## What a change must pass
+
+format: $(VENV)/.installed  ## Let ruff fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed  ## Run every example of the documentation
+	$(BIN)/python -m pytest docs README.md $(ARGS)
+
+bench: $(VENV)/.installed  ## Benchmarks: numbers to read, nothing asserted
+	$(BIN)/python -m pytest -m perf -s $(ARGS)
+
+browser: EXTRAS := dev,ui,sweep,tables,browser
+browser: $(VENV)/.installed  ## UI tests in Debian's chromium
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras $(EXTRAS)
+	$(BIN)/python -m pytest -m browser $(ARGS)
+
+wheel: $(VENV)/.installed  ## Build the wheel into dist/
+	$(BIN)/hatchling build --target wheel
+
+clean:  ## Remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
