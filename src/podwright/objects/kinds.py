@@ -1,0 +1,92 @@
+"""The kinds that are typed, and the one for all others."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from podwright.objects.meta import KubernetesObject
+from podwright.objects.node import Node
+from podwright.objects.pod import Pod
+from podwright.objects.policy import PodDisruptionBudget, PriorityClass
+from podwright.objects.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from podwright.objects.workload import (
+    Namespace,
+    PodGroup,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    Workload,
+)
+
+
+class Unknown(KubernetesObject, frozen=True, kw_only=True):
+    """An object of a kind that scheduling does not read: metadata, and the document in `raw`."""
+
+    api_version: str = ""  # type: ignore[misc]  # differs per object, unlike the typed kinds
+    kind: str = ""  # type: ignore[misc]
+
+
+Object: TypeAlias = (
+    Pod
+    | Node
+    | Namespace
+    | PersistentVolume
+    | PersistentVolumeClaim
+    | StorageClass
+    | CSINode
+    | CSIDriver
+    | CSIStorageCapacity
+    | VolumeAttachment
+    | Service
+    | ReplicationController
+    | ReplicaSet
+    | StatefulSet
+    | PodDisruptionBudget
+    | PriorityClass
+    | PodGroup
+    | Workload
+    | Unknown
+)
+"""Any object; `match` on the class."""
+
+TYPES: tuple[type[KubernetesObject], ...] = (
+    Pod,
+    Node,
+    Namespace,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    CSINode,
+    CSIDriver,
+    CSIStorageCapacity,
+    VolumeAttachment,
+    Service,
+    ReplicationController,
+    ReplicaSet,
+    StatefulSet,
+    PodDisruptionBudget,
+    PriorityClass,
+    PodGroup,
+    Workload,
+)
+"""The typed kinds, in the order of `Object`."""
+
+
+def api_group(api_version: str) -> str:
+    """Return the group of an `apiVersion`, empty for the core group."""
+    return api_version.rpartition("/")[0]
+
+
+TYPE_OF: dict[tuple[str, str], type[KubernetesObject]] = {
+    (api_group(cls.api_version), cls.kind): cls for cls in TYPES
+}
+"""(group, kind) to struct; versions of a kind share their struct."""

@@ -1,0 +1,134 @@
+"""What every object has: metadata, conditions, label selectors, and the document it came in.
+
+The structs follow `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go`: the same field
+names in snake_case, lists as tuples, maps as dictionaries that nobody changes. A string that
+is absent is `""` where Go has a string and `None` where Go has a pointer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+NamespacedName: TypeAlias = str
+"""`namespace/name`; the bare name for kinds that live outside namespaces."""
+
+QuantityText: TypeAlias = str | int | float
+"""A quantity as a document writes it; `quantity.parse_quantity` reads it."""
+
+ResourceList: TypeAlias = dict[str, QuantityText]
+"""Resource name to quantity."""
+
+LabelSelectorOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+
+
+class Struct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """A part of an object: frozen, named as Kubernetes names it, never in a reference cycle."""
+
+
+class OwnerReference(Struct, frozen=True, kw_only=True):
+    """Who owns the object."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Struct, frozen=True, kw_only=True):
+    """The `metadata` of an object; times stay RFC 3339 text."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that controls the object (`metav1.GetControllerOf`)."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
+
+
+class Condition(Struct, frozen=True, kw_only=True):
+    """One entry of `status.conditions`, the same shape for every kind."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_probe_time: str | None = None
+    last_heartbeat_time: str | None = None
+    last_transition_time: str | None = None
+    observed_generation: int | None = None
+
+
+class LabelSelectorRequirement(Struct, frozen=True):
+    """One expression over labels."""
+
+    key: str
+    operator: LabelSelectorOperator
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Struct, frozen=True):
+    """Labels and expressions that must all hold; `selector.label_selector` compiles it."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class KubernetesObject(Struct, frozen=True, kw_only=True):
+    """What all top-level objects share.
+
+    Attributes
+    ----------
+    metadata : ObjectMeta
+        Names, labels, owners.
+    raw : dict
+        The document as it came, including all that podwright does not read; empty for an
+        object that was built from structs. Treated as immutable: changed copies share what
+        did not change. Equality compares typed fields and `raw`, that is, the whole document.
+    """
+
+    api_version: ClassVar[str] = ""
+    kind: ClassVar[str] = ""
+    namespaced: ClassVar[bool] = True
+
+    metadata: ObjectMeta = ObjectMeta()
+    raw: dict[str, Any] = msgspec.field(default_factory=dict, name="$raw")
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`; empty for kinds outside namespaces."""
+        return self.metadata.namespace
+
+    @property
+    def uid(self) -> str:
+        """`metadata.uid`."""
+        return self.metadata.uid
+
+    @property
+    def key(self) -> NamespacedName:
+        """`namespace/name`, or the name alone for kinds outside namespaces."""
+        metadata = self.metadata
+        return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name

@@ -1,0 +1,211 @@
+"""Services, the controllers whose selectors spreading reads, namespaces and pod groups.
+
+Upstream: staging/src/k8s.io/api/core/v1/types.go, staging/src/k8s.io/api/apps/v1/types.go,
+staging/src/k8s.io/api/scheduling/v1alpha2/types.go
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from podwright.objects.meta import Condition, KubernetesObject, LabelSelector, Struct
+from podwright.objects.pod import PodTemplateSpec
+
+
+class Namespace(KubernetesObject, frozen=True, kw_only=True):
+    """A namespace; its labels are what `namespaceSelector` reads."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Namespace"
+    namespaced: ClassVar[bool] = False
+
+
+class ServiceSpec(Struct, frozen=True, kw_only=True):
+    """The pods behind a service; an empty selector selects none."""
+
+    selector: dict[str, str] = msgspec.field(default_factory=dict)
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    type: str = ""
+
+
+class Service(KubernetesObject, frozen=True, kw_only=True):
+    """A service."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Service"
+
+    spec: ServiceSpec = ServiceSpec()
+
+
+class ReplicationControllerSpec(Struct, frozen=True, kw_only=True):
+    """How many pods, and which."""
+
+    replicas: int | None = None
+    min_ready_seconds: int = 0
+    selector: dict[str, str] = msgspec.field(default_factory=dict)
+    template: PodTemplateSpec | None = None
+
+
+class ReplicationController(KubernetesObject, frozen=True, kw_only=True):
+    """A replication controller."""
+
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "ReplicationController"
+
+    spec: ReplicationControllerSpec = ReplicationControllerSpec()
+
+
+class ReplicaSetSpec(Struct, frozen=True, kw_only=True):
+    """How many pods, and which."""
+
+    replicas: int | None = None
+    min_ready_seconds: int = 0
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class ReplicaSet(KubernetesObject, frozen=True, kw_only=True):
+    """A replica set."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "ReplicaSet"
+
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+
+
+class StatefulSetSpec(Struct, frozen=True, kw_only=True):
+    """How many pods, and which."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+    service_name: str = ""
+    pod_management_policy: str = ""
+
+
+class StatefulSet(KubernetesObject, frozen=True, kw_only=True):
+    """A stateful set."""
+
+    api_version: ClassVar[str] = "apps/v1"
+    kind: ClassVar[str] = "StatefulSet"
+
+    spec: StatefulSetSpec = StatefulSetSpec()
+
+
+# ------------------------------------------------------------------------ pod groups
+
+
+class BasicSchedulingPolicy(Struct, frozen=True):
+    """Pods of the group are scheduled one by one."""
+
+
+class GangSchedulingPolicy(Struct, frozen=True):
+    """At least `min_count` pods of the group are scheduled, or none."""
+
+    min_count: int
+
+
+class PodGroupSchedulingPolicy(Struct, frozen=True, kw_only=True):
+    """Exactly one of the two is set."""
+
+    basic: BasicSchedulingPolicy | None = None
+    gang: GangSchedulingPolicy | None = None
+
+
+class TopologyConstraint(Struct, frozen=True):
+    """The label whose value all pods of the group share."""
+
+    key: str
+
+
+class PodGroupSchedulingConstraints(Struct, frozen=True, kw_only=True):
+    """Where the pods of a group may be, relative to each other."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class WorkloadPodGroupTemplateReference(Struct, frozen=True, kw_only=True):
+    """The template of a workload that a group was made from."""
+
+    workload_name: str = ""
+    pod_group_template_name: str = ""
+
+
+class PodGroupTemplateReference(Struct, frozen=True, kw_only=True):
+    """Where a group comes from."""
+
+    workload: WorkloadPodGroupTemplateReference | None = None
+
+
+class PodGroupResourceClaim(Struct, frozen=True, kw_only=True):
+    """A resource claim that the pods of a group share."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodGroupSpec(Struct, frozen=True, kw_only=True):
+    """How the group is scheduled."""
+
+    pod_group_template_ref: PodGroupTemplateReference | None = None
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    disruption_mode: str | None = None
+    priority_class_name: str = ""
+    priority: int | None = None
+
+
+class PodGroupStatus(Struct, frozen=True, kw_only=True):
+    """Whether the group was scheduled."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodGroup(KubernetesObject, frozen=True, kw_only=True):
+    """Pods that are scheduled together (scheduling.k8s.io/v1alpha2)."""
+
+    api_version: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    kind: ClassVar[str] = "PodGroup"
+
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+
+class WorkloadControllerReference(Struct, frozen=True, kw_only=True):
+    """The controller that makes the pods of a workload."""
+
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class PodGroupTemplate(Struct, frozen=True, kw_only=True):
+    """How the groups of a workload are scheduled."""
+
+    name: str = ""
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    disruption_mode: str | None = None
+    priority_class_name: str = ""
+    priority: int | None = None
+
+
+class WorkloadSpec(Struct, frozen=True, kw_only=True):
+    """The groups of a workload."""
+
+    controller_ref: WorkloadControllerReference | None = None
+    pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+
+
+class Workload(KubernetesObject, frozen=True, kw_only=True):
+    """Groups of pods that make up one job (scheduling.k8s.io/v1alpha2)."""
+
+    api_version: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    kind: ClassVar[str] = "Workload"
+
+    spec: WorkloadSpec = WorkloadSpec()
