@@ -364,7 +364,7 @@ class ContainerStatus(Struct, frozen=True, kw_only=True):
     """What the kubelet says about a container."""
 
     name: str = ""
-    allocated_resources: ResourceList = msgspec.field(default_factory=dict)
+    allocated_resources: ResourceList | None = None
     resources: ResourceRequirements | None = None
 
 
@@ -381,7 +381,7 @@ class PodStatus(Struct, frozen=True, kw_only=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resize: str = ""
     resources: ResourceRequirements | None = None
-    allocated_resources: ResourceList = msgspec.field(default_factory=dict)
+    allocated_resources: ResourceList | None = None
 
 
 class PodTemplateSpec(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,264 @@
+"""What a pod asks for, and what it occupies.
+
+Containers run side by side and are added; init containers run one after the other before
+them, each beside the sidecars started so far, so their largest moment counts. Resources set
+for the whole pod replace the containers' sum for the resources that they name (cpu, memory,
+huge pages). Overhead comes on top.
+
+A pod on a node may be in the middle of a resize: it occupies the largest of what its spec
+says, what the kubelet has allocated and what the runtime has; once the kubelet has called the
+resize infeasible, the spec no longer counts.
+
+All results are plain dictionaries: cpu in milli-cores, everything else in base units.
+
+Upstream: staging/src/k8s.io/component-helpers/resource/helpers.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from podwright.objects.meta import ResourceList
+from podwright.objects.pod import Container, ContainerStatus, Pod
+from podwright.objects.quantity import INT64_MAX, INT64_MIN, parse_quantity
+
+DEFAULT_MILLI_CPU_REQUEST = 100
+"""What scoring assumes for a container without a cpu request."""
+
+DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024
+"""What scoring assumes for a container without a memory request."""
+
+HUGE_PAGES_PREFIX = "hugepages-"
+
+_NANOS = 10**9
+_MISSING = {
+    "cpu": DEFAULT_MILLI_CPU_REQUEST * 10**6,
+    "memory": DEFAULT_MEMORY_REQUEST_BYTES * _NANOS,
+}
+
+# Sums are kept in units of 10^-9, the finest a quantity has, and rounded once at the end:
+# two containers with 1n each ask for one milli-core together, not for two.
+_Nanos: TypeAlias = dict[str, int]
+
+
+def assigned_requests(pod: Pod) -> dict[str, int]:
+    """Return what the pod occupies once it is on a node; zeros are left out.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/types.go, PodInfo.CalculateResource
+    """
+    return _rounded(_pod_requests(pod, use_status=True))
+
+
+def pending_requests(pod: Pod) -> dict[str, int]:
+    """Return what NodeResourcesFit asks for when the pod is pending; zeros are left out.
+
+    Notes
+    -----
+    Status is not looked at.
+    Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, computePodResourceRequest
+    """
+    return _rounded(_pod_requests(pod, use_status=False))
+
+
+def non_zero_requests(pod: Pod) -> dict[str, int]:
+    """Return the cpu and memory that the pod occupies for scoring.
+
+    Notes
+    -----
+    A container without a request counts for a little; not so if the pod as a whole has one.
+    Upstream: pkg/scheduler/framework/types.go, getNonMissingContainerRequests
+    """
+    missing = _MISSING
+    if _has_pod_level_requests(pod):
+        requests = _pod_requests(pod, use_status=True)
+        missing = {name: nanos for name, nanos in _MISSING.items() if name not in requests}
+    requests = _pod_requests(pod, use_status=True, missing=missing)
+    return {
+        "cpu": _milli(requests.get("cpu", 0)),
+        "memory": _base(requests.get("memory", 0)),
+    }
+
+
+def score_requests_fit(pod: Pod) -> dict[str, int]:
+    """Return what the scores of NodeResourcesFit add for the pod; cpu and memory always.
+
+    Notes
+    -----
+    Differs from `non_zero_requests` for pods with requests of their own: every container
+    without a request counts.
+    Upstream: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go
+    """
+    requests = _pod_requests(pod, use_status=True, missing=_MISSING)
+    return {"cpu": 0, "memory": 0} | _rounded(requests)
+
+
+def score_requests_balanced(pod: Pod) -> dict[str, int]:
+    """Return what NodeResourcesBalancedAllocation adds for the pod; cpu and memory always.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go
+    """
+    return {"cpu": 0, "memory": 0} | assigned_requests(pod)
+
+
+# ------------------------------------------------------------------------------ sums
+
+
+def _pod_requests(pod: Pod, *, use_status: bool, missing: _Nanos | None = None) -> _Nanos:
+    """Upstream: PodRequests."""
+    spec, status = pod.spec, pod.status
+    if use_status and (status.container_statuses or status.init_container_statuses):
+        per_container = _resized_containers(pod)
+    else:
+        per_container = (_nanos(c.resources.requests) for c in _all_containers(pod))
+    result = _containers(pod, per_container, missing)
+
+    if spec.resources is not None and _has_pod_level_requests(pod):
+        wanted = _nanos(spec.resources.requests)
+        if use_status:
+            wanted = _resized_pod_level(pod, wanted)
+        result.update({name: n for name, n in wanted.items() if _is_pod_level_resource(name)})
+
+    if spec.overhead:
+        _add(result, _nanos(spec.overhead))
+    return result
+
+
+def _resized_containers(pod: Pod) -> Iterator[_Nanos]:
+    """Yield what each container occupies during a resize (determineContainerReqs).
+
+    Notes
+    -----
+    A container without `resources` in its status counts with its spec, even when the resize
+    is infeasible; so does an init container that ends, as it is not resized.
+    """
+    infeasible = _is_resize_infeasible(pod)
+    status_of: dict[str, ContainerStatus] = {}
+    for entry in (*pod.status.container_statuses, *pod.status.init_container_statuses):
+        status_of[entry.name] = entry  # of two of one name, upstream takes the last
+    n_containers = len(pod.spec.containers)
+    for index, container in enumerate(_all_containers(pod)):
+        status = status_of.get(container.name)
+        own = _nanos(container.resources.requests)
+        if index >= n_containers and not container.is_sidecar:
+            status = None
+        if status is not None and status.resources is not None:
+            own = {} if infeasible else own
+            _max(own, _nanos(status.resources.requests))
+            _max(own, _nanos(status.allocated_resources))
+        yield own
+
+
+def _resized_pod_level(pod: Pod, wanted: _Nanos) -> _Nanos:
+    """Return the pod-level requests in effect during a resize (effectivePodLevelResources)."""
+    status = pod.status
+    if status.resources is None and status.allocated_resources is None:
+        return wanted
+    result = {} if _is_resize_infeasible(pod) else wanted
+    for reported in (
+        status.resources.requests if status.resources is not None else None,
+        status.allocated_resources,
+    ):
+        _max(result, _nanos(reported))
+    return result
+
+
+def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) -> _Nanos:
+    """Add up containers and take the maximum over the moments of initialisation.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod.
+    requests : iterable of dict
+        One per container: containers first, then init containers, in order.
+    missing : dict or None
+        What a container counts for that does not name a resource.
+
+    Notes
+    -----
+    Upstream: AggregateContainerRequests
+    """
+    result: _Nanos = {}
+    sidecars: _Nanos = {}
+    initial: _Nanos = {}
+    n_containers = len(pod.spec.containers)
+    for index, (container, own) in enumerate(zip(_all_containers(pod), requests, strict=True)):
+        if missing:
+            own = missing | own  # noqa: PLW2901  # what the container counts for from here on
+        if index < n_containers:
+            _add(result, own)
+        elif container.is_sidecar:
+            _add(result, own)
+            _add(sidecars, own)
+            _max(initial, sidecars)
+        else:
+            _add(own, sidecars)
+            _max(initial, own)
+    _max(result, initial)
+    return result
+
+
+def _all_containers(pod: Pod) -> tuple[Container, ...]:
+    return pod.spec.containers + pod.spec.init_containers
+
+
+def _is_resize_infeasible(pod: Pod) -> bool:
+    for condition in pod.status.conditions:
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _is_pod_level_resource(name: str) -> bool:
+    return name in {"cpu", "memory"} or name.startswith(HUGE_PAGES_PREFIX)
+
+
+def _has_pod_level_requests(pod: Pod) -> bool:
+    resources = pod.spec.resources
+    return resources is not None and any(map(_is_pod_level_resource, resources.requests))
+
+
+# ------------------------------------------------------------------------- arithmetic
+
+
+def _nanos(requests: ResourceList | None) -> _Nanos:
+    if not requests:
+        return {}
+    return {name: parse_quantity(text).nano for name, text in requests.items()}
+
+
+def _add(into: _Nanos, other: _Nanos) -> None:
+    for name, nanos in other.items():
+        into[name] = into.get(name, 0) + nanos
+
+
+def _max(into: _Nanos, other: _Nanos) -> None:
+    for name, nanos in other.items():
+        if name not in into or nanos > into[name]:
+            into[name] = nanos
+
+
+def _rounded(requests: _Nanos) -> dict[str, int]:
+    rounded = {
+        name: _milli(nanos) if name == "cpu" else _base(nanos) for name, nanos in requests.items()
+    }
+    return {name: amount for name, amount in rounded.items() if amount}
+
+
+def _milli(nanos: int) -> int:
+    return _int64(nanos, 10**6)
+
+
+def _base(nanos: int) -> int:
+    return _int64(nanos, _NANOS)
+
+
+def _int64(nanos: int, unit: int) -> int:
+    """Round away from zero; past int64 the answer is 0, as it is for one quantity upstream."""
+    amount = -(-nanos // unit) if nanos >= 0 else nanos // unit
+    return amount if INT64_MIN <= amount <= INT64_MAX else 0
