@@ -1,0 +1,309 @@
+"""The cluster: nodes, the pods placed on them, and everything else that plugins read.
+
+One owner for all columns. Objects come in through `put` and `delete`; pods that have a node
+are placed on its slot, pods on nodes that do not exist wait until the node appears, pending
+pods are not kept here (the queue has them) except for their nominations.
+
+Whatever happens is written to the journals or raises one of the `versions`, so that a cached
+result can tell whether it is still right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntFlag
+
+from podwright.columns.nodes import NodeColumns
+from podwright.columns.placement import PlacedPod, PodKeys, PodKeysCache
+from podwright.columns.ports import PortUse
+from podwright.columns.selectors import SelectorCounters
+from podwright.columns.storage import StorageIndex
+from podwright.columns.workloads import WorkloadIndex
+from podwright.objects import Namespace, Node, Object, Pod
+
+
+class Reads(IntFlag):
+    """What a cached answer depends on, besides the pod's key."""
+
+    NOTHING = 0
+    NODE = 1
+    """The Node object of the slot itself."""
+    PODS = 2
+    """The pods on the slot itself."""
+    STORAGE = 4
+    """Volumes, claims, classes, drivers, capacities."""
+    WORKLOADS = 8
+    """Services, ReplicationControllers, ReplicaSets, StatefulSets."""
+    NAMESPACES = 16
+    """Labels of namespaces."""
+    TERMS = 32
+    """Which (anti-)affinity terms the placed pods carry."""
+    CLUSTER = 64
+    """Anything, anywhere: the answer is asked for in every cycle."""
+
+
+class Cluster:
+    """All state that decisions read.
+
+    Attributes
+    ----------
+    nodes : NodeColumns
+        The node columns.
+    pods : dict of str to PlacedPod
+        Pods that have a node, by "namespace/name".
+    pods_on : list of dict
+        Per slot, the placed pods by "namespace/name", in order of placement.
+    nominated : dict of str to dict
+        Per node name, pending pods nominated to it, by "namespace/name".
+    """
+
+    def __init__(self) -> None:
+        self.nodes = NodeColumns()
+        self.pods: dict[str, PlacedPod] = {}
+        self.pods_on: list[dict[str, PlacedPod]] = []
+        self.nominated: dict[str, dict[str, Pod]] = {}
+        self.namespaces: dict[str, dict[str, str]] = {}
+        self.namespaces_version = 0
+        self.storage = StorageIndex(self.nodes)
+        self.workloads = WorkloadIndex()
+        self.ports = PortUse()
+        self.selectors = SelectorCounters(self.nodes)
+        self._keys = PodKeysCache(self.nodes, self.selectors)
+        self._homeless: dict[str, dict[str, Pod]] = {}
+
+    # ---------------------------------------------------------------- versions
+
+    @property
+    def objects_version(self) -> int:
+        """A number that grows when anything but nodes and placed pods changes."""
+        return (
+            self.storage.version
+            + self.workloads.version
+            + self.namespaces_version
+            + self.selectors.terms_version
+        )
+
+    def version_of(self, reads: Reads) -> tuple[int, ...]:
+        """Return the versions of all that `reads` names; equal means nothing changed."""
+        return (
+            self.nodes.node_journal.version if reads & Reads.NODE else 0,
+            self.nodes.pods_journal.version if reads & Reads.PODS else 0,
+            self.storage.version if reads & Reads.STORAGE else 0,
+            self.workloads.version if reads & Reads.WORKLOADS else 0,
+            self.namespaces_version if reads & Reads.NAMESPACES else 0,
+            self.selectors.terms_version if reads & Reads.TERMS else 0,
+        )
+
+    # ---------------------------------------------------------------- objects
+
+    def put(self, obj: Object) -> None:
+        """Add an object or take over its new version."""
+        if isinstance(obj, Pod):
+            self._put_pod(obj)
+        elif isinstance(obj, Node):
+            self._put_node(obj)
+        elif isinstance(obj, Namespace):
+            self.namespaces[obj.metadata.name] = dict(obj.metadata.labels)
+            self._namespaces_changed()
+        else:
+            # Each index takes the kinds that it knows and leaves the others.
+            self.storage.put(obj)
+            self.workloads.put(obj)
+
+    def delete(self, obj: Object) -> None:
+        """Take an object out; unknown ones are ignored."""
+        if isinstance(obj, Pod):
+            self.remove(obj.key)
+            self.denominate(obj)
+        elif isinstance(obj, Node):
+            self._delete_node(obj.metadata.name)
+        elif isinstance(obj, Namespace):
+            if self.namespaces.pop(obj.metadata.name, None) is not None:
+                self._namespaces_changed()
+        else:
+            self.storage.delete(obj)
+            self.workloads.delete(obj)
+
+    def _namespaces_changed(self) -> None:
+        self.namespaces_version += 1
+        self.selectors.namespaces_changed(self.namespaces)
+
+    def _put_pod(self, pod: Pod) -> None:
+        self.denominate(pod)
+        if pod.status.phase in ("Succeeded", "Failed"):
+            self.remove(pod.key)
+            return
+        if not pod.spec.node_name:
+            self.remove(pod.key)
+            if pod.status.nominated_node_name:
+                self.nominate(pod, pod.status.nominated_node_name)
+            return
+        old = self.pods.get(pod.key)
+        if old is not None:
+            if old.pod is pod:
+                return
+            self.remove(pod.key)
+        else:
+            self._leave_home(pod.key)
+        slot = self.nodes.slot_of.get(pod.spec.node_name)
+        if slot is None:
+            self._homeless.setdefault(pod.spec.node_name, {})[pod.key] = pod
+        else:
+            self.place(pod, slot)
+
+    def _put_node(self, node: Node) -> None:
+        name = node.metadata.name
+        slot, changed = self.nodes.put(node)
+        if slot == len(self.pods_on):
+            self.pods_on.append({})
+            self.selectors.node_added(slot)
+            for pod in self._homeless.pop(name, {}).values():
+                self.place(pod, slot)
+        elif changed:
+            self.selectors.node_changed(slot)
+        if changed:
+            self.storage.node_changed(slot)
+
+    def _delete_node(self, name: str) -> None:
+        slot = self.nodes.slot_of.get(name)
+        if slot is None:
+            return
+        # The pods stay known: upstream keeps counting them until they are deleted, and
+        # they are back in place if a node of that name appears again.
+        staying = [placed.pod for placed in self.pods_on[slot].values()]
+        for pod in staying:
+            self.remove(pod.key)
+        self.nodes.remove(name)
+        self.selectors.node_removed(slot)
+        self.storage.node_changed(slot)
+        if staying:
+            self._homeless[name] = {pod.key: pod for pod in staying}
+        if self.nodes.n_slots > 2 * self.nodes.n_alive + 1_024:
+            self._renumber()
+
+    def _leave_home(self, key: str) -> None:
+        for name, pods in list(self._homeless.items()):
+            if pods.pop(key, None) is not None and not pods:
+                del self._homeless[name]
+
+    def _renumber(self) -> None:
+        """Give the live nodes new slots, in the same order, and make all readers start over."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- pods
+
+    def keys_of(self, pod: Pod) -> PodKeys:
+        """Return the interned parts of a pod that placing it needs."""
+        return self._keys.of(pod)
+
+    def place(self, pod: Pod, slot: int) -> PlacedPod:
+        """Count `pod` on the node in `slot`."""
+        keys = self._keys.of(pod)
+        placed = PlacedPod(pod, keys, slot)
+        self._count(placed, 1)
+        self.pods[pod.key] = placed
+        self.selectors.placed(placed, 1)
+        self.nodes.pods_journal.note(slot)
+        return placed
+
+    def remove(self, key: str) -> Pod | None:
+        """Stop counting a placed pod; None if it was not placed."""
+        placed = self.pods.pop(key, None)
+        if placed is None:
+            if self._homeless:
+                self._leave_home(key)
+            return None
+        self._count(placed, -1)
+        self.selectors.placed(placed, -1)
+        self.nodes.pods_journal.note(placed.slot)
+        return placed.pod
+
+    def _count(self, placed: PlacedPod, sign: int) -> None:
+        """Add to (1) or take from (-1) the slot's own columns."""
+        slot, keys = placed.slot, placed.keys
+        nodes = self.nodes
+        requests = keys.requests
+        row = nodes.requested[slot, : len(requests)]
+        non_zero = nodes.non_zero_requested[slot]
+        if sign > 0:
+            row += requests
+            non_zero += keys.non_zero
+            self.pods_on[slot][placed.pod.key] = placed
+        else:
+            row -= requests
+            non_zero -= keys.non_zero
+            del self.pods_on[slot][placed.pod.key]
+        if keys.ports:
+            self.ports.count(slot, keys.ports, sign)
+        if keys.has_volumes:
+            self.storage.count(placed, sign)
+
+    # ---------------------------------------------------------------- nominations
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Note that a pending pod is nominated to a node."""
+        self.nominated.setdefault(node_name, {})[pod.key] = pod
+
+    def denominate(self, pod: Pod) -> None:
+        """Forget where `pod` was nominated to."""
+        if not self.nominated:
+            return
+        for name, pods in list(self.nominated.items()):
+            if pods.pop(pod.key, None) is not None and not pods:
+                del self.nominated[name]
+
+    # ---------------------------------------------------------------- what if
+
+    @contextmanager
+    def rehearsal(self, slot: int) -> Iterator[Rehearsal]:
+        """Change the pods of one slot for a moment, unseen by journals and counters.
+
+        Only the slot's own columns change (requests, ports, volumes, `pods_on`); plugins
+        that count over many nodes are told through their `add_pod` and `remove_pod`.
+        Everything is put back at the end.
+        """
+        pods_before = dict(self.pods_on[slot])
+        rehearsal = Rehearsal(self, slot)
+        try:
+            yield rehearsal
+        finally:
+            rehearsal.undo()
+            # Same content; this restores the order too.
+            self.pods_on[slot].clear()
+            self.pods_on[slot].update(pods_before)
+
+
+class Rehearsal:
+    """Pods added to and removed from one slot, to be undone."""
+
+    __slots__ = ("_cluster", "_done", "slot")
+
+    def __init__(self, cluster: Cluster, slot: int) -> None:
+        self._cluster = cluster
+        self._done: list[tuple[PlacedPod, int]] = []
+        self.slot = slot
+
+    def add(self, pod: Pod) -> PlacedPod:
+        """Count `pod` on the slot."""
+        placed = PlacedPod(pod, self._cluster.keys_of(pod), self.slot)
+        self._apply(placed, 1)
+        return placed
+
+    def add_back(self, placed: PlacedPod) -> None:
+        """Count a pod again that was removed before."""
+        self._apply(placed, 1)
+
+    def remove(self, placed: PlacedPod) -> None:
+        """Stop counting a pod of the slot."""
+        self._apply(placed, -1)
+
+    def undo(self) -> None:
+        """Take back everything, newest first."""
+        while self._done:
+            placed, sign = self._done.pop()
+            self._cluster._count(placed, -sign)  # noqa: SLF001 - one class in two parts
+
+    def _apply(self, placed: PlacedPod, sign: int) -> None:
+        self._cluster._count(placed, sign)  # noqa: SLF001 - one class in two parts
+        self._done.append((placed, sign))

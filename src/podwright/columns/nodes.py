@@ -1,0 +1,272 @@
+"""The nodes as columns over slots.
+
+A node is a slot number. Slots are given in the order of arrival and are not given again, so
+that the order of slots is the order of arrival whatever came and went; `Cluster` renumbers
+them when too many are dead.
+
+Every public array is a view of exactly `n_slots` rows and is replaced when a node arrives:
+take it from here at each use, and do not keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
+from podwright.columns.interning import Interner
+from podwright.columns.journal import Journal
+from podwright.columns.order import NodeTree
+from podwright.objects import Node, Taint
+from podwright.objects.quantity import milli_value, value
+
+CPU, MEMORY, EPHEMERAL_STORAGE, PODS = 0, 1, 2, 3
+FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+"""The first resource columns; extended resources follow as they appear."""
+
+ABSENT = -1
+"""The value id of a label that a node does not have."""
+
+_LEAST_ROWS = 16
+
+
+class NodeColumns:
+    """Node state over slots; written by `Cluster` only.
+
+    Attributes
+    ----------
+    n_slots : int
+        Slots ever given, dead ones included.
+    alive : (n_slots,) bool
+        False for nodes that are gone.
+    allocatable, requested : (n_slots, n_resources) int64
+        Milli-CPU, bytes, and units of extended resources; column `PODS` is the number of
+        pods allowed, and there.
+    non_zero_requested : (n_slots, 2) int64
+        Milli-CPU and memory bytes that count for scoring (100m and 200Mi where a container
+        names none).
+    unschedulable : (n_slots,) bool
+        `spec.unschedulable`.
+    taint_set_ids, feature_set_ids : (n_slots,) int32
+        Positions in `taint_sets.values` and `feature_sets.values`.
+    node_journal, pods_journal : Journal
+        Slots whose Node object changed; slots whose pods changed.
+    """
+
+    def __init__(self) -> None:
+        self.n_slots = 0
+        self.n_alive = 0
+        self.names: list[str] = []
+        self.objects: list[Node | None] = []
+        self.slot_of: dict[str, int] = {}
+        self.resources: dict[str, int] = {name: i for i, name in enumerate(FIXED_RESOURCES)}
+        self.taint_sets: Interner[tuple[Taint, ...]] = Interner()
+        self.feature_sets: Interner[frozenset[str]] = Interner()
+        self.label_values: Interner[str] = Interner()
+        self.node_journal = Journal()
+        self.pods_journal = Journal()
+        self._tree = NodeTree()
+        self._order: I32Array | None = None
+        self._rows = _LEAST_ROWS
+        self._alive_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
+        self._unschedulable_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
+        self._allocatable_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
+        self._requested_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
+        self._non_zero_rows: I64Matrix = np.zeros((_LEAST_ROWS, 2), dtype=np.int64)
+        self._taint_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
+        self._feature_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
+        self._label_rows: dict[str, I32Array] = {}
+        self._label_views: dict[str, I32Array] = {}
+        self._take_views()
+
+    # ---------------------------------------------------------------- reading
+
+    def label_ids(self, key: str) -> I32Array:
+        """Return the value of label `key` per slot.
+
+        Returns
+        -------
+        (n_slots,) int32
+            Positions in `label_values.values`; `ABSENT` where the node lacks the label.
+        """
+        view = self._label_views.get(key)
+        return self._add_label_column(key) if view is None else view
+
+    def has_label(self, key: str, value: str) -> Mask:
+        """Tell per slot whether label `key` has exactly this value.
+
+        Returns
+        -------
+        (n_slots,) bool
+        """
+        ids = self.label_ids(key)
+        wanted = self.label_values.find(value)
+        mask: Mask = ids == wanted if wanted >= 0 else np.zeros(self.n_slots, dtype=np.bool_)
+        return mask
+
+    def labels_of(self, slot: int) -> Mapping[str, str]:
+        """Return the labels of the node in `slot`; none if it is gone."""
+        node = self.objects[slot]
+        return {} if node is None else node.metadata.labels
+
+    @property
+    def free(self) -> I64Matrix:
+        """Allocatable minus requested: (n_slots, n_resources) int64, a new array."""
+        free: I64Matrix = self.allocatable - self.requested
+        return free
+
+    def visiting_order(self) -> I32Array:
+        """Return the live slots in the order in which upstream visits nodes.
+
+        Returns
+        -------
+        (n_alive,) int32
+            Zones in turn, see `podwright.columns.order`.
+        """
+        if self._order is None:
+            slot_of = self.slot_of
+            self._order = np.array([slot_of[n] for n in self._tree.names()], dtype=np.int32)
+        return self._order
+
+    # ---------------------------------------------------------------- writing
+
+    def put(self, node: Node) -> tuple[int, bool]:
+        """Add a node or take over its new version.
+
+        Returns
+        -------
+        (slot, bool)
+            The slot, and whether anything that scheduling reads has changed.
+        """
+        name = node.metadata.name
+        slot = self.slot_of.get(name)
+        old = None
+        if slot is None:
+            slot = self._new_slot(name)
+        else:
+            old = self.objects[slot]
+        self.objects[slot] = node
+        if old is not None and _looks_the_same(old, node):
+            return slot, False
+        self._write(slot, node)
+        if self._tree.put(name, node.metadata.labels):
+            self._order = None
+        self.node_journal.note(slot)
+        return slot, True
+
+    def remove(self, name: str) -> int:
+        """Mark a node as gone; return the slot it had."""
+        slot = self.slot_of.pop(name)
+        self.objects[slot] = None
+        self.alive[slot] = False
+        self.n_alive -= 1
+        self._tree.remove(name)
+        self._order = None
+        self.node_journal.note(slot)
+        return slot
+
+    def resource_index(self, resource: str) -> int:
+        """Return the column of a resource, adding one if it is new."""
+        index = self.resources.get(resource)
+        if index is None:
+            index = self.resources[resource] = len(self.resources)
+            self._widen()
+            self._take_views()
+        return index
+
+    def _write(self, slot: int, node: Node) -> None:
+        row = self.allocatable[slot]
+        row[:] = 0
+        for resource, quantity in node.status.allocatable.items():
+            index = self.resource_index(resource)
+            amount = milli_value(quantity) if index == CPU else value(quantity)
+            self.allocatable[slot, index] = amount
+        self.unschedulable[slot] = node.spec.unschedulable
+        self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))
+        features = frozenset(node.status.declared_features)
+        self.feature_set_ids[slot] = self.feature_sets.id_of(features)
+        labels = node.metadata.labels
+        for key, view in self._label_views.items():
+            text = labels.get(key)
+            view[slot] = ABSENT if text is None else self.label_values.id_of(text)
+
+    def _new_slot(self, name: str) -> int:
+        slot = self.n_slots
+        if slot == self._rows:
+            self._lengthen()
+        self.n_slots = slot + 1
+        self.n_alive += 1
+        self.names.append(name)
+        self.objects.append(None)
+        self.slot_of[name] = slot
+        self._alive_rows[slot] = True
+        self._take_views()
+        self.node_journal.keep(self.n_slots // 4)
+        self.pods_journal.keep(self.n_slots // 4)
+        return slot
+
+    def _add_label_column(self, key: str) -> I32Array:
+        rows: I32Array = np.full(self._rows, ABSENT, dtype=np.int32)
+        id_of = self.label_values.id_of
+        for slot, node in enumerate(self.objects):
+            if node is not None:
+                text = node.metadata.labels.get(key)
+                if text is not None:
+                    rows[slot] = id_of(text)
+        self._label_rows[key] = rows
+        view = self._label_views[key] = rows[: self.n_slots]
+        return view
+
+    def _lengthen(self) -> None:
+        """Double the rows that there is room for."""
+        rows = self._rows = 2 * self._rows
+        self._alive_rows = _longer(self._alive_rows, rows)
+        self._unschedulable_rows = _longer(self._unschedulable_rows, rows)
+        self._allocatable_rows = _longer(self._allocatable_rows, rows)
+        self._requested_rows = _longer(self._requested_rows, rows)
+        self._non_zero_rows = _longer(self._non_zero_rows, rows)
+        self._taint_set_rows = _longer(self._taint_set_rows, rows)
+        self._feature_set_rows = _longer(self._feature_set_rows, rows)
+        for key, column in self._label_rows.items():
+            self._label_rows[key] = _longer(column, rows, ABSENT)
+
+    def _widen(self) -> None:
+        """Add the column of the newest resource; rows stay contiguous for the kernels."""
+        width = len(self.resources)
+        for name in ("_allocatable_rows", "_requested_rows"):
+            wide = np.zeros((self._rows, width), dtype=np.int64)
+            narrow = getattr(self, name)
+            wide[:, : narrow.shape[1]] = narrow
+            setattr(self, name, wide)
+
+    def _take_views(self) -> None:
+        n = self.n_slots
+        self.alive: Mask = self._alive_rows[:n]
+        self.unschedulable: Mask = self._unschedulable_rows[:n]
+        self.allocatable: I64Matrix = self._allocatable_rows[:n]
+        self.requested: I64Matrix = self._requested_rows[:n]
+        self.non_zero_requested: I64Matrix = self._non_zero_rows[:n]
+        self.taint_set_ids: I32Array = self._taint_set_rows[:n]
+        self.feature_set_ids: I32Array = self._feature_set_rows[:n]
+        self._label_views = {key: rows[:n] for key, rows in self._label_rows.items()}
+
+
+def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:
+    """Return `array` with room for `rows` rows, the new ones holding `fill`."""
+    grown = np.full((rows, *array.shape[1:]), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _looks_the_same(old: Node, new: Node) -> bool:
+    """Tell whether scheduling would see no difference between two versions of a node."""
+    return (
+        old.metadata.labels == new.metadata.labels
+        and old.metadata.annotations == new.metadata.annotations
+        and old.spec == new.spec
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+        and old.status.declared_features == new.status.declared_features
+    )

@@ -1,0 +1,61 @@
+"""The order in which nodes are looked at: zones in turn.
+
+Nodes are kept in one list per zone (region and zone label together). The order takes the
+first node of each zone, then the second of each, and so on; zones come in the order in
+which their first node appeared. A node whose zone changes goes to the end of its new zone.
+Upstream: pkg/scheduler/backend/cache/node_tree.go, `nodeTree.list`; the zone key is
+component-helpers/node/topology/helpers.go, `GetZoneKey`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+_OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_OLD_REGION = "failure-domain.beta.kubernetes.io/region"
+
+
+def zone_key(labels: Mapping[str, str]) -> str:
+    """Return the zone that upstream interleaves by; "" if the node names none."""
+    # The old labels win upstream, if they are there at all.
+    zone = labels.get(_OLD_ZONE, labels.get(ZONE, ""))
+    region = labels.get(_OLD_REGION, labels.get(REGION, ""))
+    return f"{region}:\x00:{zone}" if zone or region else ""
+
+
+class NodeTree:
+    """Names of nodes by zone, in order of arrival."""
+
+    __slots__ = ("_names_of", "_zone_of")
+
+    def __init__(self) -> None:
+        self._names_of: dict[str, dict[str, None]] = {}
+        self._zone_of: dict[str, str] = {}
+
+    def put(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Add a node, or move it if its zone changed; tell whether the order changed."""
+        zone = zone_key(labels)
+        old = self._zone_of.get(name)
+        if old == zone:
+            return False
+        if old is not None:
+            self.remove(name)
+        self._zone_of[name] = zone
+        self._names_of.setdefault(zone, {})[name] = None
+        return True
+
+    def remove(self, name: str) -> None:
+        """Take a node out; its zone goes with its last node."""
+        zone = self._zone_of.pop(name)
+        names = self._names_of[zone]
+        del names[name]
+        if not names:
+            del self._names_of[zone]
+
+    def names(self) -> list[str]:
+        """Return all names, zones in turn."""
+        lists = [list(names) for names in self._names_of.values()]
+        longest = max(map(len, lists), default=0)
+        return [names[i] for i in range(longest) for names in lists if i < len(names)]

@@ -1,0 +1,118 @@
+"""What placing a pod needs to know of it, interned.
+
+Pods come from templates: pods that share their spec and labels share their `PodKeys`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I64Array
+from podwright.columns.nodes import PODS, NodeColumns
+from podwright.columns.ports import HostPort, host_ports
+from podwright.objects import Pod
+from podwright.objects.requests import assigned_requests, non_zero_requests
+
+if TYPE_CHECKING:
+    from podwright.columns.selectors import SelectorCounters
+
+_MOST_REMEMBERED = 65_536
+
+
+class PodKeys(msgspec.Struct, frozen=True, eq=False):
+    """The parts of a pod that count on the node where it is placed.
+
+    Parameters
+    ----------
+    requests : (k,) int64
+        Amount per resource column, pods (1) included; k may be less than the number of
+        columns.
+    non_zero : (2,) int64
+        Milli-CPU and memory bytes for scoring.
+    ports : tuple of HostPort
+        Host ports in use.
+    has_volumes : bool
+        Whether the volume columns have to be told.
+    class_id : int
+        Number of the pod's (namespace, labels) in `SelectorCounters`.
+    term_ids : tuple of int
+        The pod's own (anti-)affinity terms in `SelectorCounters`, each as often as the pod
+        has it.
+    """
+
+    requests: I64Array
+    non_zero: I64Array
+    ports: tuple[HostPort, ...]
+    has_volumes: bool
+    class_id: int
+    term_ids: tuple[int, ...]
+
+
+class PlacedPod:
+    """A pod on a slot."""
+
+    __slots__ = ("keys", "pod", "slot")
+
+    def __init__(self, pod: Pod, keys: PodKeys, slot: int) -> None:
+        self.pod = pod
+        self.keys = keys
+        self.slot = slot
+
+    @property
+    def is_terminating(self) -> bool:
+        """True once the pod is being deleted."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+
+class PodKeysCache:
+    """From pods to `PodKeys`, remembering by the identity of spec and labels."""
+
+    def __init__(self, nodes: NodeColumns, selectors: SelectorCounters) -> None:
+        self._nodes = nodes
+        self._selectors = selectors
+        # Identity is enough to be right (the entry keeps its spec alive, so an id cannot be
+        # given again) and much cheaper than comparing whole specs.
+        self._known: dict[int, tuple[Pod, PodKeys]] = {}
+
+    def of(self, pod: Pod) -> PodKeys:
+        """Return the keys of `pod`."""
+        known = self._known.get(id(pod.spec))
+        if known is not None:
+            like, keys = known
+            if (
+                like.spec is pod.spec
+                and like.status is pod.status
+                and like.metadata.labels == pod.metadata.labels
+                and like.metadata.namespace == pod.metadata.namespace
+            ):
+                return keys
+        keys = self._make(pod)
+        if len(self._known) >= _MOST_REMEMBERED:
+            self._known.clear()
+        self._known[id(pod.spec)] = (pod, keys)
+        return keys
+
+    def forget(self) -> None:
+        """Drop everything: selectors were renumbered."""
+        self._known.clear()
+
+    def _make(self, pod: Pod) -> PodKeys:
+        spec = pod.spec
+        index = self._nodes.resource_index
+        amounts = {index(name): n for name, n in assigned_requests(pod).items()}
+        amounts[PODS] = 1
+        requests = np.zeros(max(amounts) + 1, dtype=np.int64)
+        for column, amount in amounts.items():
+            requests[column] = amount
+        non_zero = non_zero_requests(pod)
+        return PodKeys(
+            requests=requests,
+            non_zero=np.array([non_zero["cpu"], non_zero["memory"]], dtype=np.int64),
+            ports=host_ports(pod),
+            has_volumes=bool(spec.volumes),
+            class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
+            term_ids=self._selectors.terms_of(pod),
+        )

@@ -1,0 +1,57 @@
+"""Services and the owners of pods, as far as default spreading asks for them."""
+
+from __future__ import annotations
+
+from podwright.objects import (
+    Object,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+Workload = Service | ReplicationController | ReplicaSet | StatefulSet
+
+
+class WorkloadIndex:
+    """Services, ReplicationControllers, ReplicaSets and StatefulSets by namespace and name.
+
+    `version` grows with every change of what selects pods.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.services: dict[str, dict[str, Service]] = {}
+        self.controllers: dict[tuple[str, str, str], Workload] = {}
+
+    def put(self, obj: Object) -> None:
+        """Take over a new or changed object; other kinds are left alone."""
+        if isinstance(obj, Service):
+            of_namespace = self.services.setdefault(obj.metadata.namespace, {})
+            old = of_namespace.get(obj.metadata.name)
+            if old is None or old.spec != obj.spec:
+                self.version += 1
+            of_namespace[obj.metadata.name] = obj
+        elif isinstance(obj, ReplicationController | ReplicaSet | StatefulSet):
+            key = _key(obj)
+            known = self.controllers.get(key)
+            # Their status changes all the time and selects nothing.
+            if known is None or known.spec != obj.spec:
+                self.version += 1
+            self.controllers[key] = obj
+
+    def delete(self, obj: Object) -> None:
+        """Drop an object; unknown ones are ignored."""
+        if isinstance(obj, Service):
+            of_namespace = self.services.get(obj.metadata.namespace, {})
+            if of_namespace.pop(obj.metadata.name, None) is not None:
+                self.version += 1
+        elif (
+            isinstance(obj, ReplicationController | ReplicaSet | StatefulSet)
+            and self.controllers.pop(_key(obj), None) is not None
+        ):
+            self.version += 1
+
+
+def _key(obj: ReplicationController | ReplicaSet | StatefulSet) -> tuple[str, str, str]:
+    return type(obj).__name__, obj.metadata.namespace, obj.metadata.name

@@ -1,0 +1,85 @@
+"""What plugins know while one pod is being scheduled."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from podwright.columns import Cluster
+from podwright.objects import Pod
+
+S = TypeVar("S")
+
+
+class Clonable(Protocol):
+    """State that a rehearsal may change a copy of."""
+
+    def clone(self) -> Any:
+        """Return a copy that can be changed without changing this."""
+
+
+class StateKey(Generic[S]):
+    """The name under which a plugin keeps state in a cycle; typed by what it keeps."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Cycle:
+    """One pod, the cluster, and what plugins remember between their extension points.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod that is being scheduled. Where answers are shared by pods with one key, this
+        is any of them: a plugin may rely only on what its `pod_key` covers.
+    cluster : Cluster
+        Everything else, to read.
+    """
+
+    __slots__ = ("_state", "cluster", "pod")
+
+    def __init__(self, pod: Pod, cluster: Cluster) -> None:
+        self.pod = pod
+        self.cluster = cluster
+        self._state: dict[str, Any] = {}
+
+    def write(self, key: StateKey[S], value: S) -> None:
+        """Remember `value` for later extension points of this cycle."""
+        self._state[key.name] = value
+
+    def read(self, key: StateKey[S]) -> S:
+        """Return what was remembered; KeyError if nothing was."""
+        value: S = self._state[key.name]
+        return value
+
+    def find(self, key: StateKey[S]) -> S | None:
+        """Return what was remembered, or None."""
+        return self._state.get(key.name)
+
+    def clone(self) -> Cycle:
+        """Return a cycle whose state can be changed without changing this one's.
+
+        State objects with a `clone` method are cloned, others are shared.
+        """
+        copy = Cycle(self.pod, self.cluster)
+        copy._state = {
+            name: value.clone() if hasattr(value, "clone") else value
+            for name, value in self._state.items()
+        }
+        return copy
+
+
+class PreFilterResult(msgspec.Struct, frozen=True):
+    """The nodes that a pod is restricted to.
+
+    Parameters
+    ----------
+    node_names : frozenset of str, optional
+        None: no restriction.
+    """
+
+    node_names: frozenset[str] | None = None

@@ -1,0 +1,222 @@
+"""The words that plugins speak: one class, any of the extension points.
+
+A plugin implements the extension points of the scheduling framework under their usual
+names. Filter and score come in two forms: per node (`filter`, `score`: simple) or as columns
+(`filter_columns`, `score_columns`: every slot at once). A plugin that has only the per-node
+form is run by an adapter that fills the same columns. In-tree plugins use this interface and
+nothing else.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from podwright.columns import Cluster, NodeColumns, PlacedPod, Reads
+from podwright.framework.cycle import Cycle, PreFilterResult
+from podwright.framework.events import EventHint
+from podwright.framework.scores import Normalization, Scores
+from podwright.framework.status import Status
+from podwright.framework.verdicts import Verdicts
+from podwright.objects import Node, Pod
+
+
+class NodeView:
+    """One node as the per-node forms see it; read-only."""
+
+    __slots__ = ("_cluster", "slot")
+
+    def __init__(self, cluster: Cluster, slot: int) -> None:
+        self._cluster = cluster
+        self.slot = slot
+
+    @property
+    def node(self) -> Node:
+        """The Node object."""
+        node = self._cluster.nodes.objects[self.slot]
+        assert node is not None, f"slot {self.slot} is empty"
+        return node
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self._cluster.nodes.names[self.slot]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+        return self.node.metadata.labels
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods placed on the node, in order of placement."""
+        return [placed.pod for placed in self._cluster.pods_on[self.slot].values()]
+
+    @property
+    def allocatable(self) -> dict[str, int]:
+        """Allocatable per resource: milli-CPU, bytes, units."""
+        return self._amounts(self._cluster.nodes.allocatable)
+
+    @property
+    def requested(self) -> dict[str, int]:
+        """What the placed pods ask for, per resource: milli-CPU, bytes, units."""
+        return self._amounts(self._cluster.nodes.requested)
+
+    def _amounts(self, matrix: Any) -> dict[str, int]:
+        resources = self._cluster.nodes.resources
+        return {name: int(matrix[self.slot, i]) for name, i in resources.items()}
+
+
+class Plugin:
+    """A scheduler plugin; subclass it and implement the extension points that you need.
+
+    Class attributes
+    ----------------
+    name : str
+        As configurations name it.
+    Args : type, optional
+        A msgspec Struct of the plugin's arguments; `__init__` then takes one of it.
+        Without it, `pluginConfig` args become keyword arguments of `__init__`.
+    pre_filter_reads, filter_reads, pre_score_reads, score_reads : Reads
+        What the answers depend on besides `pod_key`. Answers that do not name
+        `Reads.CLUSTER` are kept and brought up to date slot by slot; the default is safe
+        and asks again in every cycle.
+    normalization : Normalization
+        How raw scores become 0 to 100.
+    scores_in_range : bool
+        True promises normalised scores from 0 to 100; otherwise they are checked.
+    """
+
+    name: ClassVar[str] = ""
+    Args: ClassVar[type[msgspec.Struct] | None] = None
+    pre_filter_reads: ClassVar[Reads] = Reads.CLUSTER
+    filter_reads: ClassVar[Reads] = Reads.CLUSTER
+    pre_score_reads: ClassVar[Reads] = Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.CLUSTER
+    normalization: ClassVar[Normalization] = Normalization.NONE
+    scores_in_range: ClassVar[bool] = False
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return what this plugin reads of a pod; equal keys get equal answers.
+
+        The default is the pod itself (its uid), which is safe and shares nothing.
+        """
+        return (pod.key, pod.metadata.uid)
+
+    # ------------------------------------------------------------ before the cycle
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Let a pod into the queue, or hold it back with a rejection."""
+        raise NotImplementedError
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
+        """Return a key by which queued pods are ordered, smallest first (QueueSort)."""
+        raise NotImplementedError
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the cluster events that may make a pod rejected by this plugin fit."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ filtering
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        """Prepare filtering, skip it, restrict it to named nodes, or reject the pod."""
+        raise NotImplementedError
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        """Accept or reject one node."""
+        raise NotImplementedError
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Write a code for every slot in `out.rows`; the codes there are 0 before."""
+        raise NotImplementedError
+
+    def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Adapt the cycle's state as if a pod were added (PreFilterExtensions.AddPod)."""
+
+    def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        """Adapt the cycle's state as if a pod were gone (PreFilterExtensions.RemovePod)."""
+
+    def post_filter(self, cycle: Cycle, diagnosis: Any) -> Any:
+        """Do something about a pod that fits nowhere."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ scoring
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Prepare scoring, skip it, or fail."""
+        raise NotImplementedError
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        """Return the raw score of one node."""
+        raise NotImplementedError
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Write the raw score of every slot in `out.rows`."""
+        raise NotImplementedError
+
+    def normalize_score(self, cycle: Cycle, out: Scores) -> None:
+        """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ placing
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Set aside what the pod needs on the chosen node."""
+        raise NotImplementedError
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Take back what `reserve` set aside; must not fail."""
+        raise NotImplementedError
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        """Allow, refuse or hold the pod; the second value is the time-out in ns."""
+        raise NotImplementedError
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
+        """Do what has to be done before binding."""
+        raise NotImplementedError
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status:
+        """Bind the pod, or skip and leave it to the next plugin."""
+        raise NotImplementedError
+
+    def post_bind(self, cycle: Cycle, node_name: str) -> None:
+        """Learn that the pod was bound."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ what it has
+
+    @classmethod
+    def implements(cls, method: str) -> bool:
+        """Tell whether this class overrides a method of `Plugin`."""
+        return getattr(cls, method) is not getattr(Plugin, method)
+
+    @classmethod
+    def extension_points(cls) -> frozenset[str]:
+        """Return the extension points that the class implements, as configurations name them."""
+        return frozenset(
+            point
+            for point, methods in _METHODS.items()
+            if any(cls.implements(method) for method in methods)
+        )
+
+
+_METHODS: dict[str, tuple[str, ...]] = {
+    "preEnqueue": ("pre_enqueue",),
+    "queueSort": ("queue_sort_key",),
+    "preFilter": ("pre_filter",),
+    "filter": ("filter", "filter_columns"),
+    "postFilter": ("post_filter",),
+    "preScore": ("pre_score",),
+    "score": ("score", "score_columns"),
+    "reserve": ("reserve", "unreserve"),
+    "permit": ("permit",),
+    "preBind": ("pre_bind",),
+    "bind": ("bind",),
+    "postBind": ("post_bind",),
+}

@@ -1,0 +1,122 @@
+"""What a plugin answers: a code, its reasons, and who said it.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go, `Code` and `Status`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar
+
+import msgspec
+
+
+class Code(IntEnum):
+    """The answer of an extension point; the names are upstream's."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    @property
+    def label(self) -> str:
+        """The code as upstream prints it, for example ``UnschedulableAndUnresolvable``."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Code.SUCCESS: "Success",
+    Code.ERROR: "Error",
+    Code.UNSCHEDULABLE: "Unschedulable",
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable",
+    Code.WAIT: "Wait",
+    Code.SKIP: "Skip",
+    Code.PENDING: "Pending",
+}
+
+
+class Status(msgspec.Struct, frozen=True, gc=False):
+    """One answer of one plugin.
+
+    Parameters
+    ----------
+    code : Code
+        `Code.SUCCESS` by default, so ``Status()`` passes.
+    reasons : tuple of str
+        Sentences for the user; every rejection has at least one.
+    plugin : str
+        Who answered; filled in by the runner.
+    """
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    OK: ClassVar[Status]
+    SKIPPED: ClassVar[Status]
+
+    @classmethod
+    def unschedulable(cls, *reasons: str) -> Status:
+        """Reject; removing pods may help."""
+        return cls(Code.UNSCHEDULABLE, reasons)
+
+    @classmethod
+    def unresolvable(cls, *reasons: str) -> Status:
+        """Reject; removing pods cannot help."""
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+
+    @classmethod
+    def skip(cls) -> Status:
+        """Say that this plugin has nothing to do for this pod (PreFilter, PreScore, Bind)."""
+        return cls(Code.SKIP)
+
+    @classmethod
+    def wait(cls, *reasons: str) -> Status:
+        """Hold the pod at Permit."""
+        return cls(Code.WAIT, reasons)
+
+    @classmethod
+    def pending(cls, *reasons: str) -> Status:
+        """Reject until an event of this plugin; the pod then skips its backoff."""
+        return cls(Code.PENDING, reasons)
+
+    @classmethod
+    def error(cls, *reasons: str) -> Status:
+        """Report that the plugin failed; the cycle ends without a decision."""
+        return cls(Code.ERROR, reasons)
+
+    @property
+    def is_success(self) -> bool:
+        """True if the code is SUCCESS."""
+        return self.code == Code.SUCCESS
+
+    @property
+    def is_skip(self) -> bool:
+        """True if the code is SKIP."""
+        return self.code == Code.SKIP
+
+    @property
+    def is_rejection(self) -> bool:
+        """True if the pod or node was refused, resolvable or not."""
+        return self.code in _REJECTIONS
+
+    @property
+    def message(self) -> str:
+        """The reasons, joined as upstream joins them."""
+        return ", ".join(self.reasons)
+
+    def by(self, plugin: str) -> Status:
+        """Return the same answer, signed by `plugin`."""
+        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
+
+
+_REJECTIONS = frozenset(
+    {Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING}
+)
+
+Status.OK = Status()
+Status.SKIPPED = Status(Code.SKIP)

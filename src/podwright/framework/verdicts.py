@@ -1,0 +1,70 @@
+"""Filter answers as a column: one code per slot, and what the codes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.framework.status import Status
+
+
+class Verdicts:
+    """What one plugin says of every slot.
+
+    Attributes
+    ----------
+    rows : (k,) int32
+        The slots that are asked for. A plugin may write other slots too; nobody reads them.
+    codes : (n_slots,) int64
+        0 where the node passes; anything else is a rejection that `status` can explain.
+    decode : callable, optional
+        From a code to its Status, for plugins that compute codes in a kernel. Plugins that
+        use `reject` need none.
+    """
+
+    __slots__ = ("_statuses", "codes", "decode", "rows")
+
+    def __init__(self, codes: I64Array, rows: I32Array) -> None:
+        self.codes = codes
+        self.rows = rows
+        self.decode: Callable[[int], Status] | None = None
+        self._statuses: list[Status] = []
+
+    def reject(self, mask: Mask, status: Status) -> None:
+        """Reject the slots in `mask` that are not rejected yet.
+
+        Parameters
+        ----------
+        mask : (n_slots,) bool
+        status : Status
+            The reason; the same object or an equal one gets the same code.
+        """
+        self.codes[mask & (self.codes == 0)] = self.code_of(status)
+
+    def reject_slot(self, slot: int, status: Status) -> None:
+        """Reject one slot."""
+        self.codes[slot] = self.code_of(status)
+
+    def code_of(self, status: Status) -> int:
+        """Return the code that stands for `status`: a positive number."""
+        try:
+            return self._statuses.index(status) + 1
+        except ValueError:
+            self._statuses.append(status)
+            return len(self._statuses)
+
+    def status_of(self, code: int) -> Status:
+        """Return the Status that `code` stands for."""
+        if code == 0:
+            return Status.OK
+        if self.decode is not None:
+            return self.decode(code)
+        return self._statuses[code - 1]
+
+    def lengthen(self, n_slots: int) -> None:
+        """Make room for nodes that have arrived."""
+        grown: I64Array = np.zeros(n_slots, dtype=np.int64)
+        grown[: len(self.codes)] = self.codes
+        self.codes = grown
