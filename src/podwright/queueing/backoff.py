@@ -1,0 +1,118 @@
+"""Backoff: how long a failed pod waits, and the two heaps it waits in.
+
+A pod that failed `count` times waits `initial * 2 ** (count - 1)`, at most `max`. `count` is
+the number of consecutive errors if the last attempt ended in an error, otherwise the number
+of times the pod was unschedulable. The end is cut down to a whole window (one second), and
+"still backing off" includes the window in which the backoff ends: whole windows are released
+at once, so that within one the order of activeQ holds.
+
+Pods that came back with an error wait in a heap of their own, which is never popped
+directly: the wait protects the API server, not the scheduler's time.
+
+Upstream: pkg/scheduler/backend/queue/backoff_queue.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.order import SortKey
+from podwright.queueing.pod import QueuedPod, QueueName
+from podwright.queueing.settings import QueueSettings
+
+__all__ = ["BackoffQueue", "backoff_duration_ns"]
+
+_NEVER_TRIED_NS: Final = -1  # before every time, so never backing off
+
+
+def backoff_duration_ns(count: int, initial_ns: int, max_ns: int) -> int:
+    """Return how long a pod waits after its `count`-th failure.
+
+    Upstream: pkg/scheduler/backend/queue/backoff_queue.go, calculateBackoffDuration
+    """
+    if count == 0:
+        return 0
+    # Shifting the maximum down, not the initial up, is how upstream avoids an overflow; it
+    # also cuts odd maxima down, which decides near the cap.
+    shift = count - 1
+    return max_ns if initial_ns > max_ns >> shift else initial_ns << shift
+
+
+class BackoffQueue:
+    """backoffQ and the error backoffQ.
+
+    Parameters
+    ----------
+    settings : QueueSettings
+        Durations, and whether ends of backoff are cut to windows.
+    active_key : SortKey
+        Orders pods as activeQ does; used among pods that end in the same window.
+    """
+
+    def __init__(self, settings: QueueSettings, active_key: SortKey) -> None:
+        self._settings = settings
+        self._active_key = active_key
+        self._window_ns = settings.backoff_window_ns if settings.pop_from_backoff else 1
+        self.regular: IndexedHeap[QueuedPod] = IndexedHeap()
+        self.errors: IndexedHeap[QueuedPod] = IndexedHeap()
+
+    def __len__(self) -> int:
+        return len(self.regular) + len(self.errors)
+
+    def end_ns(self, queued: QueuedPod) -> int:
+        """Return when the pod's backoff ends, computing it at most once per failure."""
+        count = queued.consecutive_errors or queued.unschedulable_count
+        if count == 0:
+            return _NEVER_TRIED_NS
+        if queued.backoff_end_ns is None:
+            settings = self._settings
+            wait_ns = backoff_duration_ns(
+                count, settings.initial_backoff_ns, settings.max_backoff_ns
+            )
+            end_ns = queued.timestamp_ns + wait_ns
+            queued.backoff_end_ns = end_ns - end_ns % self._window_ns
+        return queued.backoff_end_ns
+
+    def is_backing_off(self, queued: QueuedPod, now_ns: int) -> bool:
+        """Tell whether the pod must still wait; the window of the end counts as waiting."""
+        if self._settings.max_backoff_ns == 0:
+            return False
+        return self.end_ns(queued) >= now_ns - now_ns % self._window_ns
+
+    def add(self, queued: QueuedPod) -> QueueName:
+        """Put the pod in the heap its last attempt asks for."""
+        end_ns = self.end_ns(queued)
+        if queued.unschedulable_plugins or queued.pending_plugins:
+            key = (
+                (end_ns, self._active_key(queued))
+                if self._settings.pop_from_backoff
+                else (end_ns, queued.entered_index)
+            )
+            self.regular.push(queued.key, key, queued)
+            return QueueName.BACKOFF
+        self.errors.push(queued.key, (end_ns, queued.entered_index), queued)
+        return QueueName.ERROR_BACKOFF
+
+    def remove(self, name: str) -> QueuedPod | None:
+        """Take the pod out of whichever heap has it."""
+        return self.regular.remove(name) or self.errors.remove(name)
+
+    def pop_completed(self, now_ns: int) -> list[QueuedPod]:
+        """Take out every pod whose backoff is over, errors last."""
+        completed: list[QueuedPod] = []
+        for heap in (self.regular, self.errors):
+            while (head := heap.peek()) is not None and not self.is_backing_off(head, now_ns):
+                heap.pop()
+                completed.append(head)
+        return completed
+
+    def next_release_ns(self) -> int | None:
+        """Return the first instant at which `pop_completed` gives something; None if empty."""
+        heads = [head for heap in (self.regular, self.errors) if (head := heap.peek())]
+        if not heads:
+            return None
+        if self._settings.max_backoff_ns == 0:
+            return 0
+        first_ns = min(self.end_ns(head) for head in heads)
+        return first_ns - first_ns % self._window_ns + self._window_ns

@@ -1,0 +1,180 @@
+"""From a changed object to the cluster events that the queue is told of.
+
+An update may be several events at once (labels and taints of a node), told one after the
+other; a node update that changes nothing of interest is none.
+
+Upstream: pkg/scheduler/framework/events.go, pkg/scheduler/eventhandlers.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.framework.events import (
+    ASSIGNED_POD,
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    NODE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    POD_GROUP,
+    STORAGE_CLASS,
+    UNSCHEDULABLE_POD,
+    UNSCHEDULABLE_POD_ADD,
+    VOLUME_ATTACHMENT,
+    ActionType,
+    ClusterEvent,
+)
+from podwright.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    KubernetesObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodGroup,
+    ResourceList,
+    StorageClass,
+    VolumeAttachment,
+)
+from podwright.objects.quantity import parse_quantity
+from podwright.objects.requests import assigned_requests
+
+__all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
+
+_RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
+    Node: NODE,
+    PersistentVolume: PERSISTENT_VOLUME,
+    PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
+    CSINode: CSI_NODE,
+    CSIDriver: CSI_DRIVER,
+    CSIStorageCapacity: CSI_STORAGE_CAPACITY,
+    VolumeAttachment: VOLUME_ATTACHMENT,
+    StorageClass: STORAGE_CLASS,
+    PodGroup: POD_GROUP,
+}
+
+
+def derive_events(
+    old: KubernetesObject | None, new: KubernetesObject | None
+) -> tuple[ClusterEvent, ...]:
+    """Return the cluster events of one change, in the order in which they are told.
+
+    Parameters
+    ----------
+    old : KubernetesObject or None
+        The object before; None if it was added.
+    new : KubernetesObject or None
+        The object after; None if it was deleted.
+
+    Returns
+    -------
+    tuple of ClusterEvent
+        Empty if no plugin could care.
+    """
+    changed = old if new is None else new
+    if isinstance(changed, Pod):
+        assert old is None or isinstance(old, Pod), old
+        return _pod_events(old, new if isinstance(new, Pod) else None)
+    if isinstance(old, Node) and isinstance(new, Node):
+        return derive_node_update(old, new)
+    resource = None if changed is None else _RESOURCE_OF.get(type(changed))
+    if resource is None:
+        return ()
+    if old is None:
+        return (ClusterEvent(resource, ActionType.ADD),)
+    if new is None:
+        return (ClusterEvent(resource, ActionType.DELETE),)
+    return (ClusterEvent(resource, ActionType.UPDATE),)
+
+
+def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
+    """Return what an update of a pod may change for scheduling; never empty.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/events.go, PodSchedulingPropertiesChange
+    """
+    resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULABLE_POD
+    actions = []
+    if new.metadata.labels != old.metadata.labels:
+        actions.append(ActionType.UPDATE_POD_LABEL)
+    if _is_scaled_down(old, new):
+        actions.append(ActionType.UPDATE_POD_SCALE_DOWN)
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    # Tolerations can be added but neither changed nor removed, so their number tells all.
+    if len(new.spec.tolerations) != len(old.spec.tolerations):
+        actions.append(ActionType.UPDATE_POD_TOLERATION)
+    if _claim_statuses(new) != _claim_statuses(old):
+        actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+    if not actions:
+        actions.append(ActionType.UPDATE)
+    return tuple(ClusterEvent(resource, action) for action in actions)
+
+
+def derive_node_update(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
+    """Return what an update of a node may change for scheduling.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/events.go, NodeSchedulingPropertiesChange
+    """
+    actions = []
+    if old.spec.unschedulable and not new.spec.unschedulable:
+        actions.append(ActionType.UPDATE_NODE_TAINT)
+    if not _same_quantities(old.status.allocatable, new.status.allocatable):
+        actions.append(ActionType.UPDATE_NODE_ALLOCATABLE)
+    if old.metadata.labels != new.metadata.labels:
+        actions.append(ActionType.UPDATE_NODE_LABEL)
+    if old.spec.taints != new.spec.taints:
+        actions.append(ActionType.UPDATE_NODE_TAINT)
+    if _condition_statuses(old) != _condition_statuses(new):
+        actions.append(ActionType.UPDATE_NODE_CONDITION)
+    if old.metadata.annotations != new.metadata.annotations:
+        actions.append(ActionType.UPDATE_NODE_ANNOTATION)
+    if old.status.declared_features != new.status.declared_features:
+        actions.append(ActionType.UPDATE_NODE_DECLARED_FEATURE)
+    return tuple(ClusterEvent(NODE, action) for action in actions)
+
+
+def _pod_events(old: Pod | None, new: Pod | None) -> tuple[ClusterEvent, ...]:
+    if new is None:
+        # A pending pod that goes is told as an assigned one: its nomination is free now.
+        return (ASSIGNED_POD_DELETE,)
+    if old is None:
+        return (ASSIGNED_POD_ADD if new.spec.node_name else UNSCHEDULABLE_POD_ADD,)
+    if new.spec.node_name and not old.spec.node_name:
+        return (ASSIGNED_POD_ADD,)
+    return derive_pod_update(old, new)
+
+
+def _is_scaled_down(old: Pod, new: Pod) -> bool:
+    # Most updates leave the whole spec and status alone, or at least what is asked for.
+    if old.spec == new.spec and old.status == new.status:
+        return False
+    after = assigned_requests(new)
+    return any(
+        amount > after.get(resource, 0) for resource, amount in assigned_requests(old).items()
+    )
+
+
+def _claim_statuses(pod: Pod) -> tuple[object, object]:
+    status = pod.raw.get("status") or {}
+    return status.get("resourceClaimStatuses"), status.get("extendedResourceClaimStatus")
+
+
+def _condition_statuses(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}
+
+
+def _same_quantities(old: ResourceList, new: ResourceList) -> bool:
+    return old == new or (
+        old.keys() == new.keys()
+        and all(parse_quantity(old[name]).nano == parse_quantity(new[name]).nano for name in old)
+    )

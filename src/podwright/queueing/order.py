@@ -1,0 +1,44 @@
+"""Which of two pods is tried first.
+
+Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from podwright.queueing.pod import QueuedPod
+
+__all__ = ["Less", "SortKey", "priority_sort_key", "sort_key_of"]
+
+SortKey = Callable[[QueuedPod], Any]
+"""A pod's place in the order: something with `<`, and no two pods equal."""
+
+Less = Callable[[QueuedPod, QueuedPod], bool]
+"""A QueueSort plugin's rule: whether the first pod goes before the second."""
+
+
+def priority_sort_key(queued: QueuedPod) -> tuple[int, int, int]:
+    """Order by priority, highest first, then by timestamp, then by order of entry."""
+    return (-queued.priority, queued.timestamp_ns, queued.entered_index)
+
+
+def sort_key_of(less: Less) -> SortKey:
+    """Make sort keys from a QueueSort plugin's `less`; order of entry decides its ties."""
+
+    class Key:
+        __slots__ = ("queued",)
+
+        def __init__(self, queued: QueuedPod) -> None:
+            self.queued = queued
+
+        def __lt__(self, other: Key) -> bool:
+            if less(self.queued, other.queued):
+                return True
+            return (
+                not less(other.queued, self.queued)
+                and self.queued.entered_index < other.queued.entered_index
+            )
+
+    return Key

@@ -1,0 +1,662 @@
+"""The scheduling queue: which pod is tried next, and when a rejected one is tried again.
+
+Theory of operation
+-------------------
+A pod the queue knows is in exactly one place:
+
+    add ──► active ──pop──► in flight ──done──► (gone)
+              ▲  ▲              │
+              │  │              │ park: what went wrong, and what happened meanwhile?
+              │  │              ├─ an error, nobody to blame ────────► error backoff ─┐
+              │  │              ├─ rejected, an event may have helped ► backoff ──────┤
+              │  │              └─ rejected ─────► unschedulable                      │
+              │  │                                   │  event, hint says Queue         │
+              │  ├───────────── no longer backing off┤                                │
+              │  │                                   └─ still backing off ─► backoff  │
+              │  └──────────────────────── flush_backoff: the backoff is over ────────┘
+              └─ gated: a PreEnqueue plugin holds the pod until its event arrives
+
+*active* is ordered by priority, then by time of entry (or as the QueueSort plugin says).
+*backoff* is ordered by the end of backoff in whole seconds, within a second as active is.
+When active is empty, `pop` takes the head of backoff at once: an idle scheduler makes nobody
+wait. It never takes from *error backoff*, whose wait protects the API server.
+
+*unschedulable* pods wait for a cluster event that one of the plugins that rejected them has
+registered, and whose hint function answers Queue. An event that arrives while a pod is in
+flight is kept and asked about when the pod comes back. A pending plugin's Queue (the pod
+was about to succeed) skips the backoff. As a safety net against hints that are wrong,
+`flush_unschedulable` moves pods that have waited five minutes.
+
+PreEnqueue runs on every way into active and into backoff, so that popping from either needs
+no further check; it does not run again from backoff to active.
+
+Time is an argument. Nothing happens on its own: `next_due_ns` says when the next flush
+would do something, and whoever owns the clock calls it then.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, active_queue.go, backoff_queue.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from podwright.framework.events import (
+    FORCE_ACTIVATE,
+    UNSCHEDULABLE_POD_ADD,
+    UNSCHEDULABLE_POD_UPDATE,
+    UNSCHEDULABLE_TIMEOUT,
+    ClusterEvent,
+)
+from podwright.objects import Pod
+from podwright.queueing.backoff import BackoffQueue
+from podwright.queueing.events import derive_pod_update
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.hints import HintTable, Requeue
+from podwright.queueing.in_flight import InFlight
+from podwright.queueing.metrics import QueueMetrics
+from podwright.queueing.nominator import Nominator
+from podwright.queueing.order import SortKey, priority_sort_key
+from podwright.queueing.pod import QueuedPod, QueueName
+from podwright.queueing.settings import QueueSettings
+from podwright.queueing.story import Story, Touch
+from podwright.queueing.unschedulable import UnschedulablePods
+
+__all__ = ["PreEnqueue", "SchedulingQueue"]
+
+PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]
+"""Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that holds the pod."""
+
+_WAITING_APART = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
+_BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
+_METRIC_NAME = {
+    QueueName.ACTIVE: "active",
+    QueueName.BACKOFF: "backoff",
+    QueueName.ERROR_BACKOFF: "backoff",
+    QueueName.UNSCHEDULABLE: "unschedulable",
+    QueueName.GATED: "unschedulable",
+}
+_NO_HINTS = HintTable({})
+
+
+class SchedulingQueue:
+    """Pending pods under the rules of kube-scheduler 1.36.
+
+    Parameters
+    ----------
+    settings : QueueSettings
+        Durations and switches.
+    hints : mapping of scheduler name to HintTable
+        What the plugins of each profile registered. An event nobody registered is ignored; a
+        pod of a profile without a table moves on every event somebody registered.
+    pre_enqueue : PreEnqueue or None
+        Holds pods back; None lets every pod in.
+    sort_key : SortKey or None
+        The order of the active queue, from the QueueSort plugin (`sort_key_of` makes it from
+        a `less`); None is PrioritySort.
+    lookup : callable or None
+        The newest version of a pod by `namespace/name`, for the nominator.
+    start_ns : int
+        When the queue began to run: the phase of the flush of unschedulable pods.
+    story_limit_count : int
+        How many steps `story` can look back on, over all pods.
+    """
+
+    def __init__(
+        self,
+        settings: QueueSettings | None = None,
+        *,
+        hints: Mapping[str, HintTable] | None = None,
+        pre_enqueue: PreEnqueue | None = None,
+        sort_key: SortKey | None = None,
+        lookup: Callable[[str], Pod | None] | None = None,
+        start_ns: int = 0,
+        story_limit_count: int = 10_000,
+    ) -> None:
+        self.settings = QueueSettings() if settings is None else settings
+        self.nominator = Nominator(lookup)
+        self.scheduling_cycle = 0
+        self._hints = {} if hints is None else dict(hints)
+        self._pre_enqueue = pre_enqueue
+        self._active_key = priority_sort_key if sort_key is None else sort_key
+        self._start_ns = start_ns
+        self._story = Story(story_limit_count)
+        self._metrics = QueueMetrics()
+        self._entered_count = 0
+        self._waiting: dict[str, QueuedPod] = {}
+        self._active: IndexedHeap[QueuedPod] = IndexedHeap()
+        self._backoff = BackoffQueue(self.settings, self._active_key)
+        self._unschedulable = UnschedulablePods()
+        self._in_flight = InFlight()
+
+    # ------------------------------------------------------------ pods come, change and go
+
+    def add(self, pod: Pod, now_ns: int) -> QueueName:
+        """Take in a new pending pod; one of the same name that waits is replaced."""
+        self._discard(pod.key, now_ns)
+        return self._enter(pod, UNSCHEDULABLE_POD_ADD.label, now_ns)
+
+    def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
+        """Take over a newer version of a pending pod.
+
+        Parameters
+        ----------
+        old : Pod or None
+            The version before; None takes the one the queue has.
+        new : Pod
+            The pod as it is now. A pod the queue does not know is taken in.
+        now_ns : int
+            The time of the update.
+
+        Returns
+        -------
+        QueueName
+            Where the pod is now. A pod in flight stays there; the change counts when it
+            comes back.
+        """
+        flying = self._in_flight.get(new.metadata.uid)
+        if flying is not None:
+            before = flying.pod if old is None else old
+            for event in derive_pod_update(before, new):
+                self._in_flight.record(event, before, new)
+            self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
+            return QueueName.IN_FLIGHT
+        queued = self._waiting.get(new.key)
+        if queued is None:
+            return self._enter(new, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
+        before = queued.pod if old is None else old
+        self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
+        self._renew(queued, new)
+        self.nominator.update(before, new)
+        if queued.place in _WAITING_APART:
+            for event in derive_pod_update(before, new):
+                verdict = self._verdict(queued, event, before, new)
+                self._requeue(queued, verdict, event.label, now_ns)
+                if queued.place not in _WAITING_APART:
+                    break
+        return queued.place
+
+    def delete(self, pod: Pod, now_ns: int) -> None:
+        """Forget a pod that waits, and its nomination; a pod in flight is ended by `done`."""
+        self.nominator.remove(pod.metadata.uid)
+        self._discard(pod.key, now_ns)
+
+    # ------------------------------------------------------------------ attempts
+
+    def pop(self, now_ns: int) -> QueuedPod | None:
+        """Take the next pod to try; None if there is none.
+
+        The pod is lent: give it back with `park` or end it with `done`.
+        """
+        while True:
+            queued = self._active.pop()
+            if queued is None and self.settings.pop_from_backoff:
+                queued = self._backoff.regular.pop()
+                if queued is not None:
+                    self._metrics.queue_incoming_pods_total["active", "PopFromBackoffQ"] += 1
+            if queued is None:
+                return None
+            del self._waiting[queued.key]
+            queued.place = QueueName.NOWHERE
+            if self._fly(queued, now_ns):
+                return queued
+
+    def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
+        """Take one pod by `namespace/name`, wherever it waits, for its group's attempt.
+
+        None if it is not waiting, or gated.
+
+        Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, PopSpecificPod
+        """
+        queued = self._waiting.get(name)
+        if queued is None or queued.is_gated:
+            return None
+        self._leave(queued)
+        del self._waiting[name]
+        return queued if self._fly(queued, now_ns) else None
+
+    def done(self, queued: QueuedPod, now_ns: int) -> None:
+        """End the attempt of a pod that does not come back."""
+        if self._in_flight.end(queued.uid) is not None:
+            queued.place = QueueName.NOWHERE
+            self._story.tell(now_ns, queued.key, "done", "")
+
+    def park(
+        self,
+        queued: QueuedPod,
+        now_ns: int,
+        *,
+        unschedulable_plugins: Iterable[str] = (),
+        pending_plugins: Iterable[str] = (),
+        pod: Pod | None = None,
+        always_backoff: bool = False,
+    ) -> QueueName:
+        """Take a pod back after a failed attempt.
+
+        Parameters
+        ----------
+        queued : QueuedPod
+            What `pop` returned.
+        now_ns : int
+            The time of the failure; the backoff counts from here.
+        unschedulable_plugins, pending_plugins : iterable of str
+            Who rejected the pod. Nobody: the attempt ended in an error.
+        pod : Pod or None
+            The newest version, if it changed during the attempt.
+        always_backoff : bool
+            Do not look at events: members of a pod group are retried together.
+
+        Returns
+        -------
+        QueueName
+            Where the pod waits now.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, AddUnschedulableIfNotPresent
+        """
+        present = self._waiting.get(queued.key)
+        if present is not None:
+            # A pod of the same name was created while this one was being tried.
+            self.done(queued, now_ns)
+            return present.place
+        if pod is not None:
+            queued.renew(pod)
+        queued.unschedulable_plugins = frozenset(unschedulable_plugins)
+        queued.pending_plugins = frozenset(pending_plugins)
+        if queued.rejectors:
+            queued.unschedulable_count += 1
+            queued.consecutive_errors = 0
+        else:
+            queued.consecutive_errors += 1
+        queued.timestamp_ns = now_ns
+        queued.backoff_end_ns = None
+        queued.was_flushed = False
+        self._waiting[queued.key] = queued
+        self._charge(queued, queued.rejectors, 1)
+        verdict = Requeue.AFTER_BACKOFF if always_backoff else self._verdict_for_in_flight(queued)
+        # After the verdict: until here the events of the attempt were needed.
+        self._in_flight.end(queued.uid)
+        queued.place = QueueName.NOWHERE
+        return self._requeue(queued, verdict, "ScheduleAttemptFailure", now_ns)
+
+    # ------------------------------------------------------------------ second chances
+
+    def move(
+        self,
+        event: ClusterEvent,
+        now_ns: int,
+        *,
+        old: object | None = None,
+        new: object | None = None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> list[str]:
+        """Tell the queue of a change in the cluster.
+
+        Parameters
+        ----------
+        event : ClusterEvent
+            What changed.
+        now_ns : int
+            When.
+        old, new : object or None
+            The object before and after, for the hint functions.
+        pre_check : callable or None
+            Only pods for which it is true are looked at.
+
+        Returns
+        -------
+        list of str
+            The pods that left the unschedulable set, in the order in which they entered the
+            queue.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
+        MoveAllToActiveOrBackoffQueue
+        """
+        candidates = self._candidates(event)
+        if candidates is None:
+            return []
+        if pre_check is not None:
+            candidates = [queued for queued in candidates if pre_check(queued.pod)]
+        return self._move(candidates, event, now_ns, old, new)
+
+    def flush_backoff(self, now_ns: int) -> list[str]:
+        """Move pods whose backoff is over to active; meant to run once a second."""
+        completed = self._backoff.pop_completed(now_ns)
+        for queued in completed:
+            queued.place = QueueName.NOWHERE
+            self._to_active(queued, "BackoffComplete", now_ns, from_backoff=True)
+        return [queued.key for queued in completed]
+
+    def flush_unschedulable(self, now_ns: int) -> list[str]:
+        """Move pods that have waited too long for an event; meant to run every 30 s."""
+        limit_ns = self.settings.max_unschedulable_ns
+        overdue = [
+            queued
+            for queued in self._unschedulable.in_order()
+            if now_ns - queued.timestamp_ns > limit_ns
+        ]
+        if not overdue:
+            return []
+        for queued in overdue:
+            queued.was_flushed = True
+        return self._move(overdue, UNSCHEDULABLE_TIMEOUT, now_ns, None, None)
+
+    def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
+        """Move the pods to active at once, whatever they wait for.
+
+        For a pod in flight the wish is kept until it comes back; other pods are ignored.
+        """
+        activated = []
+        for pod in pods:
+            queued = self._waiting.get(pod.key)
+            if queued is not None and queued.place is not QueueName.ACTIVE:
+                from_backoff = queued.place in _BACKING_OFF
+                place = self._to_active(
+                    queued, FORCE_ACTIVATE.label, now_ns, from_backoff=from_backoff
+                )
+                if place is QueueName.ACTIVE:
+                    activated.append(queued.key)
+            elif pod.metadata.uid in self._in_flight:
+                self._in_flight.record(FORCE_ACTIVATE, None, pod)
+                self._story.tell(now_ns, pod.key, "activate in flight", FORCE_ACTIVATE.label)
+        return activated
+
+    def next_due_ns(self) -> int | None:
+        """Return the first instant at which a flush would move a pod; None if never."""
+        due_ns = self._backoff.next_release_ns()
+        oldest_ns = self._unschedulable.oldest_ns()
+        if oldest_ns is not None:
+            interval_ns = self.settings.unschedulable_flush_ns
+            after_ns = oldest_ns + self.settings.max_unschedulable_ns + 1 - self._start_ns
+            flush_ns = self._start_ns + -(-after_ns // interval_ns) * interval_ns
+            due_ns = flush_ns if due_ns is None else min(due_ns, flush_ns)
+        return due_ns
+
+    # ------------------------------------------------------------------ nominations
+
+    def nominate(self, pod: Pod, node_name: str | None = None) -> None:
+        """Promise the node to the pod; "" takes the promise back, None follows its status."""
+        self.nominator.add(pod, node_name)
+
+    # ------------------------------------------------------------------ looking
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether `pop` would return a pod."""
+        return bool(self._active) or (
+            self.settings.pop_from_backoff and bool(self._backoff.regular)
+        )
+
+    def get(self, name: str) -> QueuedPod | None:
+        """Return the waiting pod of that `namespace/name`, or None."""
+        return self._waiting.get(name)
+
+    def in_flight(self) -> list[QueuedPod]:
+        """Return the popped pods that are neither parked nor done, in order of `pop`."""
+        return list(self._in_flight)
+
+    def pods_in(self, place: QueueName) -> list[QueuedPod]:
+        """Return the pods in one place, in the order in which they would leave it."""
+        match place:
+            case QueueName.ACTIVE:
+                return self._active.ordered()
+            case QueueName.BACKOFF:
+                return self._backoff.regular.ordered()
+            case QueueName.ERROR_BACKOFF:
+                return self._backoff.errors.ordered()
+            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+                return [
+                    queued for queued in self._unschedulable.in_order() if queued.place is place
+                ]
+            case QueueName.IN_FLIGHT:
+                return self.in_flight()
+            case QueueName.NOWHERE:
+                return []
+
+    def backoff_end_ns(self, queued: QueuedPod) -> int:
+        """Return when the pod's backoff ends; -1 if it never failed."""
+        return self._backoff.end_ns(queued)
+
+    def metrics(self) -> QueueMetrics:
+        """Return the counters, with the gauges brought up to date."""
+        metrics = self._metrics
+        gated_count = self._unschedulable.gated_count
+        metrics.pending_pods = {
+            "active": len(self._active),
+            "backoff": len(self._backoff),
+            "unschedulable": len(self._unschedulable) - gated_count,
+            "gated": gated_count,
+        }
+        metrics.inflight_events = {
+            **{label: count for label, count in self._in_flight.event_counts.items() if count},
+            "PodPopped": len(self._in_flight),
+        }
+        metrics.queueing_hint_executions_total.clear()
+        for table in self._hints.values():
+            metrics.queueing_hint_executions_total.update(table.executions)
+        return metrics
+
+    def story(self, name: str) -> list[Touch]:
+        """Return what touched the pod of that `namespace/name`, oldest first."""
+        return self._story.of(name)
+
+    def validate(self) -> None:
+        """Assert every invariant; slow, for tests.
+
+        Raises
+        ------
+        AssertionError
+            With the pod and its story, if one is in no place or in two.
+        """
+        self._unschedulable.validate()
+        self._in_flight.validate()
+        self.nominator.validate()
+        found: dict[str, list[QueueName]] = {}
+        for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
+            for queued in self.pods_in(place):
+                found.setdefault(queued.key, []).append(place)
+        for queued in self._unschedulable:
+            place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
+            found.setdefault(queued.key, []).append(place)
+        for name in found.keys() | self._waiting.keys():
+            places = found.get(name, [])
+            known = self._waiting.get(name)
+            assert known is not None, (name, places, self.story(name))
+            assert places == [known.place], (known, places, self.story(name))
+        for queued in self._in_flight:
+            assert queued.place is QueueName.IN_FLIGHT, (queued, self.story(queued.key))
+
+    # ------------------------------------------------------------------ inside
+
+    def _enter(self, pod: Pod, label: str, now_ns: int) -> QueueName:
+        """Make the entry of a pod the queue does not know."""
+        queued = QueuedPod(pod, self._entered_count, now_ns)
+        self._entered_count += 1
+        self._waiting[queued.key] = queued
+        place = self._to_active(queued, label, now_ns)
+        if place is QueueName.ACTIVE:
+            self.nominator.add(pod)
+        return place
+
+    def _discard(self, name: str, now_ns: int) -> None:
+        queued = self._waiting.pop(name, None)
+        if queued is not None:
+            self._leave(queued)
+            self._charge(queued, queued.rejectors, -1)
+            self._story.tell(now_ns, name, "delete", "")
+
+    def _fly(self, queued: QueuedPod, now_ns: int) -> bool:
+        """Start an attempt; False if the same pod is already being tried."""
+        queued.attempts += 1
+        self._charge(queued, queued.rejectors, -1)
+        if queued.uid in self._in_flight:
+            self._story.tell(now_ns, queued.key, "drop", "already in flight")
+            return False
+        self._in_flight.begin(queued)
+        queued.place = QueueName.IN_FLIGHT
+        self.scheduling_cycle += 1
+        self._story.tell(now_ns, queued.key, "pop", "")
+        return True
+
+    def _renew(self, queued: QueuedPod, pod: Pod) -> None:
+        """Replace the object, and move the entry to where the new one belongs in its heap."""
+        queued.renew(pod)
+        if queued.place is QueueName.ACTIVE:
+            self._active.push(queued.key, self._active_key(queued), queued)
+        elif queued.place in _BACKING_OFF:
+            self._backoff.add(queued)
+
+    def _table(self, queued: QueuedPod) -> HintTable | None:
+        return self._hints.get(queued.pod.spec.scheduler_name)
+
+    def _verdict(
+        self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
+    ) -> Requeue:
+        table = self._table(queued)
+        if table is not None:
+            return table.requeue(queued, event, old, new)
+        # A profile without a table is a mistake of the caller's; upstream does not strand
+        # its pods either.
+        if event.is_wildcard:
+            return _NO_HINTS.requeue(queued, event, old, new)
+        return Requeue.AFTER_BACKOFF
+
+    def _verdict_for_in_flight(self, queued: QueuedPod) -> Requeue:
+        """Ask the rejectors about everything that happened during the attempt."""
+        if not queued.rejectors or queued.uid not in self._in_flight:
+            return Requeue.AFTER_BACKOFF
+        verdict = Requeue.SKIP
+        for recorded in self._in_flight.events_since_pop(queued.uid):
+            answer = self._verdict(queued, recorded.event, recorded.old, recorded.new)
+            if answer is Requeue.IMMEDIATELY:
+                return answer
+            if answer is Requeue.AFTER_BACKOFF:
+                verdict = answer
+                if not queued.pending_plugins:
+                    break
+        return verdict
+
+    def _candidates(self, event: ClusterEvent) -> list[QueuedPod] | None:
+        """Return the pods the event may concern; None if no plugin registered it."""
+        if event.is_wildcard:
+            return self._unschedulable.in_order()
+        rejectors = [
+            (profile, plugin)
+            for profile, table in self._hints.items()
+            for plugin in table.interested(event)
+        ]
+        if not rejectors:
+            return None
+        return self._unschedulable.rejected_by(rejectors)
+
+    def _move(
+        self,
+        candidates: list[QueuedPod],
+        event: ClusterEvent,
+        now_ns: int,
+        old: object | None,
+        new: object | None,
+    ) -> list[str]:
+        moved = []
+        for queued in candidates:
+            if queued.is_gated and not self._can_ungate(queued, event):
+                continue
+            verdict = self._verdict(queued, event, old, new)
+            if verdict is Requeue.SKIP:
+                continue
+            place = self._requeue(queued, verdict, event.label, now_ns)
+            if place not in _WAITING_APART:
+                moved.append(queued.key)
+        self._in_flight.record(event, old, new)
+        return moved
+
+    def _can_ungate(self, queued: QueuedPod, event: ClusterEvent) -> bool:
+        """Tell whether the plugin that holds the pod registered the event."""
+        table = self._table(queued)
+        return table is not None and table.concerns(queued.gating_plugin, event)
+
+    def _requeue(self, queued: QueuedPod, verdict: Requeue, label: str, now_ns: int) -> QueueName:
+        """Put the pod where the verdict says.
+
+        Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
+        requeuePodWithQueueingStrategy
+        """
+        if verdict is Requeue.SKIP:
+            return self._place_apart(queued, label, now_ns)
+        if verdict is Requeue.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now_ns):
+            return self._to_backoff(queued, label, now_ns)
+        return self._to_active(queued, label, now_ns)
+
+    def _to_active(
+        self, queued: QueuedPod, label: str, now_ns: int, *, from_backoff: bool = False
+    ) -> QueueName:
+        checked = from_backoff and self.settings.pop_from_backoff
+        if not checked and self._holds(queued):
+            return self._place_apart(queued, label, now_ns)
+        if queued.initial_attempt_ns is None:
+            queued.initial_attempt_ns = now_ns
+        self._leave(queued)
+        self._active.push(queued.key, self._active_key(queued), queued)
+        self._arrive(queued, QueueName.ACTIVE, label, now_ns)
+        return QueueName.ACTIVE
+
+    def _to_backoff(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
+        if self.settings.pop_from_backoff and self._holds(queued):
+            return self._place_apart(queued, label, now_ns)
+        self._leave(queued)
+        place = self._backoff.add(queued)
+        self._arrive(queued, place, label, now_ns)
+        return place
+
+    def _holds(self, queued: QueuedPod) -> bool:
+        """Run PreEnqueue and note who holds the pod."""
+        held = None if self._pre_enqueue is None else self._pre_enqueue(queued.pod)
+        if held is None:
+            queued.gating_plugin = ""
+            queued.gating_reasons = ()
+            return False
+        plugin, reasons = held
+        queued.gating_plugin = plugin
+        queued.gating_reasons = tuple(reasons)
+        if plugin not in queued.rejectors:
+            self._charge(queued, (plugin,), 1)
+        # The gating plugin counts as a rejector from now on, also after it lets the pod go.
+        queued.unschedulable_plugins |= {plugin}
+        return True
+
+    def _place_apart(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
+        """Put the pod among the unschedulable, as gated if a plugin holds it."""
+        place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
+        self._leave(queued)
+        can_time_out = not queued.is_gated or self._can_ungate(queued, UNSCHEDULABLE_TIMEOUT)
+        self._unschedulable.add(queued, can_time_out=can_time_out)
+        self._arrive(queued, place, label, now_ns)
+        return place
+
+    def _leave(self, queued: QueuedPod) -> None:
+        """Take the pod out of the place it is in, if any."""
+        match queued.place:
+            case QueueName.ACTIVE:
+                self._active.remove(queued.key)
+            case QueueName.BACKOFF | QueueName.ERROR_BACKOFF:
+                self._backoff.remove(queued.key)
+            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+                self._unschedulable.remove(queued)
+            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
+                pass
+        queued.place = QueueName.NOWHERE
+
+    def _arrive(self, queued: QueuedPod, place: QueueName, label: str, now_ns: int) -> None:
+        queued.place = place
+        self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], label] += 1
+        self._story.tell(now_ns, queued.key, place.value, label)
+
+    def _charge(self, queued: QueuedPod, plugins: Iterable[str], count: int) -> None:
+        profile = queued.pod.spec.scheduler_name
+        for plugin in plugins:
+            self._metrics.unschedulable_pods[plugin, profile] += count

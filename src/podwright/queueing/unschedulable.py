@@ -1,0 +1,98 @@
+"""The unschedulable set: pods that wait for an event, by the plugin they wait for.
+
+Looking at every waiting pod on every event is what makes a full queue slow. Here an event
+reaches only the pods that a plugin interested in it has rejected.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.pod import QueuedPod, QueueName
+
+__all__ = ["UnschedulablePods"]
+
+
+class UnschedulablePods:
+    """Unschedulable and gated pods by name, by rejecting plugin and by age."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, QueuedPod] = {}
+        self._by_rejector: dict[tuple[str, str], dict[str, QueuedPod]] = {}
+        self._unrejected: dict[str, QueuedPod] = {}
+        self._indexed_under: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._by_age: IndexedHeap[QueuedPod] = IndexedHeap()
+        self.gated_count = 0
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(self._pods.values())
+
+    def add(self, queued: QueuedPod, *, can_time_out: bool) -> None:
+        """Add the pod under the plugins that reject it now."""
+        assert queued.key not in self._pods, queued
+        profile = queued.pod.spec.scheduler_name
+        keys = tuple((profile, plugin) for plugin in sorted(queued.rejectors))
+        self._pods[queued.key] = queued
+        self._indexed_under[queued.key] = keys
+        for key in keys:
+            self._by_rejector.setdefault(key, {})[queued.key] = queued
+        if not keys:
+            self._unrejected[queued.key] = queued
+        if can_time_out:
+            age_key = (queued.timestamp_ns, queued.entered_index)
+            self._by_age.push(queued.key, age_key, queued)
+        self.gated_count += queued.is_gated
+
+    def remove(self, queued: QueuedPod) -> None:
+        """Take the pod out."""
+        del self._pods[queued.key]
+        for key in self._indexed_under.pop(queued.key):
+            bucket = self._by_rejector[key]
+            del bucket[queued.key]
+            if not bucket:
+                del self._by_rejector[key]
+        self._unrejected.pop(queued.key, None)
+        self._by_age.remove(queued.key)
+        # Not `is_gated`: PreEnqueue may have let the pod go while it was still here.
+        self.gated_count -= queued.place is QueueName.GATED
+
+    def rejected_by(self, rejectors: Iterable[tuple[str, str]]) -> list[QueuedPod]:
+        """Return the pods that any of these (profile, plugin) pairs rejected, or nobody did.
+
+        In the order in which they entered the queue.
+        """
+        found = dict(self._unrejected)
+        for rejector in rejectors:
+            found.update(self._by_rejector.get(rejector, {}))
+        return sorted(found.values(), key=_entered)
+
+    def in_order(self) -> list[QueuedPod]:
+        """Return all pods in the order in which they entered the queue."""
+        return sorted(self._pods.values(), key=_entered)
+
+    def oldest_ns(self) -> int | None:
+        """Return the earliest timestamp among the pods that can time out."""
+        oldest = self._by_age.peek()
+        return None if oldest is None else oldest.timestamp_ns
+
+    def validate(self) -> None:
+        """Assert that the indexes name exactly the pods that are here."""
+        for key, queued in self._pods.items():
+            expected = tuple(
+                (queued.pod.spec.scheduler_name, plugin) for plugin in sorted(queued.rejectors)
+            )
+            assert self._indexed_under[key] == expected, (queued, self._indexed_under[key])
+        indexed = {name for bucket in self._by_rejector.values() for name in bucket}
+        assert indexed | set(self._unrejected) == set(self._pods), indexed
+        gated_count = sum(queued.is_gated for queued in self._pods.values())
+        assert gated_count == self.gated_count, (gated_count, self.gated_count)
+
+
+def _entered(queued: QueuedPod) -> int:
+    return queued.entered_index
