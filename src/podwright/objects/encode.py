@@ -1,0 +1,120 @@
+"""From objects back to documents, and changed copies of objects.
+
+A changed copy shares with the original all that did not change, in the struct and in `raw`:
+binding a pod copies two small dictionaries, not the pod.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.objects.meta import Condition, KubernetesObject
+from podwright.objects.pod import Pod
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def encode(obj: KubernetesObject) -> dict[str, Any]:
+    """Return the whole document of an object.
+
+    For an object that was decoded this is `raw` (with the changes made since), which must not
+    be changed; for one built from structs it is made from what is set.
+    """
+    if obj.raw:
+        return obj.raw
+    document: dict[str, Any] = {"apiVersion": obj.api_version, "kind": obj.kind}
+    document.update(msgspec.to_builtins(obj))
+    document.pop("$raw", None)
+    return document
+
+
+def with_fields(obj: T, section: str, /, **changes: Any) -> T:
+    """Return a copy in which fields of `metadata`, `spec` or `status` have new values.
+
+    Parameters
+    ----------
+    obj : KubernetesObject
+        The object, which stays as it is.
+    section : str
+        `metadata`, `spec` or `status`.
+    **changes
+        Fields by their names in Python. A value that equals the field's default removes the
+        field from the document. Structs are written out with what they have; pass changes of
+        lists of conditions through `with_condition`, which keeps what is not typed.
+
+    Examples
+    --------
+    >>> from podwright.objects import ObjectMeta, Pod, with_fields
+    >>> pod = with_fields(Pod(metadata=ObjectMeta(name="web")), "status", phase="Running")
+    >>> pod.status.phase
+    'Running'
+    """
+    part = msgspec.structs.replace(getattr(obj, section), **changes)
+    if not obj.raw:
+        return msgspec.structs.replace(obj, **{section: part})
+    raw_part = dict(obj.raw.get(section) or {})
+    names = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
+    written = msgspec.to_builtins(part)  # omits defaults
+    for name in changes:
+        key = names[name]
+        if key in written:
+            raw_part[key] = written[key]
+        else:
+            raw_part.pop(key, None)
+    return msgspec.structs.replace(obj, raw=obj.raw | {section: raw_part}, **{section: part})
+
+
+def with_node_name(pod: Pod, name: str) -> Pod:
+    """Return the pod with `spec.nodeName` set; an empty name removes it."""
+    spec = msgspec.structs.replace(pod.spec, node_name=name)
+    raw = _raw_with(pod, "spec", "nodeName", name)
+    return msgspec.structs.replace(pod, spec=spec, raw=raw)
+
+
+def with_nominated_node_name(pod: Pod, name: str) -> Pod:
+    """Return the pod with `status.nominatedNodeName` set; an empty name removes it."""
+    status = msgspec.structs.replace(pod.status, nominated_node_name=name)
+    raw = _raw_with(pod, "status", "nominatedNodeName", name)
+    return msgspec.structs.replace(pod, status=status, raw=raw)
+
+
+def with_condition(pod: Pod, condition: Condition) -> Pod:
+    """Return the pod with a condition set, in place of the one of the same type.
+
+    Notes
+    -----
+    The transition time of the old condition stays when the status does.
+    Upstream: pkg/api/v1/pod/util.go, UpdatePodCondition
+    """
+    conditions = list(pod.status.conditions)
+    index = next(
+        (i for i, present in enumerate(conditions) if present.type == condition.type),
+        len(conditions),
+    )
+    if index < len(conditions) and conditions[index].status == condition.status:
+        condition = msgspec.structs.replace(
+            condition, last_transition_time=conditions[index].last_transition_time
+        )
+    conditions[index : index + 1] = [condition]
+    status = msgspec.structs.replace(pod.status, conditions=tuple(conditions))
+    raw = pod.raw
+    if raw:
+        raw_status = raw.get("status") or {}
+        written = list(raw_status.get("conditions") or ())
+        written[index : index + 1] = [msgspec.to_builtins(condition)]
+        raw = raw | {"status": raw_status | {"conditions": written}}
+    return msgspec.structs.replace(pod, status=status, raw=raw)
+
+
+def _raw_with(obj: KubernetesObject, section: str, key: str, value: str) -> dict[str, Any]:
+    raw = obj.raw
+    if not raw:
+        return raw
+    part = dict(raw.get(section) or {})
+    if value:
+        part[key] = value
+    else:
+        part.pop(key, None)
+    return raw | {section: part}

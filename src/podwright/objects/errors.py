@@ -1,0 +1,100 @@
+"""What is wrong with an input, and where.
+
+`PodwrightError` is the root of every exception that podwright raises on purpose. An input is
+judged as a whole: all that is wrong with it is collected as `FieldError` values and raised
+once, as `InputError` (a document, a file, several files) or `InvalidObject` (one object).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+
+class PodwrightError(Exception):
+    """Root of podwright's exceptions."""
+
+
+class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    source : str
+        The file or request, with the document's number: `nodes.yaml: document 3`.
+    path : str
+        The field as Kubernetes writes it: `spec.taints[0].effect`; empty for the whole document.
+    message : str
+        What is wrong with it, and what was expected.
+    value : Any
+        The value that was found.
+    """
+
+    source: str
+    path: str
+    message: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.source, self.path, self.message) if part)
+
+
+class InputError(PodwrightError, ValueError):
+    """An input with errors; the text is one line per error.
+
+    Parameters
+    ----------
+    errors : iterable of FieldError
+        At least one.
+    """
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors: tuple[FieldError, ...] = tuple(errors)
+        assert self.errors, "an InputError without errors"
+        super().__init__("\n".join(map(str, self.errors)))
+
+
+class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`
+    """One object that cannot be read."""
+
+
+# ----------------------------------------------------------------- messages as upstream's
+
+
+def quoted(value: Any) -> str:
+    """Return a value as it would stand in JSON, cut when it is long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        text = json.dumps(str(value), ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def invalid(value: Any, detail: str) -> str:
+    """Return the text for a value that breaks a rule (`field.Invalid`)."""
+    return f"Invalid value: {quoted(value)}: {detail}"
+
+
+def required(detail: str = "") -> str:
+    """Return the text for a field that is missing (`field.Required`)."""
+    return f"Required value: {detail}" if detail else "Required value"
+
+
+def unsupported(value: Any, supported: Sequence[str]) -> str:
+    """Return the text for a value outside an enumeration, with the nearest one suggested."""
+    listed = ", ".join(quoted(choice) for choice in sorted(supported) if choice)
+    message = f"Unsupported value: {quoted(value)}: supported values: {listed}"
+    if isinstance(value, str) and (near := nearest(value, supported)):
+        message += f'; did you mean "{near}"?'
+    return message
+
+
+def nearest(value: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that the value was probably meant to be."""
+    by_folded = {choice.casefold(): choice for choice in choices if choice}
+    matches = difflib.get_close_matches(value.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None

@@ -1,0 +1,547 @@
+"""Selectors: over labels, over fields, over nodes; and tolerations over taints.
+
+A selector of the API is compiled once into a small frozen object that hashes by its content
+and answers `matches(...)`; two pods with the same selector share one key.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, pkg/fields/selector.go,
+staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from podwright.objects.meta import LabelSelector
+from podwright.objects.names import label_key_errors, label_value_errors
+from podwright.objects.node_selector import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+)
+from podwright.objects.pod import PreferredSchedulingTerm
+
+RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Labels: TypeAlias = Mapping[str, str]
+
+NODE_NAME_FIELD = "metadata.name"
+"""The one field that `matchFields` of a node selector may name."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+class SelectorError(ValueError):
+    """A selector that cannot be compiled; the text is upstream's."""
+
+
+def parse_int64(text: str) -> int | None:
+    """Return an integer as Go's `strconv.ParseInt` reads it, None when it is not one."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+# ---------------------------------------------------------------------------- labels
+
+
+class Requirement(msgspec.Struct, frozen=True, gc=False):
+    """One condition on one label.
+
+    Attributes
+    ----------
+    key : str
+        The label.
+    operator : str
+        `=` is `In` with one value, `!=` is `NotIn` with one.
+    values : tuple of str
+        Sorted when there are several.
+    """
+
+    key: str
+    operator: RequirementOperator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether the labels satisfy the condition (`labels.Requirement.Matches`)."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return self._compares(value)
+
+    def _compares(self, value: str | None) -> bool:
+        if value is None or len(self.values) != 1:
+            return False
+        number, bound = parse_int64(value), parse_int64(self.values[0])
+        if number is None or bound is None:
+            return False
+        return number > bound if self.operator == "Gt" else number < bound
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "In" if len(self.values) == 1:
+                return f"{self.key}={self.values[0]}"
+            case "NotIn" if len(self.values) == 1:
+                return f"{self.key}!={self.values[0]}"
+            case "In":
+                return f"{self.key} in ({','.join(self.values)})"
+            case "NotIn":
+                return f"{self.key} notin ({','.join(self.values)})"
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+            case "Gt":
+                return f"{self.key}>{self.values[0]}"
+            case "Lt":
+                return f"{self.key}<{self.values[0]}"
+
+
+class Selector(msgspec.Struct, frozen=True, gc=False):
+    """Conditions on labels that must all hold; without any it matches everything.
+
+    Attributes
+    ----------
+    requirements : tuple of Requirement
+        Sorted by key, so that equal selectors are equal objects.
+    is_nothing : bool
+        Whether it matches no labels at all.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    is_nothing: bool = False
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether the labels satisfy all conditions."""
+        if self.is_nothing:
+            return False
+        for requirement in self.requirements:  # noqa: SIM110  # a generator doubles the time
+            if not requirement.matches(labels):
+                return False
+        return True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing (`labels.Selector.Empty`)."""
+        return not self.requirements and not self.is_nothing
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+EVERYTHING = Selector()
+NOTHING = Selector(is_nothing=True)
+
+
+def label_selector(selector: LabelSelector | None) -> Selector:
+    """Compile a label selector of the API.
+
+    Parameters
+    ----------
+    selector : LabelSelector or None
+        None selects nothing, an empty one everything.
+
+    Raises
+    ------
+    SelectorError
+        An expression is invalid.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go,
+    LabelSelectorAsSelector
+    """
+    if selector is None:
+        return NOTHING
+    errors: list[str] = []
+    requirements = [
+        _requirement(key, "In", (value,), "", errors)
+        for key, value in selector.match_labels.items()
+    ]
+    requirements += [
+        _requirement(e.key, e.operator, e.values, "", errors) for e in selector.match_expressions
+    ]
+    _raise_if(errors)
+    return _selector(requirements)
+
+
+def labels_as_selector(labels: Labels) -> Selector:
+    """Compile plain labels (a service's selector, a pod's nodeSelector); none match everything.
+
+    Notes
+    -----
+    Nothing is validated. Upstream: SelectorFromSet
+    """
+    return _selector(Requirement(key, "In", (value,)) for key, value in labels.items())
+
+
+def _selector(requirements: Iterable[Requirement]) -> Selector:
+    ordered = tuple(sorted(requirements, key=lambda r: (r.key, r.operator, r.values)))
+    return Selector(ordered) if ordered else EVERYTHING
+
+
+def _requirement(
+    key: str,
+    operator: RequirementOperator,
+    values: Sequence[str],
+    path: str,
+    errors: list[str],
+) -> Requirement:
+    """Make a requirement and note what is wrong with it (`labels.NewRequirement`)."""
+    values_path = f"{path}.values" if path else "values"
+    if problems := label_key_errors(key):
+        key_path = f"{path}.key" if path else "key"
+        errors.append(f'{key_path}: Invalid value: "{key}": {"; ".join(problems)}')
+    listed = json.dumps(list(values), separators=(",", ":")) if values else "null"
+    if operator in {"In", "NotIn"} and not values:
+        errors.append(
+            f"{values_path}: Invalid value: {listed}: "
+            "for 'in', 'notin' operators, values set can't be empty"
+        )
+    elif operator in {"Exists", "DoesNotExist"} and values:
+        errors.append(
+            f"{values_path}: Invalid value: {listed}: "
+            "values set must be empty for exists and does not exist"
+        )
+    elif operator in {"Gt", "Lt"}:
+        if len(values) != 1:
+            errors.append(
+                f"{values_path}: Invalid value: {listed}: "
+                "for 'Gt', 'Lt' operators, exactly one value is required"
+            )
+        errors.extend(
+            f'{values_path}[{index}]: Invalid value: "{value}": '
+            "for 'Gt', 'Lt' operators, the value must be an integer"
+            for index, value in enumerate(values)
+            if parse_int64(value) is None
+        )
+    for index, value in enumerate(values):
+        if problems := label_value_errors(value):
+            errors.append(
+                f'{values_path}[{index}][{key}]: Invalid value: "{value}": {"; ".join(problems)}'
+            )
+    return Requirement(key, operator, tuple(sorted(values)))
+
+
+def _raise_if(errors: Sequence[str]) -> None:
+    """Raise what upstream's error aggregates say."""
+    if errors:
+        distinct = list(dict.fromkeys(errors))
+        raise SelectorError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+
+
+# --------------------------------------------------------- label selectors as strings
+
+_TOKEN = re.compile(r"[ \t\r\n]*(?:(?P<symbol>==|!=|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+)|$)")
+_END = ""
+_SYMBOLS = frozenset({"==", "!=", "=", "!", "(", ")", ",", "<", ">", _END})
+_OPERATORS: dict[str, RequirementOperator] = {
+    "in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1_024)
+def parse_label_selector(text: str) -> Selector:
+    """Read a label selector as kubectl and the API write it: `a=b,c!=d,e in (x,y),!f`.
+
+    Raises
+    ------
+    SelectorError
+        With upstream's text.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, Parser
+    """
+    return _selector(_Parser(text).parse())
+
+
+class _Parser:
+    """Recursive descent over tokens; words and symbols are told apart by `_SYMBOLS`."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [m["symbol"] or m["word"] or _END for m in _TOKEN.finditer(text)]
+        self._tokens.append(_END)
+        self._position = 0
+
+    def parse(self) -> list[Requirement]:
+        requirements: list[Requirement] = []
+        while True:
+            token = self._peek()
+            if token == _END:
+                return requirements
+            if token in _SYMBOLS and token != "!":  # a token of the grammar
+                raise SelectorError(f"found '{token}', expected: !, identifier, or 'end of string'")
+            try:
+                requirements.append(self._parse_requirement())
+            except SelectorError as error:
+                raise SelectorError(f"unable to parse requirement: {error}") from None
+            token = self._next()
+            if token == _END:
+                return requirements
+            if token != ",":
+                raise SelectorError(f"found '{token}', expected: ',' or 'end of string'")
+            token = self._peek()
+            if token in _SYMBOLS and token != "!":
+                raise SelectorError(f"found '{token}', expected: identifier after ','")
+
+    def _peek(self) -> str:
+        return self._tokens[self._position]
+
+    def _next(self) -> str:
+        token = self._tokens[self._position]
+        self._position = min(self._position + 1, len(self._tokens) - 1)
+        return token
+
+    def _parse_requirement(self) -> Requirement:
+        key = self._next()
+        is_negated = key == "!"
+        if is_negated:
+            key = self._next()
+        if key in _SYMBOLS:
+            raise SelectorError(f"found '{key}', expected: identifier")
+        if problems := label_key_errors(key):
+            raise SelectorError(f'<nil>: Invalid value: "{key}": {"; ".join(problems)}')
+        if self._peek() in {_END, ","}:
+            return Requirement(key, "DoesNotExist" if is_negated else "Exists")
+        token = self._next()
+        if token not in _OPERATORS:
+            raise SelectorError(f"found '{token}', expected: in, notin, =, ==, !=, gt, lt")
+        operator = _OPERATORS[token]
+        values = self._parse_values() if token in {"in", "notin"} else [self._parse_exact_value()]
+        errors: list[str] = []
+        requirement = _requirement(key, operator, sorted(set(values)), "", errors)
+        _raise_if(errors)
+        return requirement
+
+    def _parse_exact_value(self) -> str:
+        if self._peek() in {_END, ","}:
+            return ""
+        token = self._next()
+        if token in _SYMBOLS:
+            raise SelectorError(f"found '{token}', expected: identifier")
+        return token
+
+    def _parse_values(self) -> list[str]:
+        token = self._next()
+        if token != "(":
+            raise SelectorError(f"found '{token}' expected: '('")
+        if self._peek() in _SYMBOLS - {",", ")"}:
+            raise SelectorError(f"found '{self._peek()}', expected: ',', ')' or identifier")
+        values: list[str] = []
+        while True:
+            # An empty place, before a comma or the end, is the empty string.
+            values.append("" if self._peek() in {",", ")"} else self._next())
+            if values[-1] in _SYMBOLS - {_END}:
+                raise SelectorError(f"found '{values[-1]}', expected: ',', or identifier")
+            token = self._next()
+            if token == ")":
+                return values
+            if token != ",":
+                raise SelectorError(f"found '{token}', expected: ',' or ')'")
+
+
+# ---------------------------------------------------------------------------- fields
+
+
+class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
+    """One field that must, or must not, have one value; an absent field is empty."""
+
+    field: str
+    value: str
+    is_negated: bool = False
+
+    def matches(self, fields: Labels) -> bool:
+        """Whether the fields satisfy the condition."""
+        return (fields.get(self.field, "") == self.value) != self.is_negated
+
+
+class FieldSelector(msgspec.Struct, frozen=True, gc=False):
+    """Conditions on fields that must all hold."""
+
+    requirements: tuple[FieldRequirement, ...] = ()
+
+    def matches(self, fields: Labels) -> bool:
+        """Whether the fields satisfy all conditions."""
+        return all(requirement.matches(fields) for requirement in self.requirements)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing."""
+        return not self.requirements
+
+
+_FIELD_TERM = re.compile(r"(?:[^\\,]|\\.|\\$)+", re.DOTALL)
+_FIELD_OPERATOR = re.compile(r"!=|==|=")
+_ESCAPE = re.compile(r"\\(.?)|([,=])", re.DOTALL)
+
+
+@lru_cache(maxsize=1_024)
+def parse_field_selector(text: str) -> FieldSelector:
+    r"""Read a field selector: `spec.nodeName=n1,status.phase!=Running`.
+
+    A backslash escapes `,`, `=` and itself in a value.
+
+    Raises
+    ------
+    SelectorError
+        With upstream's text.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/fields/selector.go, ParseSelector
+    """
+    requirements = []
+    for term in _FIELD_TERM.findall(text):
+        operator = _FIELD_OPERATOR.search(term)
+        if operator is None:
+            raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
+        requirements.append(
+            FieldRequirement(
+                term[: operator.start()],
+                _ESCAPE.sub(_unescape, term[operator.end() :]),
+                operator[0] == "!=",
+            )
+        )
+    return FieldSelector(tuple(requirements))
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escaped: str | None = match[1]
+    if escaped is None:
+        raise SelectorError(f"invalid field selector: unescaped character in value: {match[2]}")
+    if escaped not in {"\\", ",", "="}:
+        raise SelectorError(f"invalid field selector: invalid escape sequence: {match[0]}")
+    return escaped
+
+
+# ----------------------------------------------------------------------------- nodes
+
+
+class NodeTerm(msgspec.Struct, frozen=True, gc=False):
+    """One compiled term of a node selector.
+
+    Attributes
+    ----------
+    labels : Selector
+        Conditions on the node's labels.
+    fields : tuple of FieldRequirement
+        Conditions on the node's name.
+    errors : tuple of str
+        What could not be compiled; a term with errors matches nothing.
+    """
+
+    labels: Selector = EVERYTHING
+    fields: tuple[FieldRequirement, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def matches(self, name: str, labels: Labels) -> bool:
+        """Whether a node of that name with those labels satisfies the term."""
+        if self.errors or not self.labels.matches(labels):
+            return False
+        if not self.fields or not name:
+            return True
+        fields = {NODE_NAME_FIELD: name}
+        return all(requirement.matches(fields) for requirement in self.fields)
+
+
+class NodeTerms(msgspec.Struct, frozen=True, gc=False):
+    """Compiled terms of which one must hold; empty terms are left out, they match nothing."""
+
+    terms: tuple[NodeTerm, ...] = ()
+
+    def matches(self, name: str, labels: Labels) -> bool:
+        """Whether a node of that name with those labels satisfies a term."""
+        return any(term.matches(name, labels) for term in self.terms)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What could not be compiled, of all terms."""
+        return tuple(error for term in self.terms for error in term.errors)
+
+
+def node_selector(selector: NodeSelector, *, path: str = "") -> NodeTerms:
+    """Compile a node selector; invalid terms match nothing and say why in `errors`.
+
+    Notes
+    -----
+    Upstream: nodeaffinity.go, NewLazyErrorNodeSelector
+    """
+    prefix = f"{path}." if path else ""
+    return NodeTerms(
+        tuple(
+            _node_term(term, f"{prefix}nodeSelectorTerms[{index}]")
+            for index, term in enumerate(selector.node_selector_terms)
+            if not _is_empty(term)
+        )
+    )
+
+
+def preferred_node_terms(
+    terms: Sequence[PreferredSchedulingTerm],
+) -> tuple[tuple[int, NodeTerm], ...]:
+    """Compile preferred terms to pairs of weight and term; weight 0 and empty ones are left out.
+
+    Raises
+    ------
+    SelectorError
+        A term is invalid, with upstream's text.
+
+    Notes
+    -----
+    Upstream: nodeaffinity.go, NewPreferredSchedulingTerms
+    """
+    compiled = tuple(
+        (term.weight, _node_term(term.preference, f"[{index}]"))
+        for index, term in enumerate(terms)
+        if term.weight and not _is_empty(term.preference)
+    )
+    _raise_if([error for _, term in compiled for error in term.errors])
+    return compiled
+
+
+def _is_empty(term: NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+def _node_term(term: NodeSelectorTerm, path: str) -> NodeTerm:
+    errors: list[str] = []
+    labels = _selector(
+        [
+            _requirement(e.key, e.operator, e.values, f"{path}.matchExpressions[{index}]", errors)
+            for index, e in enumerate(term.match_expressions)
+        ]
+    )
+    fields = tuple(
+        _field_requirement(expression, f"{path}.matchFields[{index}]", errors)
+        for index, expression in enumerate(term.match_fields)
+    )
+    return NodeTerm(labels, fields, tuple(errors))
+
+
+def _field_requirement(
+    expression: NodeSelectorRequirement, path: str, errors: list[str]
+) -> FieldRequirement:
+    if expression.operator not in {"In", "NotIn"}:
+        errors.append(
+            f'{path}.operator: Unsupported value: "{expression.operator}": '
+            'supported values: "In", "NotIn"'
+        )
+    elif len(expression.values) != 1:
+        listed = json.dumps(list(expression.values), separators=(",", ":"))
+        errors.append(f"{path}.values: Invalid value: {listed}: must have one element")
+    value = expression.values[0] if expression.values else ""
+    return FieldRequirement(expression.key, value, expression.operator == "NotIn")
