@@ -1,0 +1,395 @@
+"""What a configuration means once everything it leaves out is filled in.
+
+`set_defaults` gives the v1 document with every default, as kube-scheduler would write it;
+`effective` validates that and expands it to the plugins that run at each extension point.
+
+Upstream: pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from podwright.config.expand import Implements, expand_plugins, in_tree_points, plugin_names
+from podwright.config.field import problem, raise_errors
+from podwright.config.gates import DEFAULT_GATES, Gates
+from podwright.config.schema import (
+    ARGS_TYPES,
+    ClientConnection,
+    DynamicResourcesArgs,
+    Extender,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElection,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    Plugin,
+    PluginConfig,
+    Plugins,
+    PluginSet,
+    PodTopologySpreadArgs,
+    ResourceSpec,
+    ScoringStrategy,
+    UtilizationShapePoint,
+    VolumeBindingArgs,
+)
+from podwright.config.validation import validate, validate_node_resources_fit_args
+from podwright.objects.errors import FieldError
+
+_SECOND_NS = 1_000_000_000
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+_BEFORE_GATES = (
+    Plugin(name="SchedulingGates"),
+    Plugin(name="PrioritySort"),
+    Plugin(name="NodeUnschedulable"),
+    Plugin(name="NodeName"),
+    Plugin(name="TaintToleration", weight=3),
+    Plugin(name="NodeAffinity", weight=2),
+    Plugin(name="NodePorts"),
+    Plugin(name="NodeResourcesFit", weight=1),
+    Plugin(name="VolumeRestrictions"),
+    Plugin(name="NodeVolumeLimits"),
+    Plugin(name="VolumeBinding"),
+    Plugin(name="VolumeZone"),
+    Plugin(name="PodTopologySpread", weight=2),
+    Plugin(name="InterPodAffinity", weight=2),
+    # Before DefaultPreemption: freeing a device nobody uses beats evicting a pod.
+    Plugin(name="DynamicResources", weight=2),
+    Plugin(name="DefaultPreemption"),
+    Plugin(name="NodeResourcesBalancedAllocation", weight=1),
+    Plugin(name="ImageLocality", weight=1),
+    Plugin(name="DefaultBinder"),
+)
+_BY_GATE = (
+    ("NodeDeclaredFeatures", (Plugin(name="NodeDeclaredFeatures"),)),
+    ("GangScheduling", (Plugin(name="GangScheduling"),)),
+    (
+        "TopologyAwareWorkloadScheduling",
+        (Plugin(name="TopologyPlacementGenerator"), Plugin(name="PodGroupPodsCount", weight=1)),
+    ),
+)
+
+_RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
+_SHAPE = (
+    UtilizationShapePoint(utilization=0, score=10),
+    UtilizationShapePoint(utilization=100, score=0),
+)
+_EXTENDER_TIMEOUT_NS = 5 * _SECOND_NS
+
+
+class EffectiveProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """A profile ready to run.
+
+    Parameters
+    ----------
+    scheduler_name : str
+        The schedulerName of the pods it is for.
+    percentage_of_nodes_to_score : int or None
+        The profile's own, else the global one; None when nothing is configured (score every
+        node), 0 for upstream's adaptive rule.
+    plugins : dict of extension point to tuple of (name, weight)
+        In run order, for every point. The weight is at least 1 for score and
+        placementScore (unless configured negative) and 0 elsewhere.
+    args : dict of plugin name to arguments
+        One entry for each plugin that runs and takes arguments: a struct for the in-tree
+        ones, the document as written for others.
+    """
+
+    scheduler_name: str
+    percentage_of_nodes_to_score: int | None
+    plugins: Mapping[str, tuple[tuple[str, int], ...]]
+    args: Mapping[str, object]
+
+
+class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration ready to run.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration
+        The document with every default, for what is not listed here, and for showing.
+    gates : Gates
+        The feature gates it was read with.
+    pod_initial_backoff_ns, pod_max_backoff_ns : int
+        Bounds of the queue's backoff.
+    profiles : tuple of EffectiveProfile
+        In the order of the configuration.
+    extenders : tuple of Extender
+        In the order they are called: ignorable ones last; timeouts filled in.
+    extender_indexes : tuple of int
+        For each of `extenders` its place in the configuration.
+    """
+
+    configuration: KubeSchedulerConfiguration
+    gates: Gates
+    parallelism: int
+    pod_initial_backoff_ns: int
+    pod_max_backoff_ns: int
+    profiles: tuple[EffectiveProfile, ...]
+    extenders: tuple[Extender, ...]
+    extender_indexes: tuple[int, ...]
+
+    def profile(self, scheduler_name: str) -> EffectiveProfile | None:
+        """Give the profile for pods with this schedulerName, if there is one."""
+        return next((p for p in self.profiles if p.scheduler_name == scheduler_name), None)
+
+
+def default_plugins(gates: Gates = DEFAULT_GATES) -> tuple[Plugin, ...]:
+    """Give the multiPoint plugins of a profile that configures none."""
+    by_gate = (plugins for gate, plugins in _BY_GATE if gate in gates)
+    return (*_BEFORE_GATES, *(plugin for plugins in by_gate for plugin in plugins))
+
+
+def merge_plugin_set(default: tuple[Plugin, ...], custom: PluginSet) -> PluginSet:
+    """Put a user's plugin set over the default list.
+
+    A default that the user enables again is replaced in its place, with the user's weight;
+    the others the user enables follow in their order, repetitions included (expansion
+    refuses them).
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, mergePluginSet
+    """
+    disabled = {plugin.name for plugin in custom.disabled}
+    # Of a name that is enabled twice the last entry replaces the default.
+    index_of = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    replaced: set[int] = set()
+    enabled: list[Plugin] = []
+    for plugin in () if "*" in disabled else default:
+        if plugin.name in disabled:
+            continue
+        index = index_of.get(plugin.name)
+        if index is None:
+            enabled.append(plugin)
+        else:
+            replaced.add(index)
+            enabled.append(custom.enabled[index])
+    enabled.extend(p for index, p in enumerate(custom.enabled) if index not in replaced)
+    return PluginSet(
+        enabled=tuple(enabled),
+        disabled=tuple(Plugin(name=plugin.name) for plugin in custom.disabled),
+    )
+
+
+def set_defaults(
+    configuration: KubeSchedulerConfiguration, gates: Gates = DEFAULT_GATES
+) -> KubeSchedulerConfiguration:
+    """Fill in every default, without judging the values.
+
+    One departure from upstream: an absent percentageOfNodesToScore stays absent, because
+    podwright then scores every node, while 0 asks for upstream's adaptive rule.
+    """
+    profiles = configuration.profiles or (KubeSchedulerProfile(),)
+    # With several profiles each must say its name; validation asks for it.
+    if len(profiles) == 1 and profiles[0].scheduler_name is None:
+        profiles = (replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
+    contention = configuration.enable_contention_profiling
+    if contention is None:
+        contention = configuration.enable_profiling
+    return replace(
+        configuration,
+        profiles=tuple(_default_profile(profile, gates) for profile in profiles),
+        enable_contention_profiling=contention,
+        leader_election=_zeros_to_defaults(
+            configuration.leader_election,
+            "lease_duration_ns",
+            "renew_deadline_ns",
+            "retry_period_ns",
+            "resource_lock",
+            "resource_name",
+            "resource_namespace",
+        ),
+        client_connection=_zeros_to_defaults(
+            configuration.client_connection, "content_type", "qps", "burst"
+        ),
+    )
+
+
+def effective(
+    configuration: KubeSchedulerConfiguration,
+    gates: Gates = DEFAULT_GATES,
+    *,
+    implements: Implements = in_tree_points,
+    source: str = KubeSchedulerConfiguration.__name__,
+) -> EffectiveConfiguration:
+    """Default, validate and expand a configuration.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration
+        As read.
+    gates : Gates
+        They decide default plugins, some defaults and some validation.
+    implements : callable
+        The extension points of a plugin, by name; None for one that does not exist.
+    source : str
+        Where the configuration comes from; errors begin with it.
+
+    Raises
+    ------
+    InputError
+        Everything validation finds; or, when it finds nothing, everything that keeps the
+        profiles from being built.
+    """
+    defaulted = set_defaults(configuration, gates)
+    raise_errors(validate(defaulted, gates), source=source)
+    errors: list[FieldError] = []
+    ignored = tuple(
+        resource.name
+        for extender in defaulted.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    profiles = tuple(
+        _expand_profile(
+            _with_ignored_resources(profile, ignored, f"profiles[{index}]", errors),
+            defaulted,
+            implements,
+            path=f"profiles[{index}]",
+            errors=errors,
+        )
+        for index, profile in enumerate(defaulted.profiles)
+    )
+    raise_errors(errors, source=source)
+    order = sorted(
+        range(len(defaulted.extenders)), key=lambda index: defaulted.extenders[index].ignorable
+    )
+    return EffectiveConfiguration(
+        configuration=defaulted,
+        gates=gates,
+        parallelism=defaulted.parallelism,
+        pod_initial_backoff_ns=defaulted.pod_initial_backoff_seconds * _SECOND_NS,
+        pod_max_backoff_ns=defaulted.pod_max_backoff_seconds * _SECOND_NS,
+        profiles=profiles,
+        extenders=tuple(_with_timeout(defaulted.extenders[index]) for index in order),
+        extender_indexes=tuple(order),
+    )
+
+
+# ------------------------------------------------------------------ filling in
+
+_S = TypeVar("_S", LeaderElection, ClientConnection)
+
+
+def _zeros_to_defaults(struct: _S, *names: str) -> _S:
+    """Take "" and 0 in these fields for absent, as Go cannot tell them apart."""
+    defaults = type(struct)()
+    zeros = {name: getattr(defaults, name) for name in names if not getattr(struct, name)}
+    return replace(struct, **zeros)
+
+
+def _default_profile(profile: KubeSchedulerProfile, gates: Gates) -> KubeSchedulerProfile:
+    custom = profile.plugins or Plugins()
+    multi_point = merge_plugin_set(default_plugins(gates), custom.multi_point)
+    plugins = replace(custom, multi_point=multi_point)
+    configured = tuple(
+        replace(entry, args=_default_args(entry.args, gates)) for entry in profile.plugin_config
+    )
+    names = {entry.name for entry in configured}
+    added = tuple(
+        PluginConfig(name=name, args=_default_args(ARGS_TYPES[name](), gates))
+        for name in sorted(plugin_names(plugins))
+        if name in ARGS_TYPES and name not in names
+    )
+    return replace(profile, plugins=plugins, plugin_config=configured + added)
+
+
+def _default_args(args: object, gates: Gates) -> object:
+    match args:
+        case DynamicResourcesArgs():
+            return _default_dynamic_resources(args, gates)
+        case NodeResourcesBalancedAllocationArgs():
+            return replace(args, resources=_default_resources(args.resources))
+        case NodeResourcesFitArgs():
+            strategy = args.scoring_strategy or ScoringStrategy(type="LeastAllocated")
+            resources = _default_resources(strategy.resources)
+            return replace(args, scoring_strategy=replace(strategy, resources=resources))
+        case PodTopologySpreadArgs(defaulting_type=""):
+            return replace(args, defaulting_type="System")
+        case VolumeBindingArgs() if not args.shape and "StorageCapacityScoring" in gates:
+            return replace(args, shape=_SHAPE)
+    return args
+
+
+def _default_dynamic_resources(args: DynamicResourcesArgs, gates: Gates) -> DynamicResourcesArgs:
+    if args.filter_timeout_ns is None and "DRASchedulerFilterTimeout" in gates:
+        args = replace(args, filter_timeout_ns=10 * _SECOND_NS)
+    if (
+        args.binding_timeout_ns is None
+        and "DRADeviceBindingConditions" in gates
+        and "DRAResourceClaimDeviceStatus" in gates
+    ):
+        args = replace(args, binding_timeout_ns=600 * _SECOND_NS)
+    return args
+
+
+def _default_resources(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    return tuple(replace(r, weight=r.weight or 1) for r in resources) or _RESOURCES
+
+
+# ------------------------------------------------------------------ expanding
+
+
+def _with_ignored_resources(
+    profile: KubeSchedulerProfile, ignored: tuple[str, ...], path: str, errors: list[FieldError]
+) -> KubeSchedulerProfile:
+    """Hand the resources that extenders look after alone to NodeResourcesFit.
+
+    They replace the user's own `ignoredResources`.
+
+    Upstream: pkg/scheduler/scheduler.go, buildExtenders
+    """
+    if not ignored:
+        return profile
+    found = False
+    entries = list(profile.plugin_config)
+    for index, entry in enumerate(entries):
+        if isinstance(entry.args, NodeResourcesFitArgs):
+            entries[index] = replace(entry, args=replace(entry.args, ignored_resources=ignored))
+            found = True
+    if not found:
+        errors.append(problem(path, "can't find NodeResourcesFitArgs in plugin config"))
+    return replace(profile, plugin_config=tuple(entries))
+
+
+def _expand_profile(
+    profile: KubeSchedulerProfile,
+    configuration: KubeSchedulerConfiguration,
+    implements: Implements,
+    *,
+    path: str,
+    errors: list[FieldError],
+) -> EffectiveProfile:
+    plugins, scheduler_name = profile.plugins, profile.scheduler_name
+    assert plugins is not None, f"{path} was not defaulted"
+    assert scheduler_name is not None, f"{path} was not validated"
+    needed = plugin_names(plugins)
+    args = {e.name: e.args for e in profile.plugin_config if e.name in needed}
+    fit = args.get("NodeResourcesFit")
+    if isinstance(fit, NodeResourcesFitArgs):
+        # Upstream registers this validation under the wrong name, so that only the plugin
+        # itself finds what is wrong.
+        wrong = [str(finding) for finding in validate_node_resources_fit_args("", fit)]
+        if wrong:
+            text = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
+            errors.append(problem(path, f'initializing plugin "NodeResourcesFit": {text}'))
+    percentage = profile.percentage_of_nodes_to_score
+    if percentage is None:
+        percentage = configuration.percentage_of_nodes_to_score
+    return EffectiveProfile(
+        scheduler_name=scheduler_name,
+        percentage_of_nodes_to_score=percentage,
+        plugins=expand_plugins(
+            plugins, implements, scheduler_name=scheduler_name, path=path, errors=errors
+        ),
+        args=args,
+    )
+
+
+def _with_timeout(extender: Extender) -> Extender:
+    return replace(extender, http_timeout_ns=extender.http_timeout_ns or _EXTENDER_TIMEOUT_NS)

@@ -1,0 +1,194 @@
+"""The feature gates of kube-scheduler 1.36 that podwright knows.
+
+A gate has a stage, a default and possibly a lock. `parse_gates` reads what
+`--feature-gates` takes; `Gates` answers `"Name" in gates`.
+
+Upstream: pkg/features/kube_features.go, k8s.io/component-base/featuregate
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from podwright.config.field import did_you_mean, problem, raise_errors
+from podwright.objects.errors import FieldError
+
+Stage = Literal["Alpha", "Beta", "GA"]
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One gate as 1.36 knows it."""
+
+    stage: Stage
+    default: bool
+    locked: bool = False
+    requires: tuple[str, ...] = ()
+
+
+_LOCKED = Gate("GA", default=True, locked=True)
+_GA = Gate("GA", default=True)
+_ON = Gate("Beta", default=True)
+_BETA_OFF = Gate("Beta", default=False)
+_ALPHA = Gate("Alpha", default=False)
+
+GATES: Mapping[str, Gate] = {
+    "ClearingNominatedNodeNameAfterBinding": _ON,
+    "DRAAdminAccess": _LOCKED,
+    "DRAConsumableCapacity": _ON,
+    "DRADeviceBindingConditions": Gate(
+        "Beta", default=True, requires=("DRAResourceClaimDeviceStatus",)
+    ),
+    "DRADeviceTaintRules": Gate("Beta", default=False, requires=("DRADeviceTaints",)),
+    "DRADeviceTaints": _ON,
+    "DRAExtendedResource": _ON,
+    "DRAListTypeAttributes": _ALPHA,
+    "DRANodeAllocatableResources": _ALPHA,
+    "DRAPartitionableDevices": _ON,
+    "DRAPrioritizedList": _GA,
+    "DRAResourceClaimDeviceStatus": _ON,
+    "DRASchedulerFilterTimeout": _ON,
+    "DRAWorkloadResourceClaims": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "DynamicResourceAllocation": _LOCKED,
+    "GangScheduling": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "GenericWorkload": _ALPHA,
+    "InPlacePodLevelResourcesVerticalScaling": Gate(
+        "Beta", default=True, requires=("InPlacePodVerticalScaling", "PodLevelResources")
+    ),
+    "InPlacePodVerticalScaling": _LOCKED,
+    "MatchLabelKeysInPodAffinity": _LOCKED,
+    "MatchLabelKeysInPodTopologySpread": _ON,
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": Gate(
+        "Beta", default=True, requires=("MatchLabelKeysInPodTopologySpread",)
+    ),
+    "MutableCSINodeAllocatableCount": _LOCKED,
+    "MutablePVNodeAffinity": _ALPHA,
+    "NodeDeclaredFeatures": _ON,
+    "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
+    "NominatedNodeNameForExpectation": _ON,
+    "OpportunisticBatching": _ON,
+    "PodLevelResources": _ON,
+    "PodSchedulingReadiness": _LOCKED,
+    "PodTopologyLabelsAdmission": _ON,
+    "SchedulerAsyncAPICalls": _BETA_OFF,
+    "SchedulerAsyncPreemption": _ON,
+    "SchedulerPopFromBackoffQ": _ON,
+    "SchedulerQueueingHints": _LOCKED,
+    "SidecarContainers": _LOCKED,
+    "StorageCapacityScoring": _ALPHA,
+    "TaintTolerationComparisonOperators": _ALPHA,
+    "TopologyAwareWorkloadScheduling": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "VolumeAttributesClass": _LOCKED,
+    "VolumeLimitScaling": _ALPHA,
+    "WorkloadAwarePreemption": Gate("Alpha", default=False, requires=("GangScheduling",)),
+    "WorkloadWithJob": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+}
+"""Every gate podwright knows, by name."""
+
+_GROUPS: Mapping[str, Stage] = {"AllAlpha": "Alpha", "AllBeta": "Beta"}
+# Go's strconv.ParseBool.
+_BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "false", "FALSE", "False"), False
+)
+
+
+class Gates(msgspec.Struct, frozen=True):
+    """Which gates are on; everything not set has the default of 1.36.
+
+    Parameters
+    ----------
+    changed : dict of str to bool
+        The gates that differ from their default, sorted by name. Build it with
+        `parse_gates` or `set_gates`, which refuse what upstream refuses.
+    """
+
+    changed: Mapping[str, bool] = {}
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether the gate is on; asking for an unknown one is a mistake in podwright."""
+        assert isinstance(name, str), name
+        return self.changed.get(name, GATES[name].default)
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the gates that are on, sorted."""
+        return (name for name in sorted(GATES) if name in self)
+
+
+DEFAULT_GATES = Gates()
+
+
+def parse_gates(text: str, *, source: str = "--feature-gates") -> Gates:
+    """Read `Name=true,Other=false`, with the groups AllAlpha and AllBeta.
+
+    A name given twice has the last value, as upstream.
+
+    Raises
+    ------
+    InputError
+        Unknown names, locked gates, missing or malformed values: all of them together.
+    """
+    values: dict[str, bool] = {}
+    errors: list[FieldError] = []
+    for part in text.split(","):
+        if not part:
+            continue
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            errors.append(problem("", f"missing bool value for {name}"))
+        elif value not in _BOOLEANS:
+            errors.append(
+                problem(
+                    "",
+                    f"invalid value of {name}={value}, err: "
+                    f'strconv.ParseBool: parsing "{value}": invalid syntax',
+                )
+            )
+        else:
+            values[name] = _BOOLEANS[value]
+    gates = _apply(values, errors)
+    raise_errors(errors, source=source)
+    return gates
+
+
+def set_gates(values: Mapping[str, bool], *, source: str = "feature gates") -> Gates:
+    """Set gates by name; the same refusals as `parse_gates`."""
+    errors: list[FieldError] = []
+    gates = _apply(values, errors)
+    raise_errors(errors, source=source)
+    return gates
+
+
+def _apply(values: Mapping[str, bool], errors: list[FieldError]) -> Gates:
+    enabled = {name: gate.default for name, gate in GATES.items()}
+    # A group moves only what is not named itself, whatever the order of the list.
+    for group, stage in _GROUPS.items():
+        if group in values:
+            enabled |= {n: values[group] for n, gate in GATES.items() if gate.stage == stage}
+    for name, value in sorted(values.items()):
+        if name in _GROUPS:
+            continue
+        gate = GATES.get(name)
+        if gate is None:
+            hint = did_you_mean(name, [*GATES, *_GROUPS])
+            errors.append(problem("", f"unrecognized feature gate: {name}{hint}"))
+        elif gate.locked and value != gate.default:
+            errors.append(
+                problem(
+                    "",
+                    f"cannot set feature gate {name} to {str(value).lower()}, "
+                    f"feature is locked to {str(gate.default).lower()}",
+                )
+            )
+        else:
+            enabled[name] = value
+    for name, gate in GATES.items():
+        off = [required for required in gate.requires if not enabled[required]]
+        if enabled[name] and off:
+            errors.append(
+                problem(
+                    "",
+                    f"{name} is enabled, but depends on features that are disabled: "
+                    f"[{' '.join(off)}]",
+                )
+            )
+    return Gates({n: on for n, on in enabled.items() if on != GATES[n].default})

@@ -1,0 +1,262 @@
+"""KubeSchedulerConfiguration v1 as frozen structs.
+
+Field names are upstream's in snake_case; durations are nanoseconds with `_ns` and keep
+their own name in the document. A struct's default is what kube-scheduler 1.36 uses when
+the key is absent; `None` marks a value that depends on others and is filled in `defaults`.
+
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, types_pluginargs.go,
+staging/src/k8s.io/component-base/config/v1alpha1/types.go
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from podwright.objects import NodeAffinity, TopologySpreadConstraint
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+KIND = "KubeSchedulerConfiguration"
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+DurationNs = Annotated[int, msgspec.Meta(extra={"format": "duration"})]
+
+_SECOND_NS = 1_000_000_000
+
+
+class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One struct of the configuration: immutable, keys in camelCase."""
+
+
+class LeaderElection(_Struct, frozen=True, kw_only=True):
+    """The lease that one of several schedulers holds."""
+
+    leader_elect: bool = True
+    lease_duration_ns: DurationNs = msgspec.field(default=15 * _SECOND_NS, name="leaseDuration")
+    renew_deadline_ns: DurationNs = msgspec.field(default=10 * _SECOND_NS, name="renewDeadline")
+    retry_period_ns: DurationNs = msgspec.field(default=2 * _SECOND_NS, name="retryPeriod")
+    resource_lock: str = "leases"
+    resource_name: str = "kube-scheduler"
+    resource_namespace: str = "kube-system"
+
+
+class ClientConnection(_Struct, frozen=True, kw_only=True):
+    """How the scheduler talks to the API server."""
+
+    kubeconfig: str = ""
+    accept_content_types: str = ""
+    content_type: str = "application/vnd.kubernetes.protobuf"
+    qps: float = 50.0
+    burst: Int32 = 100
+
+
+class Plugin(_Struct, frozen=True, kw_only=True):
+    """A plugin by name; the weight counts for score and placementScore, 0 is unset."""
+
+    name: str = ""
+    weight: Int32 = 0
+
+
+class PluginSet(_Struct, frozen=True, kw_only=True):
+    """What is enabled and disabled at one extension point, or at all of them."""
+
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
+
+
+class Plugins(_Struct, frozen=True, kw_only=True):
+    """The plugins of a profile by extension point."""
+
+    pre_enqueue: PluginSet = PluginSet()
+    queue_sort: PluginSet = PluginSet()
+    pre_filter: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    post_filter: PluginSet = PluginSet()
+    pre_score: PluginSet = PluginSet()
+    score: PluginSet = PluginSet()
+    reserve: PluginSet = PluginSet()
+    permit: PluginSet = PluginSet()
+    pre_bind: PluginSet = PluginSet()
+    bind: PluginSet = PluginSet()
+    post_bind: PluginSet = PluginSet()
+    multi_point: PluginSet = PluginSet()
+    placement_generate: PluginSet = PluginSet()
+    placement_score: PluginSet = PluginSet()
+
+
+class UtilizationShapePoint(_Struct, frozen=True, kw_only=True):
+    """One point of a scoring function: utilization 0 to 100, score 0 to 10."""
+
+    utilization: Int32 = 0
+    score: Int32 = 0
+
+
+class ResourceSpec(_Struct, frozen=True, kw_only=True):
+    """A resource and its weight; 0 is unset and becomes 1."""
+
+    name: str = ""
+    weight: Int64 = 0
+
+
+class RequestedToCapacityRatio(_Struct, frozen=True, kw_only=True):
+    """The shape that the strategy of this name scores with."""
+
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+
+class ScoringStrategy(_Struct, frozen=True, kw_only=True):
+    """How NodeResourcesFit scores; upstream has no default type once it is given."""
+
+    type: str = ""
+    resources: tuple[ResourceSpec, ...] = ()
+    requested_to_capacity_ratio: RequestedToCapacityRatio | None = None
+
+
+class DefaultPreemptionArgs(_Struct, frozen=True, kw_only=True):
+    """How many candidate nodes a dry run looks at."""
+
+    min_candidate_nodes_percentage: Int32 = 10
+    min_candidate_nodes_absolute: Int32 = 100
+
+
+class DynamicResourcesArgs(_Struct, frozen=True, kw_only=True):
+    """Timeouts of device allocation; absent ones depend on feature gates."""
+
+    filter_timeout_ns: DurationNs | None = msgspec.field(default=None, name="filterTimeout")
+    binding_timeout_ns: DurationNs | None = msgspec.field(default=None, name="bindingTimeout")
+
+
+class InterPodAffinityArgs(_Struct, frozen=True, kw_only=True):
+    """The weight of required affinity when scoring, and whose preferences count."""
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+class NodeAffinityArgs(_Struct, frozen=True, kw_only=True):
+    """An affinity that every pod has besides its own."""
+
+    added_affinity: NodeAffinity | None = None
+
+
+class NodeResourcesBalancedAllocationArgs(_Struct, frozen=True, kw_only=True):
+    """The resources to balance; empty becomes cpu and memory."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class NodeResourcesFitArgs(_Struct, frozen=True, kw_only=True):
+    """Resources the filter ignores, and how to score."""
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy | None = None
+
+
+class PodTopologySpreadArgs(_Struct, frozen=True, kw_only=True):
+    """Constraints for pods that have none of their own."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: str = "System"
+
+
+class VolumeBindingArgs(_Struct, frozen=True, kw_only=True):
+    """How long a binding may take, and the shape to score storage with (gated)."""
+
+    bind_timeout_seconds: Int64 = 600
+    shape: tuple[UtilizationShapePoint, ...] | None = None
+
+
+PluginArgs = (
+    DefaultPreemptionArgs
+    | DynamicResourcesArgs
+    | InterPodAffinityArgs
+    | NodeAffinityArgs
+    | NodeResourcesBalancedAllocationArgs
+    | NodeResourcesFitArgs
+    | PodTopologySpreadArgs
+    | VolumeBindingArgs
+)
+
+ARGS_TYPES: Mapping[str, type[PluginArgs]] = {
+    "DefaultPreemption": DefaultPreemptionArgs,
+    "DynamicResources": DynamicResourcesArgs,
+    "InterPodAffinity": InterPodAffinityArgs,
+    "NodeAffinity": NodeAffinityArgs,
+    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
+    "NodeResourcesFit": NodeResourcesFitArgs,
+    "PodTopologySpread": PodTopologySpreadArgs,
+    "VolumeBinding": VolumeBindingArgs,
+}
+"""The in-tree plugins that take arguments; the kind is the name with `Args`."""
+
+
+class PluginConfig(_Struct, frozen=True, kw_only=True):
+    """A plugin's arguments: a struct for the in-tree ones, the document for others."""
+
+    name: str = ""
+    # The plugin decides what its arguments are; `read` gives the in-tree ones their type.
+    args: Any = None
+
+
+class KubeSchedulerProfile(_Struct, frozen=True, kw_only=True):
+    """What pods with this schedulerName are scheduled with."""
+
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: Int32 | None = None
+    plugins: Plugins | None = None
+    plugin_config: tuple[PluginConfig, ...] = ()
+
+
+class ExtenderTLSConfig(_Struct, frozen=True, kw_only=True):
+    """Transport security for an extender; the `_data` fields are PEM and win over files."""
+
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    ca_data: bytes = b""
+
+
+class ExtenderManagedResource(_Struct, frozen=True, kw_only=True):
+    """A resource that an extender looks after."""
+
+    name: str = ""
+    ignored_by_scheduler: bool = False
+
+
+class Extender(_Struct, frozen=True, kw_only=True):
+    """An HTTP service that takes part in decisions; an empty verb is not supported."""
+
+    url_prefix: str = ""
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    weight: Int64 = 0
+    bind_verb: str = ""
+    enable_https: bool = msgspec.field(default=False, name="enableHTTPS")
+    tls_config: ExtenderTLSConfig | None = None
+    http_timeout_ns: DurationNs = msgspec.field(default=0, name="httpTimeout")
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+
+class KubeSchedulerConfiguration(_Struct, frozen=True, kw_only=True):
+    """The whole document."""
+
+    parallelism: Int32 = 16
+    leader_election: LeaderElection = LeaderElection()
+    client_connection: ClientConnection = ClientConnection()
+    enable_profiling: bool = True
+    enable_contention_profiling: bool | None = None
+    percentage_of_nodes_to_score: Int32 | None = None
+    pod_initial_backoff_seconds: Int64 = 1
+    pod_max_backoff_seconds: Int64 = 10
+    profiles: tuple[KubeSchedulerProfile, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False

@@ -1,0 +1,84 @@
+"""A configuration back as a document, as kube-scheduler's --write-config-to prints it.
+
+Keys are in alphabetical order, durations are Go's. Show what `set_defaults` gives, and
+every default is there to see.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec.structs import fields
+
+from podwright.config.duration import format_duration
+from podwright.config.schema import (
+    API_VERSION,
+    KIND,
+    Extender,
+    ExtenderManagedResource,
+    ExtenderTLSConfig,
+    KubeSchedulerConfiguration,
+    PluginConfig,
+)
+
+# Upstream leaves out the zero values of these; everything else it prints in full.
+_SPARSE = (Extender, ExtenderManagedResource, ExtenderTLSConfig)
+_ALWAYS = frozenset({"urlPrefix", "httpTimeout", "name"})
+
+
+def to_document(configuration: KubeSchedulerConfiguration) -> dict[str, object]:
+    """Give a configuration as a plain document that `read_configuration` reads again."""
+    document = _plain_struct(configuration)
+    if not configuration.delay_cache_until_active:
+        del document["delayCacheUntilActive"]
+    return _sorted(document | {"apiVersion": API_VERSION, "kind": KIND})
+
+
+def _plain_struct(struct: msgspec.Struct) -> dict[str, object]:
+    document: dict[str, object] = {}
+    durations = _duration_fields(type(struct))
+    for field in fields(struct):
+        value = getattr(struct, field.name)
+        name = field.encode_name
+        is_zero = value is None or value in ((), b"")
+        if isinstance(struct, _SPARSE) and name not in _ALWAYS:
+            is_zero = not value
+        if is_zero:
+            continue
+        document[name] = format_duration(value) if field.name in durations else _plain(value)
+    if isinstance(struct, PluginConfig) and isinstance(struct.args, msgspec.Struct):
+        kind = type(struct.args).__name__
+        args = _plain_struct(struct.args) | {"apiVersion": API_VERSION, "kind": kind}
+        document["args"] = _sorted(args)
+    return _sorted(document)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, msgspec.Struct):
+        # Structs of other rooms know themselves what they leave out.
+        ours = type(value).__module__ == Extender.__module__
+        return _plain_struct(value) if ours else _plain(msgspec.to_builtins(value))
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return _sorted({name: _plain(item) for name, item in value.items()})
+    return b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+@cache
+def _duration_fields(cls: type[msgspec.Struct]) -> frozenset[str]:
+    hints = get_type_hints(cls, include_extras=True)
+    return frozenset(
+        name
+        for name, hint in hints.items()
+        for part in (hint, *get_args(hint))
+        if get_origin(part) is Annotated
+        for meta in part.__metadata__
+        if isinstance(meta, msgspec.Meta) and (meta.extra or {}).get("format") == "duration"
+    )
+
+
+def _sorted(document: dict[str, object]) -> dict[str, object]:
+    return dict(sorted(document.items()))

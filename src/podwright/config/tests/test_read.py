@@ -1,0 +1,171 @@
+"""Configurations are read strictly, and every problem has its path."""
+
+import pytest
+
+from podwright.config import (
+    DefaultPreemptionArgs,
+    DynamicResourcesArgs,
+    KubeSchedulerConfiguration,
+    NodeAffinityArgs,
+    read_configuration,
+)
+from podwright.objects.errors import InputError
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def test_an_empty_configuration_has_the_defaults_of_the_structs():
+    assert read_configuration(HEAD, source="c.yaml") == KubeSchedulerConfiguration()
+
+
+def test_yaml_json_and_documents_read_alike():
+    yaml = HEAD + "parallelism: 4\nleaderElection:\n  leaseDuration: 1m\n"
+    json = (
+        '{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration",\n'
+        '\t"parallelism":4,"leaderElection":{"leaseDuration":"60s"}}'
+    )
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "parallelism": 4,
+        "leaderElection": {"leaseDuration": "1m0s"},
+    }
+    read = [read_configuration(d, source="c") for d in (yaml, json, json.encode(), document)]
+    assert read == [read[0]] * 4
+    assert read[0].parallelism == 4
+    assert read[0].leader_election.lease_duration_ns == 60_000_000_000
+
+
+def test_nulls_are_absent():
+    text = HEAD + "parallelism: null\nprofiles:\n- schedulerName: a\n  plugins:\n"
+    configuration = read_configuration(text, source="c")
+    assert configuration.parallelism == 16
+    assert configuration.profiles[0].plugins is None
+
+
+def test_arguments_of_in_tree_plugins_have_their_type():
+    text = HEAD + (
+        "profiles:\n- pluginConfig:\n"
+        "  - name: DefaultPreemption\n    args: {minCandidateNodesPercentage: 0}\n"
+        "  - name: DynamicResources\n"
+        "  - name: NodeAffinity\n    args:\n      kind: NodeAffinityArgs\n"
+        "      apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "      addedAffinity:\n        preferredDuringSchedulingIgnoredDuringExecution:\n"
+        "        - {weight: 1, preference: {matchFields: [{key: metadata.name, operator: In}]}}\n"
+        "  - name: MyPlugin\n    args: {anything: [goes]}\n"
+    )
+    args = [e.args for e in read_configuration(text, source="c").profiles[0].plugin_config]
+    assert args[0] == DefaultPreemptionArgs(min_candidate_nodes_percentage=0)
+    assert args[1] == DynamicResourcesArgs()
+    assert isinstance(args[2], NodeAffinityArgs)
+    assert args[3] == {"anything": ["goes"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "messages"),
+    [
+        pytest.param("paralellism: 4",
+                     ['paralellism: unknown field "paralellism"; did you mean "parallelism"?'],
+                     id="an unknown key, with the nearest one"),
+        pytest.param("parallelism: 4\nparallelism: 5",
+                     ['parallelism: duplicate field "parallelism"'],
+                     id="a repeated key"),
+        pytest.param("profiles:\n- plugins:\n    score:\n      enabled:\n      - {name: A, nme: B}",
+                     ['profiles[0].plugins.score.enabled[0].nme: unknown field "nme"; '
+                      'did you mean "name"?'],
+                     id="deep inside"),
+        pytest.param("profiles: {}", ["profiles: Invalid value: {}: must be a list"],
+                     id="not a list"),
+        pytest.param("leaderElection: true",
+                     ["leaderElection: Invalid value: true: must be an object"],
+                     id="not an object"),
+        pytest.param("parallelism: '4'\nenableProfiling: 1\ndelayCacheUntilActive: x",
+                     ['parallelism: Invalid value: "4": must be an integer',
+                      "enableProfiling: Invalid value: 1: must be true or false",
+                      'delayCacheUntilActive: Invalid value: "x": must be true or false'],
+                     id="several wrong types at once"),
+        pytest.param("parallelism: true",
+                     ["parallelism: Invalid value: true: must be an integer"],
+                     id="a boolean is no integer"),
+        pytest.param("parallelism: 3000000000",
+                     ["parallelism: Invalid value: 3000000000: "
+                      "must be between -2147483648 and 2147483647"],
+                     id="does not fit in 32 bits"),
+        pytest.param("leaderElection: {leaseDuration: 15, retryPeriod: 2x}",
+                     ['leaderElection.leaseDuration: Invalid value: 15: '
+                      'must be a duration such as "15s"',
+                      'leaderElection.retryPeriod: Invalid value: "2x": '
+                      'time: invalid duration "2x"'],
+                     id="durations have a unit"),
+        pytest.param("extenders: [{urlPrefix: u, tlsConfig: {caData: '?'}}]",
+                     ["extenders[0].tlsConfig.caData: Invalid value: must be base64"],
+                     id="certificates are base64"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n"
+                     "    args: {kind: NodeAffinityArgs}",
+                     ["profiles[0].pluginConfig[0].args: args for plugin InterPodAffinity were "
+                      "not of type InterPodAffinityArgs.kubescheduler.config.k8s.io, "
+                      "got NodeAffinityArgs.kubescheduler.config.k8s.io"],
+                     id="arguments of another kind"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n"
+                     "    args: {apiVersion: kubescheduler.config.k8s.io/v1beta3}",
+                     ['profiles[0].pluginConfig[0].args.apiVersion: no kind '
+                      '"InterPodAffinityArgs" is registered for version '
+                      '"kubescheduler.config.k8s.io/v1beta3"'],
+                     id="arguments of an older version"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n"
+                     "    args: {hardPodAffinityWeight: 1, hardPodAffinityWeight: 2, x: 1}",
+                     ["profiles[0].pluginConfig[0].args.hardPodAffinityWeight: "
+                      'duplicate field "hardPodAffinityWeight"',
+                      'profiles[0].pluginConfig[0].args.x: unknown field "x"'],
+                     id="arguments are strict too"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
+                     "    args: {defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: Never}]}",
+                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
+                      'Unsupported value: "Never": supported values: "DoNotSchedule", '
+                      '"ScheduleAnyway"'],
+                     id="a value outside an enumeration"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
+                     "    args: {defaultConstraints: [{maxSkew: 1, topologyKey: z}]}",
+                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
+                      "Required value: can not be empty"],
+                     id="an enumeration left out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(body, messages):
+    with pytest.raises(InputError) as caught:
+        read_configuration(HEAD + body, source="c.yaml")
+    assert str(caught.value).splitlines() == [f"c.yaml: {message}" for message in messages]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "must be a KubeSchedulerConfiguration, not an empty document",
+                     id="an empty document"),
+        pytest.param("[1]", "must be a KubeSchedulerConfiguration, not a list", id="a list"),
+        pytest.param("kind: KubeSchedulerConfiguration",
+                     "apiVersion: Required value: "
+                     'must be "kubescheduler.config.k8s.io/v1"',
+                     id="no apiVersion"),
+        pytest.param("apiVersion: kubescheduler.config.k8s.io/v1",
+                     'kind: Required value: must be "KubeSchedulerConfiguration"', id="no kind"),
+        pytest.param("apiVersion: kubescheduler.config.k8s.io/v1beta3\n"
+                     "kind: KubeSchedulerConfiguration",
+                     'no kind "KubeSchedulerConfiguration" is registered for version '
+                     '"kubescheduler.config.k8s.io/v1beta3"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
+                     id="an older version"),
+        pytest.param('{"apiVersion": "a", "apiVersion"', None, id="neither JSON nor YAML"),
+        pytest.param("a: 1\n---\nb: 2", None, id="two documents"),
+    ],
+)  # fmt: skip
+def test_other_documents_are_refused(text, message):
+    with pytest.raises(InputError) as caught:
+        read_configuration(text, source="c.yaml")
+    if message is not None:
+        assert str(caught.value).splitlines() == [f"c.yaml: {message}"]
+
+
+def test_a_syntax_error_says_where():
+    with pytest.raises(InputError, match="line 2, column"):
+        read_configuration("a: 1\n  b: [", source="c.yaml")
