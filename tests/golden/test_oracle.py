@@ -1,0 +1,117 @@
+"""The oracle decides every recorded case as the real kube-scheduler did."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oracle import evaluate, pod_resources, quantity
+
+Document = dict[str, Any]
+
+VECTORS = Path(__file__).parent / "vectors"
+DECISIONS = [
+    "resources",
+    "scoring",
+    "balanced",
+    "taints",
+    "unschedulable",
+    "nodename",
+    "nodeaffinity",
+    "hostports",
+    "podaffinity_required",
+    "podaffinity_preferred",
+    "podantiaffinity",
+    "spread_hard",
+    "spread_soft",
+    "spread_default",
+    "images",
+    "volumes",
+    "gates",
+    "declared_features",
+    "edge",
+    "mixed",
+    "mixed_config",
+    "profiles",
+    "preemption",
+    "preemption_criteria",
+    "preemption_pdb",
+    "preemption_mixed",
+]
+SAMPLE = 5
+"""The normal run looks at every fifth case; `-m slow` at all."""
+
+pytestmark = pytest.mark.golden
+
+
+def read(family: str) -> Iterator[Document]:
+    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def differences(case: Document, actual: Document) -> list[str]:
+    """Name the fields in which the decision differs from the recorded one."""
+    expect = case["expect"]
+    fields = sorted(expect.keys() | actual.keys())
+    return [
+        f"{case['id']}: {field}: expected {expect.get(field)!r}, got {actual.get(field)!r}"
+        for field in fields
+        if expect.get(field) != actual.get(field)
+    ]
+
+
+def check_family(family: str, step: int) -> None:
+    wrong = [
+        difference
+        for index, case in enumerate(read(family))
+        if index % step == 0
+        for difference in differences(case, evaluate(case))
+    ]
+    assert not wrong, f"{len(wrong)} fields differ, first:\n" + "\n".join(wrong[:5])
+
+
+@pytest.mark.parametrize("family", DECISIONS)
+def test_a_sample_of_decisions_agrees(family: str) -> None:
+    check_family(family, SAMPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", DECISIONS)
+def test_every_decision_agrees(family: str) -> None:
+    check_family(family, 1)
+
+
+def test_pod_requests_agree() -> None:
+    def non_zero(amounts: dict[str, int]) -> dict[str, int]:
+        return {name: amount for name, amount in amounts.items() if amount}
+
+    def cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:
+        return {name: amounts.get(name, 0) for name in ("cpu", "memory")}
+
+    for case in read("pod_requests"):
+        pod = case["pod"]
+        actual = {
+            "assigned": non_zero(pod_resources.assigned_requests(pod)),
+            "filter": non_zero(pod_resources.filter_requests(pod)),
+            "non_zero": pod_resources.non_zero_requests(pod),
+            "score_fit": cpu_and_memory(pod_resources.fit_score_requests(pod, with_pod_level=True)),
+            "score_balanced": cpu_and_memory(pod_resources.balanced_score_requests(pod)),
+        }
+        assert actual == case["expect"], case["id"]
+
+
+def test_quantities_agree() -> None:
+    for case in read("quantities"):
+        for text, expected in zip(case["quantities"], case["expect"], strict=True):
+            try:
+                actual: Document = {
+                    "value": str(quantity.value(text)),
+                    "milli": str(quantity.milli(text)),
+                }
+            except ValueError:
+                actual = {"error": True}
+            assert actual == expected, (case["id"], text)

@@ -1,0 +1,146 @@
+"""The cluster as the scheduler's snapshot sees it: nodes with their pods, and other objects.
+
+Upstream: pkg/scheduler/framework/types.go (NodeInfo), pkg/scheduler/backend/cache/snapshot.go,
+pkg/scheduler/backend/queue/nominator.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.oracle import pod_resources, quantity
+from tests.oracle.host_ports import HostPort, host_ports
+
+Document = dict[str, Any]
+
+
+class Node:
+    """A node and the pods on it; these change during a dry run, on a copy.
+
+    `host_ports` is a set upstream, too: two pods that hold the same port count once, and removing
+    one of them frees the port.
+    """
+
+    def __init__(self, document: Document, cluster: Cluster) -> None:
+        self.document = document
+        self.cluster = cluster
+        self.name: str = document["metadata"]["name"]
+        self.labels: dict[str, str] = document["metadata"].get("labels") or {}
+        self.pods: list[Document] = []
+        self.host_ports: set[HostPort] = set()
+
+    def place(self, pod: Document) -> None:
+        """Put a pod on the node (NodeInfo.AddPod)."""
+        self.pods.append(pod)
+        self.host_ports |= set(host_ports(pod))
+
+    def displace(self, pod: Document) -> None:
+        """Take a pod off the node (NodeInfo.RemovePod)."""
+        self.pods = [other for other in self.pods if other is not pod]
+        self.host_ports -= set(host_ports(pod))
+
+    def copy(self) -> Node:
+        """Return a node whose pods can be changed without touching this one."""
+        twin = Node(self.document, self.cluster)
+        twin.pods = list(self.pods)
+        twin.host_ports = set(self.host_ports)
+        return twin
+
+    @property
+    def taints(self) -> list[Document]:
+        """Return spec.taints."""
+        found: list[Document] = (self.document.get("spec") or {}).get("taints") or []
+        return found
+
+    def allocatable(self, resource: str) -> int:
+        """Return allocatable in millicores or whole units; absent is 0."""
+        text = ((self.document.get("status") or {}).get("allocatable") or {}).get(resource)
+        if text is None:
+            return 0
+        return quantity.milli(text) if resource == "cpu" else quantity.value(text)
+
+    def requested(self, resource: str) -> int:
+        """Sum what the pods here occupy."""
+        return sum(self.cluster.assigned(pod).get(resource, 0) for pod in self.pods)
+
+    def non_zero_requested(self, resource: str) -> int:
+        """Sum what the pods here occupy, absent cpu and memory counted by default."""
+        return sum(self.cluster.non_zero(pod)[resource] for pod in self.pods)
+
+
+def key_of(document: Document) -> str:
+    """Return `namespace/name`, or the name of an object without a namespace."""
+    metadata = document["metadata"]
+    namespace = metadata.get("namespace")
+    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+
+
+def priority_of(pod: Document) -> int:
+    """Return the pod's priority; absent is 0."""
+    return int(pod["spec"].get("priority") or 0)
+
+
+def namespace_of(pod: Document) -> str:
+    """Return the pod's namespace."""
+    return str(pod["metadata"].get("namespace") or "default")
+
+
+def labels_of(document: Document) -> dict[str, str]:
+    """Return metadata.labels, never None."""
+    found: dict[str, str] = document["metadata"].get("labels") or {}
+    return found
+
+
+def is_finished(pod: Document) -> bool:
+    """Tell whether the pod is over and so does not exist for the scheduler."""
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
+class Cluster:
+    """All objects of a case."""
+
+    def __init__(self, objects: list[Document]) -> None:
+        self._by_kind: dict[str, dict[str, Document]] = {}
+        for one in objects:
+            self._by_kind.setdefault(one["kind"], {})[key_of(one)] = one
+        self.nodes = {n["metadata"]["name"]: Node(n, self) for n in self.all_of("Node")}
+        self.nominated: dict[str, list[Document]] = {}
+        self._assigned: dict[int, dict[str, int]] = {}
+        self._non_zero: dict[int, dict[str, int]] = {}
+        for pod in self.all_of("Pod"):
+            if is_finished(pod):
+                continue
+            place = pod["spec"].get("nodeName")
+            nomination = (pod.get("status") or {}).get("nominatedNodeName")
+            if place:
+                # A pod on a node that does not exist is in no snapshot.
+                if place in self.nodes:
+                    self.nodes[place].place(pod)
+            elif nomination:
+                self.nominated.setdefault(nomination, []).append(pod)
+
+    def all_of(self, kind: str) -> list[Document]:
+        """Return the objects of a kind, in the order of the case."""
+        return list(self._by_kind.get(kind, {}).values())
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Document | None:
+        """Return an object by name, or None."""
+        return self._by_kind.get(kind, {}).get(f"{namespace}/{name}" if namespace else name)
+
+    def namespace_labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a namespace; an absent namespace has none."""
+        found = self.get("Namespace", name)
+        return labels_of(found) if found else {}
+
+    # Requests are remembered by identity: the documents of a case outlive its cluster.
+    def assigned(self, pod: Document) -> dict[str, int]:
+        """Return what the pod occupies on its node."""
+        if id(pod) not in self._assigned:
+            self._assigned[id(pod)] = pod_resources.assigned_requests(pod)
+        return self._assigned[id(pod)]
+
+    def non_zero(self, pod: Document) -> dict[str, int]:
+        """Return what the pod occupies for scoring."""
+        if id(pod) not in self._non_zero:
+            self._non_zero[id(pod)] = pod_resources.non_zero_requests(pod)
+        return self._non_zero[id(pod)]

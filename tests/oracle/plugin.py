@@ -1,0 +1,113 @@
+"""The contract between the cycle and the plugins.
+
+Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go. A plugin keeps nothing
+between calls: what PreFilter and PreScore compute is a state that the cycle hands back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.oracle.cluster import Cluster, Node
+
+Document = dict[str, Any]
+
+UNSCHEDULABLE = "Unschedulable"
+UNRESOLVABLE = "UnschedulableAndUnresolvable"
+ERROR = "Error"
+
+MAX_NODE_SCORE = 100
+
+
+class Rejection(NamedTuple):
+    """Why a plugin says no: a status code and its reasons."""
+
+    code: str
+    reasons: list[str]
+
+
+def unschedulable(*reasons: str) -> Rejection:
+    """Reject in a way that removing pods may cure."""
+    return Rejection(UNSCHEDULABLE, list(reasons))
+
+
+def unresolvable(*reasons: str) -> Rejection:
+    """Reject in a way that removing pods does not cure."""
+    return Rejection(UNRESOLVABLE, list(reasons))
+
+
+class PluginError(Exception):
+    """An internal error of a plugin: it ends the scheduling cycle."""
+
+
+class PreFilter(NamedTuple):
+    """What PreFilter answers: skip, a rejection, or a state and perhaps the only nodes."""
+
+    state: Any = None
+    is_skip: bool = False
+    rejection: Rejection | None = None
+    node_names: set[str] | None = None
+
+
+SKIP_FILTER = PreFilter(is_skip=True)
+
+
+class PreScore(NamedTuple):
+    """What PreScore answers: skip, or a state."""
+
+    state: Any = None
+    is_skip: bool = False
+
+
+SKIP_SCORE = PreScore(is_skip=True)
+
+
+def default_normalize(scores: dict[str, int], *, reverse: bool) -> dict[str, int]:
+    """Scale to 0..100 by the greatest score (helper/normalize_score.go)."""
+    greatest = max(scores.values(), default=0)
+    if greatest == 0:
+        return dict.fromkeys(scores, MAX_NODE_SCORE) if reverse else scores
+    scaled = {name: MAX_NODE_SCORE * score // greatest for name, score in scores.items()}
+    if reverse:
+        return {name: MAX_NODE_SCORE - score for name, score in scaled.items()}
+    return scaled
+
+
+class Plugin:
+    """A plugin that neither restricts nor prefers; each module overrides what it does."""
+
+    name = ""
+
+    def __init__(self, cluster: Cluster, args: Document) -> None:
+        self.cluster = cluster
+        self.args = args
+
+    def pre_filter(self, pod: Document) -> PreFilter:
+        """Look at the pod and the cluster once, before the nodes."""
+        return PreFilter()
+
+    def copy_state(self, state: Any) -> Any:
+        """Copy the PreFilter state for a dry run; only states that change need it."""
+        return state
+
+    def add_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
+        """Bring the PreFilter state up to date: `other` is now on the node."""
+
+    def remove_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
+        """Bring the PreFilter state up to date: `other` is no longer on the node."""
+
+    def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
+        """Judge one node."""
+        return None
+
+    def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
+        """Look at the feasible nodes once; `state` is what PreFilter kept."""
+        return PreScore()
+
+    def score(self, state: Any, pod: Document, node: Node) -> int:
+        """Score one feasible node."""
+        return 0
+
+    def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
+        """Bring the scores of all feasible nodes into 0..100."""
+        return scores
