@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import (
     Any,
     Literal,
+    TypeAlias,
     TypeVar,
     Union,
     cast,
@@ -40,9 +41,9 @@ from podwright.objects.quantity import QuantityError, parse_quantity
 from podwright.objects.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from podwright.objects.workload import ReplicaSet, ReplicationController, StatefulSet
 
-Document = dict[str, Any]
-
 T = TypeVar("T", bound=KubernetesObject)
+
+Document: TypeAlias = dict[str, Any]
 
 DEFAULT_NAMESPACE = "default"
 

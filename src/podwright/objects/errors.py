@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+_SHOWN = 50
+
 
 class PodwrightError(Exception):
     """Root of podwright's exceptions."""
@@ -44,7 +46,7 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class InputError(PodwrightError, ValueError):
-    """An input with errors; the text is one line per error.
+    """An input with errors; the text is one line per error, for the first of them.
 
     Parameters
     ----------
@@ -55,7 +57,10 @@ class InputError(PodwrightError, ValueError):
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors: tuple[FieldError, ...] = tuple(errors)
         assert self.errors, "an InputError without errors"
-        super().__init__("\n".join(map(str, self.errors)))
+        lines = list(map(str, self.errors[:_SHOWN]))
+        if len(self.errors) > _SHOWN:
+            lines.append(f"... and {len(self.errors) - _SHOWN} more errors")
+        super().__init__("\n".join(lines))
 
 
 class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`

@@ -1,0 +1,163 @@
+"""Files and folders of manifests, as bytes and as objects.
+
+What is in the files, `objects.manifest` knows; here they are found, read and put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from podwright.objects import (
+    FieldError,
+    InputError,
+    KubernetesObject,
+    Object,
+    Sourced,
+    SourcedDocument,
+    encode,
+    read_manifest,
+)
+from podwright.objects.kinds import api_group
+
+STDIN = "-"
+STDIN_SOURCE = "stdin"
+
+SUFFIXES = (".yaml", ".yml", ".json", ".csv")
+"""What is read from a folder, each also with `.gz` behind it."""
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+class LoadedObjects(msgspec.Struct, frozen=True):
+    """The objects of some files.
+
+    Attributes
+    ----------
+    sourced : tuple of Sourced
+        Every object once, in the order of the files and of the documents in them.
+    configuration : SourcedDocument or None
+        The KubeSchedulerConfiguration that was among them, not yet read.
+    """
+
+    sourced: tuple[Sourced, ...] = ()
+    configuration: SourcedDocument | None = None
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects, without where they come from."""
+        return tuple(entry.object for entry in self.sourced)
+
+    def of(self, cls: type[T]) -> tuple[T, ...]:
+        """Return the objects of one kind, in order."""
+        return tuple(entry.object for entry in self.sourced if isinstance(entry.object, cls))
+
+
+def read_paths(
+    paths: Iterable[str | Path], *, stdin: BinaryIO | None = None
+) -> list[tuple[str, bytes]]:
+    """Read files, and all manifests in folders.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Files are read whatever they are called; folders are searched, in sorted order, for
+        names that end as manifests do. `-` is the standard input.
+    stdin : BinaryIO, optional
+        The standard input.
+
+    Returns
+    -------
+    list of (str, bytes)
+        Name and content; a file that is named twice is read once.
+
+    Raises
+    ------
+    InputError
+        With every path that cannot be read.
+    """
+    found: dict[str, bytes] = {}
+    errors: list[FieldError] = []
+    for path in map(str, paths):
+        if path == STDIN:
+            if stdin is None:
+                errors.append(FieldError(source=path, path="", message="no standard input"))
+            elif STDIN_SOURCE not in found:
+                found[STDIN_SOURCE] = stdin.read()
+            continue
+        files = _manifests_in(Path(path)) if Path(path).is_dir() else [Path(path)]
+        if not files:
+            message = f"no manifests in this folder (looked for {', '.join(SUFFIXES)}, also .gz)"
+            errors.append(FieldError(source=path, path="", message=message))
+        for file in files:
+            if str(file) in found:
+                continue
+            try:
+                found[str(file)] = file.read_bytes()
+            except OSError as error:
+                message = f"cannot be read: {error.strerror or error}"
+                errors.append(FieldError(source=str(file), path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return list(found.items())
+
+
+def _manifests_in(folder: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.name.removesuffix(".gz").endswith(SUFFIXES)
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        and file.is_file()
+    )
+
+
+def load(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> LoadedObjects:
+    """Read the objects of files and folders.
+
+    An object that is there twice with the same content counts once; so a folder may hold a
+    dump of everything beside the dumps of single kinds.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any of the files; nothing is half loaded.
+    """
+    return load_bytes(read_paths(paths, stdin=stdin))
+
+
+def load_bytes(files: Iterable[tuple[str, bytes]]) -> LoadedObjects:
+    """Read the objects of files that were read already; see `load`."""
+    errors: list[FieldError] = []
+    by_identity: dict[tuple[str, str, str], Sourced] = {}
+    kept: list[Sourced] = []
+    configuration: SourcedDocument | None = None
+    for source, data in files:
+        try:
+            manifest = read_manifest(data, source=source)
+        except InputError as error:
+            errors.extend(error.errors)
+            continue
+        for entry in manifest.objects:
+            obj = entry.object
+            if not obj.name:
+                kept.append(entry)
+                continue
+            first = by_identity.setdefault((api_group(obj.api_version), obj.kind, obj.key), entry)
+            if first is entry:
+                kept.append(entry)
+            elif encode(first.object) != encode(obj):
+                message = f"{obj.kind} {obj.key} is different in {first.source}"
+                errors.append(FieldError(source=entry.source, path="", message=message))
+        for document in manifest.configurations:
+            if configuration is None:
+                configuration = document
+            elif configuration.document != document.document:
+                message = f"a second scheduler configuration; the first is {configuration.source}"
+                errors.append(FieldError(source=document.source, path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return LoadedObjects(tuple(kept), configuration)
