@@ -69,15 +69,26 @@ def parse_document(text: str | bytes) -> object:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
+    try:
+        return _parse(text)
+    except yaml.MarkedYAMLError as error:
+        words = ", ".join(part for part in (error.context, error.problem) if part)
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"{where}{words}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _parse(text: str) -> object:
     if text.lstrip().startswith("{"):
         try:
             return json.loads(text, object_pairs_hook=_mapping)
         except json.JSONDecodeError:
             pass  # a flow mapping of YAML begins with a brace too
-    try:
-        return yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
+    return yaml.load(text, Loader=_Loader)
 
 
 def decode(value: object, cls: type[_T], path: str, errors: list[FieldError]) -> _T | None:
@@ -134,7 +145,7 @@ def _walk_struct(
         elif item is not None:
             plain[name] = _walk(item, field.type, join(path, name), errors)
     for name, field in fields.items():
-        if field.required and name not in plain and name not in value:
+        if field.required and name not in plain:
             zero = _ZEROS.get(type(field.type))
             if zero is None:
                 errors.append(required(join(path, name), "can not be empty"))

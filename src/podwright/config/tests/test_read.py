@@ -129,6 +129,11 @@ def test_arguments_of_in_tree_plugins_have_their_type():
                      ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
                       "Required value: can not be empty"],
                      id="an enumeration left out"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
+                     "    args: {defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: null}]}",
+                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
+                      "Required value: can not be empty"],
+                     id="an enumeration that is null"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(body, messages):
@@ -166,6 +171,21 @@ def test_other_documents_are_refused(text, message):
         assert str(caught.value).splitlines() == [f"c.yaml: {message}"]
 
 
-def test_a_syntax_error_says_where():
-    with pytest.raises(InputError, match="line 2, column"):
-        read_configuration("a: 1\n  b: [", source="c.yaml")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("a: 1\nb: [", "line 2, column 5: while parsing a flow node", id="where"),
+        pytest.param("a: 2024-01-01: b", "line 1, column 14: mapping values", id="a colon"),
+        pytest.param("[" * 5_000, "nested too deeply", id="no end of brackets"),
+        pytest.param(b"\xff", "codec can't decode byte 0xff", id="not UTF-8"),
+    ],
+)
+def test_a_syntax_error_says_where(text, message):
+    with pytest.raises(InputError, match=message):
+        read_configuration(text, source="c.yaml")
+
+
+def test_dates_stay_text():
+    text = HEAD + "profiles: [{schedulerName: 2024-01-01}]"
+    profile = read_configuration(text, source="c.yaml").profiles[0]
+    assert profile.scheduler_name == "2024-01-01"
