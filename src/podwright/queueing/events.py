@@ -17,10 +17,13 @@ from podwright.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
+    DEVICE_CLASS,
     NODE,
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     POD_GROUP,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
     STORAGE_CLASS,
     UNSCHEDULABLE_POD,
     UNSCHEDULABLE_POD_ADD,
@@ -40,13 +43,20 @@ from podwright.objects import (
     PodGroup,
     ResourceList,
     StorageClass,
+    Unknown,
     VolumeAttachment,
+    api_group,
 )
 from podwright.objects.quantity import parse_quantity
 from podwright.objects.requests import assigned_requests
 
 __all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
 
+_RESOURCE_OF_UNTYPED: Final = {
+    ("resource.k8s.io", "ResourceClaim"): RESOURCE_CLAIM,
+    ("resource.k8s.io", "ResourceSlice"): RESOURCE_SLICE,
+    ("resource.k8s.io", "DeviceClass"): DEVICE_CLASS,
+}
 _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     Node: NODE,
     PersistentVolume: PERSISTENT_VOLUME,
@@ -83,7 +93,7 @@ def derive_events(
         return _pod_events(old, new if isinstance(new, Pod) else None)
     if isinstance(old, Node) and isinstance(new, Node):
         return derive_node_update(old, new)
-    resource = None if changed is None else _RESOURCE_OF.get(type(changed))
+    resource = _resource_of(changed)
     if resource is None:
         return ()
     if old is None:
@@ -143,6 +153,12 @@ def derive_node_update(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
     return tuple(ClusterEvent(NODE, action) for action in actions)
 
 
+def _resource_of(changed: KubernetesObject | None) -> str | None:
+    if isinstance(changed, Unknown):
+        return _RESOURCE_OF_UNTYPED.get((api_group(changed.api_version), changed.kind))
+    return None if changed is None else _RESOURCE_OF.get(type(changed))
+
+
 def _pod_events(old: Pod | None, new: Pod | None) -> tuple[ClusterEvent, ...]:
     if new is None:
         # A pending pod that goes is told as an assigned one: its nomination is free now.
@@ -158,9 +174,24 @@ def _is_scaled_down(old: Pod, new: Pod) -> bool:
     # Most updates leave the whole spec and status alone, or at least what is asked for.
     if old.spec == new.spec and old.status == new.status:
         return False
+    # A request of zero that is taken away is a scale-down, too; see golden case hints-t-0205.
+    if not _requested_resources(old) <= _requested_resources(new):
+        return True
     after = assigned_requests(new)
     return any(
         amount > after.get(resource, 0) for resource, amount in assigned_requests(old).items()
+    )
+
+
+def _requested_resources(pod: Pod) -> set[str]:
+    """Return the resources that appear in the pod's requests, zeros included."""
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    requirements = [pod.spec.resources]
+    requirements += [container.resources for container in containers]
+    requirements += [status.resources for status in statuses]
+    return set(pod.spec.overhead).union(
+        *(required.requests for required in requirements if required is not None)
     )
 
 

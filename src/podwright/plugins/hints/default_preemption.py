@@ -1,0 +1,19 @@
+"""DefaultPreemption: a preemptor is held while its victims go.
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
+"""
+
+from __future__ import annotations
+
+from podwright.framework.events import POD, ActionType, EventHint, Hint
+from podwright.objects import Pod
+
+
+def events_to_register() -> tuple[EventHint, ...]:
+    """Return deleted pods: registered so that held pods are looked at, never to queue one."""
+    return (EventHint(POD, ActionType.DELETE, after_pod_deleted),)
+
+
+def after_pod_deleted(_pod: Pod, _old: object | None, _new: object | None) -> Hint:
+    """Skip: the preemptor is activated when its last victim is gone."""
+    return Hint.SKIP

@@ -1,0 +1,29 @@
+"""NodePorts: pods that give ports back.
+
+Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
+"""
+
+from __future__ import annotations
+
+from podwright.columns.ports import PortUse, host_ports
+from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import Pod
+from podwright.plugins.hints.objects import only, queue_if
+
+
+def events_to_register() -> tuple[EventHint, ...]:
+    """Return deleted pods and new nodes."""
+    return (
+        EventHint(POD, ActionType.DELETE, after_pod_deleted),
+        EventHint(NODE, ActionType.ADD),
+    )
+
+
+def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:
+    """Queue if the deleted pod had a port that the pod wants."""
+    deleted = only(Pod, old)
+    if not deleted.spec.node_name and not deleted.status.nominated_node_name:
+        return Hint.SKIP
+    use = PortUse()
+    use.count(0, host_ports(deleted), 1)
+    return queue_if(use.conflicts(0, host_ports(pod)))
