@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from podwright.objects import ContainerPort, Pod
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the wildcard of the rule, not an address to bind to
+ANY_ADDRESS = "0.0.0.0"
 
 
 class HostPort(NamedTuple):
@@ -44,20 +44,27 @@ def _of(ports: tuple[ContainerPort, ...]) -> list[HostPort]:
 class PortUse:
     """The host ports taken on each slot."""
 
-    __slots__ = ("_taken",)
+    __slots__ = ("_slots", "_taken")
 
     def __init__(self) -> None:
         self._taken: dict[int, dict[HostPort, int]] = {}
+        # The same the other way round: per protocol and port, address and slot.
+        self._slots: dict[tuple[str, int], dict[str, dict[int, None]]] = {}
 
     def count(self, slot: int, ports: tuple[HostPort, ...], sign: int) -> None:
         """Take (1) or free (-1) `ports` on `slot`; a port may be taken more than once."""
         taken = self._taken.setdefault(slot, {})
         for port in ports:
-            left = taken.get(port, 0) + sign
+            before = taken.get(port, 0)
+            left = before + sign
             if left:
                 taken[port] = left
+                if not before:
+                    of_port = self._slots.setdefault((port.protocol, port.port), {})
+                    of_port.setdefault(port.ip, {})[slot] = None
             else:
                 del taken[port]
+                self._free(slot, port)
         if not taken:
             del self._taken[slot]
 
@@ -74,6 +81,24 @@ class PortUse:
             for theirs in taken
         )
 
+    def conflicting_slots(self, ports: tuple[HostPort, ...]) -> list[int]:
+        """Return the slots where any of `ports` is taken; a slot may be listed twice."""
+        found: list[int] = []
+        for ours in ports:
+            for ip, slots in self._slots.get((ours.protocol, ours.port), {}).items():
+                if ours.ip == ip or ANY_ADDRESS in (ours.ip, ip):
+                    found += slots
+        return found
+
     def slots(self) -> list[int]:
         """Return the slots where any host port is taken."""
         return list(self._taken)
+
+    def _free(self, slot: int, port: HostPort) -> None:
+        of_port = self._slots[port.protocol, port.port]
+        slots = of_port[port.ip]
+        del slots[slot]
+        if not slots:
+            del of_port[port.ip]
+            if not of_port:
+                del self._slots[port.protocol, port.port]

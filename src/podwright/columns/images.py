@@ -1,0 +1,106 @@
+"""Which container images are on which nodes.
+
+The size of an image is the one reported by the node where it was seen first, for as long as
+it is on any node. Kubelets report the same image under several names; each counts by itself.
+
+Upstream: pkg/scheduler/backend/cache/cache.go, `addNodeImageStates`, `removeNodeImageStates`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from podwright._arrays import I32Array
+from podwright.objects import ContainerImage
+
+
+class ImageState:
+    """One image name: its size, and the slots of the nodes that have it."""
+
+    __slots__ = ("_array", "nodes", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.nodes: dict[int, None] = {}
+        self._array: I32Array | None = None
+
+    def slots(self) -> I32Array:
+        """Return the slots of the nodes that have the image: (k,) int32."""
+        if self._array is None:
+            self._array = np.fromiter(self.nodes, dtype=np.int32, count=len(self.nodes))
+        return self._array
+
+    def put(self, slot: int) -> None:
+        """Note that the node in `slot` has the image."""
+        self.nodes[slot] = None
+        self._array = None
+
+    def remove(self, slot: int) -> None:
+        """Note that the node in `slot` no longer has the image."""
+        del self.nodes[slot]
+        self._array = None
+
+
+class ImageIndex:
+    """The images of all nodes.
+
+    Attributes
+    ----------
+    version : int
+        Grows when an image comes to or leaves a node, and, as long as any image is known,
+        when the number of nodes changes.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._states: dict[str, ImageState] = {}
+        self._images_of: dict[int, tuple[ContainerImage, ...]] = {}
+        self._sizes_before: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many image names are known."""
+        return len(self._states)
+
+    def find(self, name: str) -> ImageState | None:
+        """Return what is known of an image, or None if it is on no node."""
+        return self._states.get(name)
+
+    def put(self, slot: int, images: tuple[ContainerImage, ...]) -> None:
+        """Take over the images of the node in `slot`, which is new or has changed."""
+        old = self._images_of.get(slot)
+        if old == images:
+            return
+        if old is not None:
+            self._forget(slot, old)
+        self._images_of[slot] = images
+        for image in images:
+            for name in image.names:
+                state = self._states.get(name)
+                if state is None:
+                    size_bytes = self._sizes_before.pop(name, image.size_bytes)
+                    state = self._states[name] = ImageState(size_bytes)
+                state.put(slot)
+        if old or self._states:
+            self.version += 1
+
+    def remove(self, slot: int) -> None:
+        """Forget the node in `slot`."""
+        if self._states:
+            self.version += 1
+        self._forget(slot, self._images_of.pop(slot, ()))
+
+    def renumber(self) -> None:
+        """Forget everything but the sizes: nodes get new slots and are put again."""
+        self.version += 1
+        self._sizes_before = {name: state.size_bytes for name, state in self._states.items()}
+        self._states.clear()
+        self._images_of.clear()
+
+    def _forget(self, slot: int, images: Iterable[ContainerImage]) -> None:
+        for name in {name: None for image in images for name in image.names}:
+            state = self._states[name]
+            state.remove(slot)
+            if not state.nodes:
+                del self._states[name]

@@ -1,0 +1,34 @@
+"""DefaultBinder: the pod is bound by the API's own means.
+
+**What it does.** Says at Bind that the pod can be bound; the machine then asks its driver to
+write the binding.
+
+**Why it matters.** A profile needs at least one Bind plugin.
+
+**Configuration.** None.
+
+**Example.** A profile without it, and without another Bind plugin, is refused.
+
+Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Cycle, Plugin, Status
+from podwright.objects import Pod
+
+
+class DefaultBinder(Plugin):
+    """Let the machine bind the pod."""
+
+    name = "DefaultBinder"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the same for every pod."""
+        return ()
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status:
+        """Succeed: writing the binding is the driver's part."""
+        return Status.OK

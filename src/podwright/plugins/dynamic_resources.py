@@ -1,0 +1,68 @@
+"""DynamicResources: devices that pods claim.
+
+**What it does.** Pods without resource claims pass, and every node scores 0. Allocating
+devices is not implemented: a pod with resource claims is refused and stays pending, rather
+than be scheduled as if it had none.
+
+**Why it matters.** The plugin is part of the default profile, so it takes part in decisions
+(a score of 0) and in messages even where nobody uses it.
+
+**Configuration.** ``filterTimeout`` and ``bindingTimeout`` are read and have no effect.
+
+**Example.** A pod with ``spec.resourceClaims`` waits with
+``resource claims are not supported: claim "gpu"``.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from podwright.config.schema import DynamicResourcesArgs
+from podwright.framework import (
+    Cycle,
+    NodeColumns,
+    Normalization,
+    Plugin,
+    Reads,
+    Scores,
+    Status,
+    Verdicts,
+)
+from podwright.objects import Pod
+
+
+class DynamicResources(Plugin):
+    """Refuse pods with resource claims, and leave all others alone."""
+
+    name = "DynamicResources"
+    Args: ClassVar[type[DynamicResourcesArgs]] = DynamicResourcesArgs
+    pre_filter_reads = Reads.NOTHING
+    filter_reads = Reads.NOTHING
+    score_reads = Reads.NODE
+    normalization = Normalization.DEFAULT
+    scores_in_range = True
+
+    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
+        self.args = args
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the names of the claims."""
+        return tuple(claim.name for claim in pod.spec.resource_claims)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        """Skip pods without claims; refuse the others."""
+        claims = cycle.pod.spec.resource_claims
+        if not claims:
+            return Status.SKIPPED
+        names = ", ".join(f'claim "{claim.name}"' for claim in claims)
+        return Status.unresolvable(f"resource claims are not supported: {names}")
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Pass every node: pods that get here have no claims."""
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Give every node 0: no device is allocated."""
+        out.values[out.rows] = 0

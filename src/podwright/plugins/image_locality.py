@@ -1,0 +1,79 @@
+"""ImageLocality: prefer nodes that have the pod's images already.
+
+**What it does.** Adds up the sizes of the pod's images that a node has, each scaled by the
+share of all nodes that have it, and maps the sum to 0 to 100 between 23 MiB and 1000 MiB per
+container.
+
+**Why it matters.** Pulling a large image takes minutes. The scaling keeps a pod from following
+an image to the one node that happens to have it.
+
+**Configuration.** None.
+
+**Example.** A 500 MiB image that is on half of the nodes counts 250 MiB on each of these: a
+score of 23 for a pod with one container.
+
+Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from podwright._arrays import I64Array
+from podwright.framework import MAX_NODE_SCORE, Cycle, NodeColumns, Plugin, Reads, Scores
+from podwright.objects import Pod
+
+_MIB = 1024 * 1024
+_LEAST_BYTES = 23 * _MIB
+_MOST_BYTES_PER_CONTAINER = 1000 * _MIB
+
+
+class ImageLocality(Plugin):
+    """Score nodes by the images that they have."""
+
+    name = "ImageLocality"
+    score_reads = Reads.NODE | Reads.IMAGES
+    scores_in_range = True
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the images, and how many containers share the scale."""
+        spec = pod.spec
+        return (len(spec.init_containers) + len(spec.containers), _images(pod))
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Add up what each node has."""
+        out.values[out.rows] = 0
+        find = cycle.cluster.images.find
+        known = [state for image in _images(cycle.pod) if (state := find(image)) is not None]
+        if not known:
+            return
+        sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
+        for state in known:
+            spread = len(state.nodes) / nodes.n_alive
+            # One slot may have the image under several of the pod's names, but a name only once.
+            sums[state.slots()] += int(state.size_bytes * spread)
+        n_containers = len(cycle.pod.spec.init_containers) + len(cycle.pod.spec.containers)
+        most = _MOST_BYTES_PER_CONTAINER * n_containers
+        clipped = np.clip(sums[out.rows], _LEAST_BYTES, most) - _LEAST_BYTES
+        out.values[out.rows] = MAX_NODE_SCORE * clipped // (most - _LEAST_BYTES)
+
+
+def _images(pod: Pod) -> tuple[str, ...]:
+    """Return the pod's images, each as often as it is used, as nodes name them."""
+    spec = pod.spec
+    images = [container.image for container in spec.init_containers]
+    images += [container.image for container in spec.containers]
+    images += [volume.image.reference for volume in spec.volumes if volume.image is not None]
+    return tuple([_with_tag(image) for image in images])
+
+
+def _with_tag(image: str) -> str:
+    """Add the tag that an image without one has.
+
+    Notes
+    -----
+    Upstream: normalizedImageName
+    """
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

@@ -1,0 +1,69 @@
+"""NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where it is declared.
+
+**What it does.** Works out from the pod's spec which features of the node it needs, and
+rejects nodes that do not list all of them in ``status.declaredFeatures``. Known are
+``RestartAllContainersOnContainerExits`` (a container or init container has the restart rule
+action RestartAllContainers) and ``UserNamespacesHostNetworkSupport`` (hostNetwork together
+with ``hostUsers: false``).
+
+**Why it matters.** During an upgrade not every node can run every pod.
+
+**Configuration.** None; the feature gate NodeDeclaredFeatures is on by default.
+
+**Example.** A pod with that restart rule hears from older nodes
+``node(s) didn't match Pod's required features``.
+
+Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go,
+staging/src/k8s.io/component-helpers/nodedeclaredfeatures/features/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.objects import Pod
+
+_REJECTION = Status.unresolvable("node(s) didn't match Pod's required features")
+_RESTART_ALL = "RestartAllContainers"
+
+
+class NodeDeclaredFeatures(Plugin):
+    """Reject nodes that do not declare the features that the pod needs."""
+
+    name = "NodeDeclaredFeatures"
+    pre_filter_reads = Reads.NOTHING
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the features that the pod needs."""
+        return required_features(pod)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        """Skip pods that need nothing."""
+        return Status.OK if required_features(cycle.pod) else Status.SKIPPED
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject nodes that lack a feature, looking at each distinct set once."""
+        needed = required_features(cycle.pod)
+        code = out.code_of(_REJECTION)
+        per_set = [0 if needed <= declared else code for declared in nodes.feature_sets.values]
+        codes = np.array(per_set, dtype=np.int64)
+        out.codes[out.rows] = codes[nodes.feature_set_ids[out.rows]]
+
+
+def required_features(pod: Pod) -> frozenset[str]:
+    """Return the declared features that a node must have to run `pod`."""
+    spec = pod.spec
+    needed = set()
+    if any(
+        rule.action == _RESTART_ALL
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in container.restart_policy_rules
+    ):
+        needed.add("RestartAllContainersOnContainerExits")
+    if spec.host_network and spec.host_users is False:
+        needed.add("UserNamespacesHostNetworkSupport")
+    return frozenset(needed)

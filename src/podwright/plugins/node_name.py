@@ -1,0 +1,44 @@
+"""NodeName: a pod that names its node fits nowhere else.
+
+**What it does.** Rejects every node but the one in ``spec.nodeName``.
+
+**Why it matters.** Pods are rarely created with a node name; those that are must not be put
+elsewhere.
+
+**Configuration.** None.
+
+**Example.** ``spec.nodeName: n1`` leaves n1; the other nodes say
+``node(s) didn't match the requested node name``.
+
+Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.objects import Pod
+
+_REJECTION = Status.unresolvable("node(s) didn't match the requested node name")
+
+
+class NodeName(Plugin):
+    """Reject all nodes but the one that the pod names."""
+
+    name = "NodeName"
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the requested node's name."""
+        return pod.spec.node_name
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Pass the node of that name."""
+        name = cycle.pod.spec.node_name
+        if not name:
+            return
+        out.codes[out.rows] = out.code_of(_REJECTION)
+        slot = nodes.slot_of.get(name)
+        if slot is not None:
+            out.codes[slot] = 0

@@ -1,0 +1,53 @@
+"""NodePorts: a port of the node can be taken once.
+
+**What it does.** Rejects nodes where a host port of the pod is in use: same port, same
+protocol, and the same address or one of the two addresses is 0.0.0.0.
+
+**Why it matters.** Two such pods on one node could not both start.
+
+**Configuration.** None.
+
+**Example.** Two pods with ``hostPort: 80`` go to two nodes; with one node the second hears
+``node(s) didn't have free ports for the requested pod ports``.
+
+Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.columns.ports import host_ports
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.objects import Pod
+
+_REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
+_FEW_ROWS = 64
+
+
+class NodePorts(Plugin):
+    """Reject nodes where a host port of the pod is taken."""
+
+    name = "NodePorts"
+    pre_filter_reads = Reads.NOTHING
+    filter_reads = Reads.NODE | Reads.PODS
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the host ports."""
+        return host_ports(pod)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        """Skip pods without host ports."""
+        return Status.OK if host_ports(cycle.pod) else Status.SKIPPED
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject nodes with a conflict."""
+        ports = cycle.cluster.ports
+        wanted = host_ports(cycle.pod)
+        code = out.code_of(_REJECTION)
+        if len(out.rows) <= _FEW_ROWS:
+            for slot in out.rows.tolist():
+                out.codes[slot] = code if ports.conflicts(slot, wanted) else 0
+        else:
+            out.codes[out.rows] = 0
+            out.codes[ports.conflicting_slots(wanted)] = code

@@ -1,0 +1,74 @@
+"""NodeResourcesBalancedAllocation: prefer nodes that the pod makes more even.
+
+**What it does.** Compares how evenly a node's resources would be used with the pod and
+without it; 75 means that the pod changes nothing. Pods that ask for none of the resources
+are not scored.
+
+**Why it matters.** Memory that no CPU is left for is lost. LeastAllocated alone does not see
+that.
+
+**Configuration.** ``resources``: what is compared, cpu and memory by default.
+
+**Example.** A pod that asks for memory only scores higher on a node whose CPU is in use.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go,
+resource_allocation.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import numpy as np
+
+from podwright._arrays import I64Array
+from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Scores, StateKey, Status
+from podwright.kernels.resource_scores import balanced_scores
+from podwright.objects import Pod
+from podwright.objects.request_key import request_key
+from podwright.objects.requests import score_requests_balanced
+from podwright.objects.resource_name import is_scalar_resource
+
+_DEFAULT_RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
+_FIXED = ("cpu", "memory", "ephemeral-storage")
+
+_PLAN: StateKey[I64Array] = StateKey("NodeResourcesBalancedAllocation/plan")
+
+
+class NodeResourcesBalancedAllocation(Plugin):
+    """Score nodes by the balance of their resources."""
+
+    name = "NodeResourcesBalancedAllocation"
+    Args: ClassVar[type[NodeResourcesBalancedAllocationArgs]] = NodeResourcesBalancedAllocationArgs
+    pre_score_reads = Reads.NOTHING
+    score_reads = Reads.NODE | Reads.PODS
+    scores_in_range = True
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
+        self._resources = _DEFAULT_RESOURCES if args is None else args.resources
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return what decides the pod's requests."""
+        return request_key(pod)
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Plan which resources to compare; skip pods that ask for none of them."""
+        amounts = score_requests_balanced(cycle.pod)
+        names = [resource.name for resource in self._resources]
+        if not any(amounts.get(name) for name in names):
+            return Status.SKIPPED
+        nodes = cycle.cluster.nodes
+        plan = [
+            (nodes.resource_index(name), amounts.get(name, 0))
+            for name in names
+            if name in _FIXED or (amounts.get(name) and is_scalar_resource(name))
+        ]
+        cycle.write(_PLAN, np.array(plan, dtype=np.int64).reshape(-1))
+        return Status.OK
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Score with and without the pod."""
+        plan = cycle.read(_PLAN)
+        balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)

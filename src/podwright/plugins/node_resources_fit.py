@@ -1,0 +1,229 @@
+"""NodeResourcesFit: nodes must have room for what the pod asks for.
+
+**What it does.** Rejects nodes where the pod's requests do not fit beside those of the pods
+that are there, or that take no more pods. Scores nodes by how much of their resources would
+be in use: little (LeastAllocated), much (MostAllocated), or by a shape
+(RequestedToCapacityRatio).
+
+**Why it matters.** It is what keeps nodes from being overcommitted, and what spreads or packs
+the load.
+
+**Configuration.** ``ignoredResources`` and ``ignoredResourceGroups`` name extended resources,
+or the part before their slash, that are not checked. ``scoringStrategy`` has the ``type``,
+the ``resources`` with their weights, and the shape.
+
+**Example.** A pod that asks for 2 CPUs hears ``Insufficient cpu`` from a node with 1 free.
+The rejection is final (preemption is not tried) where the node has less than 2 in all.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, resource_allocation.go,
+least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from podwright._arrays import I64Array
+from podwright.columns import CPU, EPHEMERAL_STORAGE, MEMORY
+from podwright.config.schema import (
+    NodeResourcesFitArgs,
+    ResourceSpec,
+    ScoringStrategy,
+    UtilizationShapePoint,
+)
+from podwright.framework import (
+    Code,
+    Cycle,
+    NodeColumns,
+    Plugin,
+    Reads,
+    Scores,
+    StateKey,
+    Status,
+    Verdicts,
+)
+from podwright.kernels.fit import (
+    FIRST_RESOURCE_BIT,
+    MOST_RESOURCE_BITS,
+    TOO_MANY_PODS,
+    UNRESOLVABLE,
+    fit_codes,
+)
+from podwright.kernels.resource_scores import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    NON_ZERO,
+    REQUESTED,
+    allocation_scores,
+    shaped_scores,
+)
+from podwright.objects import Pod
+from podwright.objects.request_key import request_key
+from podwright.objects.requests import pending_requests, score_requests_fit
+from podwright.objects.resource_name import is_extended_resource, is_scalar_resource
+
+_STRATEGIES = {"LeastAllocated": LEAST_ALLOCATED, "MostAllocated": MOST_ALLOCATED}
+_DEFAULT_STRATEGY = ScoringStrategy(
+    type="LeastAllocated",
+    resources=(ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1)),
+)
+_FIXED = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
+_SHAPE_SCORE_UNIT = 10  # a shape says 0 to 10, a score is 0 to 100
+
+
+class _Request:
+    """What the pod asks for, and what its verdict codes mean.
+
+    Attributes
+    ----------
+    pairs : (2 * n,) int64
+        Resource column and amount, in the order in which upstream reports them.
+    """
+
+    __slots__ = ("_names", "_statuses", "pairs")
+
+    def __init__(self, amounts: Mapping[str, int], nodes: NodeColumns) -> None:
+        scalars = sorted(name for name in amounts if name not in _FIXED)
+        self._names = [name for name in (*_FIXED, *scalars) if amounts.get(name, 0) > 0]
+        pairs = [(nodes.resource_index(name), amounts[name]) for name in self._names]
+        self.pairs: I64Array = np.array(pairs, dtype=np.int64).reshape(-1)
+        self._statuses: dict[int, Status] = {}
+
+    def status_of(self, code: int) -> Status:
+        """Return what a code of `fit_codes` stands for."""
+        status = self._statuses.get(code)
+        if status is None:
+            status = self._statuses[code] = self._read(code)
+        return status
+
+    def _read(self, code: int) -> Status:
+        reasons = ["Too many pods"] if code & TOO_MANY_PODS else []
+        for i, name in enumerate(self._names):
+            if code >> min(FIRST_RESOURCE_BIT + i, MOST_RESOURCE_BITS) & 1:
+                reasons.append(f"Insufficient {name}")
+        is_final = bool(code & UNRESOLVABLE)
+        answer = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if is_final else Code.UNSCHEDULABLE
+        return Status(answer, tuple(reasons))
+
+
+_REQUEST: StateKey[_Request] = StateKey("NodeResourcesFit/request")
+_PLAN: StateKey[I64Array] = StateKey("NodeResourcesFit/plan")
+
+
+class NodeResourcesFit(Plugin):
+    """Reject nodes without room, and score the others by how full they are."""
+
+    name = "NodeResourcesFit"
+    Args: ClassVar[type[NodeResourcesFitArgs]] = NodeResourcesFitArgs
+    pre_filter_reads = Reads.NOTHING
+    filter_reads = Reads.NODE | Reads.PODS
+    pre_score_reads = Reads.NOTHING
+    score_reads = Reads.NODE | Reads.PODS
+    scores_in_range = True
+
+    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+        args = NodeResourcesFitArgs() if args is None else args
+        strategy = args.scoring_strategy or _DEFAULT_STRATEGY
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._resources = strategy.resources
+        self._strategy = _STRATEGIES.get(strategy.type)
+        self._shape: I64Array = np.zeros(0, dtype=np.int64)
+        if self._strategy is None:
+            ratio = strategy.requested_to_capacity_ratio
+            assert ratio is not None, f"strategy {strategy.type!r} has no shape"
+            self._shape = shape_table(ratio.shape)
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return what decides the pod's requests."""
+        return request_key(pod)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        """Add up what the pod asks for."""
+        amounts = pending_requests(cycle.pod)
+        checked = {name: n for name, n in amounts.items() if self._is_checked(name)}
+        cycle.write(_REQUEST, _Request(checked, cycle.cluster.nodes))
+        return Status.OK
+
+    def _is_checked(self, name: str) -> bool:
+        if name in _FIXED:
+            return True
+        if is_extended_resource(name):
+            return name not in self._ignored and name.partition("/")[0] not in self._ignored_groups
+        return is_scalar_resource(name)
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject nodes that lack something."""
+        request = cycle.read(_REQUEST)
+        out.decode = request.status_of
+        fit_codes(nodes.allocatable, nodes.requested, request.pairs, out.rows, out.codes)
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Plan which resources to score, and with how much of the pod's."""
+        amounts = score_requests_fit(cycle.pod)
+        cycle.write(_PLAN, score_plan(self._resources, amounts, cycle.cluster.nodes))
+        return Status.OK
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Score by what would be in use with the pod."""
+        plan = cycle.read(_PLAN)
+        allocatable, requested = nodes.allocatable, nodes.requested
+        non_zero = nodes.non_zero_requested
+        if self._strategy is None:
+            shaped_scores(allocatable, requested, non_zero, plan, self._shape, out.rows, out.values)
+        else:
+            allocation_scores(
+                allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
+            )
+
+
+def score_plan(
+    resources: Sequence[ResourceSpec], amounts: Mapping[str, int], nodes: NodeColumns
+) -> I64Array:
+    """Write down what `kernels.resource_scores` scores.
+
+    Notes
+    -----
+    A scalar resource that the pod does not ask for is left out, and so is what nodes do not
+    count, like `pods`.
+    Upstream: resource_allocation.go, calculateResourceAllocatableRequest
+    """
+    plan: list[tuple[int, int, int, int]] = []
+    for resource in resources:
+        name, amount = resource.name, amounts.get(resource.name, 0)
+        if name not in _FIXED and not (amount and is_scalar_resource(name)):
+            continue
+        source = NON_ZERO if name in ("cpu", "memory") else REQUESTED
+        plan.append((source, nodes.resource_index(name), amount, resource.weight))
+    return np.array(plan, dtype=np.int64).reshape(-1)
+
+
+def shape_table(shape: Sequence[UtilizationShapePoint]) -> I64Array:
+    """Return the score for each utilisation from 0 to 100 per cent.
+
+    Returns
+    -------
+    (101,) int64
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/helper/shape_score.go, BuildBrokenLinearFunction
+    """
+    points = [(point.utilization, point.score * _SHAPE_SCORE_UNIT) for point in shape]
+    return np.array([_broken_linear(points, p) for p in range(101)], dtype=np.int64)
+
+
+def _broken_linear(points: Sequence[tuple[int, int]], utilization: int) -> int:
+    for i, (right, score) in enumerate(points):
+        if utilization <= right:
+            if i == 0:
+                return score
+            left, before = points[i - 1]
+            rise = (score - before) * (utilization - left)
+            # Go divides towards zero, which matters where the line falls.
+            part = abs(rise) // (right - left)
+            return before + part if rise >= 0 else before - part
+    return points[-1][1]

@@ -1,0 +1,44 @@
+"""NodeUnschedulable: cordoned nodes take no pods, except those that tolerate it.
+
+**What it does.** Rejects nodes with ``spec.unschedulable`` unless the pod tolerates the taint
+``node.kubernetes.io/unschedulable:NoSchedule``, whether or not the node has that taint.
+
+**Why it matters.** ``kubectl cordon`` works through it.
+
+**Configuration.** None.
+
+**Example.** After ``kubectl cordon n1`` the node says ``node(s) were unschedulable``.
+
+Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.objects import Pod, Taint
+from podwright.objects.toleration import tolerates
+
+_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_REJECTION = Status.unresolvable("node(s) were unschedulable")
+
+
+class NodeUnschedulable(Plugin):
+    """Reject cordoned nodes."""
+
+    name = "NodeUnschedulable"
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return whether the pod tolerates cordoned nodes."""
+        return _is_tolerated(pod)
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject what is cordoned."""
+        if not _is_tolerated(cycle.pod):
+            out.codes[out.rows] = nodes.unschedulable[out.rows] * out.code_of(_REJECTION)
+
+
+def _is_tolerated(pod: Pod) -> bool:
+    return any(tolerates(toleration, _TAINT) for toleration in pod.spec.tolerations)

@@ -1,0 +1,34 @@
+"""PrioritySort: the greatest priority first, then who has waited longest.
+
+**What it does.** Orders the active queue by priority, then by the time the pod entered it.
+
+**Why it matters.** The order of the queue decides who gets the last room.
+
+**Configuration.** None.
+
+**Example.** Of two pods with priority 100 the one queued first is tried first; a pod with
+priority 1000 that comes later goes before both.
+
+Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Plugin
+from podwright.objects import Pod
+
+
+class PrioritySort(Plugin):
+    """Order queued pods by priority and time."""
+
+    name = "PrioritySort"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the priority."""
+        return pod.priority
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> tuple[int, int]:
+        """Return what queued pods are ordered by, smallest first."""
+        return (-pod.priority, timestamp_ns)

@@ -1,0 +1,39 @@
+"""SchedulingGates: a pod with gates stays out of the queue.
+
+**What it does.** Holds a pod back at PreEnqueue until its last scheduling gate is removed.
+
+**Why it matters.** A controller can create pods before what they need is there, without the
+scheduler trying them in vain.
+
+**Configuration.** None.
+
+**Example.** A pod with ``spec.schedulingGates: [{name: example.com/quota}]`` waits with
+``waiting for scheduling gates: [example.com/quota]``.
+
+Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Plugin, Status
+from podwright.objects import Pod
+
+
+class SchedulingGates(Plugin):
+    """Keep pods with scheduling gates out of the queue."""
+
+    name = "SchedulingGates"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the names of the gates."""
+        return tuple(gate.name for gate in pod.spec.scheduling_gates)
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Pass pods without gates."""
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return Status.OK
+        names = " ".join(gate.name for gate in gates)
+        return Status.unresolvable(f"waiting for scheduling gates: [{names}]")

@@ -1,0 +1,114 @@
+"""TaintToleration: taints keep pods away that do not tolerate them.
+
+**What it does.** Rejects nodes with a taint NoSchedule or NoExecute that the pod does not
+tolerate. Scores a node by how many PreferNoSchedule taints the pod does not tolerate; the
+fewest get 100.
+
+**Why it matters.** Taints reserve nodes: control planes, GPUs, nodes about to be drained.
+
+**Configuration.** None. The operators Gt and Lt tolerate nothing while the gate
+TaintTolerationComparisonOperators is off.
+
+**Example.** A node with the taint ``gpu=yes:NoSchedule`` says
+``node(s) had untolerated taint(s)``, except to pods with the toleration
+``{key: gpu, operator: Exists}``.
+
+Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from podwright._arrays import I64Array
+from podwright.framework import (
+    Cycle,
+    NodeColumns,
+    Normalization,
+    Plugin,
+    Reads,
+    Scores,
+    StateKey,
+    Status,
+    Verdicts,
+)
+from podwright.objects import Pod, Taint, Toleration
+from podwright.objects.toleration import tolerates, untolerated_taint
+
+_REJECTION = Status.unresolvable("node(s) had untolerated taint(s)")
+
+
+class _PerTaintSet:
+    """A number for every distinct set of taints, worked out once."""
+
+    __slots__ = ("_known", "_number_of")
+
+    def __init__(self, number_of: Callable[[tuple[Taint, ...]], int]) -> None:
+        self._number_of = number_of
+        self._known: I64Array = np.empty(0, dtype=np.int64)
+
+    def of(self, nodes: NodeColumns) -> I64Array:
+        """Return the numbers by position in `nodes.taint_sets.values`."""
+        sets = nodes.taint_sets.values
+        known = self._known
+        if len(known) < len(sets):
+            new = np.array([self._number_of(s) for s in sets[len(known) :]], dtype=np.int64)
+            self._known = known = np.concatenate([known, new])
+        return known
+
+
+_UNTOLERATED: StateKey[_PerTaintSet] = StateKey("TaintToleration/untolerated")
+_INTOLERABLE: StateKey[_PerTaintSet] = StateKey("TaintToleration/intolerable")
+
+
+class TaintToleration(Plugin):
+    """Reject nodes with untolerated taints, and prefer nodes with few."""
+
+    name = "TaintToleration"
+    filter_reads = Reads.NODE
+    pre_score_reads = Reads.NOTHING
+    score_reads = Reads.NODE
+    normalization = Normalization.DEFAULT_REVERSED
+    scores_in_range = True
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the tolerations."""
+        return pod.spec.tolerations
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject nodes with a taint that keeps the pod away."""
+        # There is no PreFilter to do this in: upstream would not run it either.
+        table = cycle.find(_UNTOLERATED)
+        if table is None:
+            tolerations = cycle.pod.spec.tolerations
+            table = _PerTaintSet(lambda taints: _is_kept_away(taints, tolerations))
+            cycle.write(_UNTOLERATED, table)
+        codes = table.of(nodes) * out.code_of(_REJECTION)
+        out.codes[out.rows] = codes[nodes.taint_set_ids[out.rows]]
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Remember the tolerations that count for PreferNoSchedule."""
+        tolerations = tuple(
+            t for t in cycle.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")
+        )
+        cycle.write(_INTOLERABLE, _PerTaintSet(lambda taints: _count(taints, tolerations)))
+        return Status.OK
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Count the taints that the pod would rather avoid."""
+        counts = cycle.read(_INTOLERABLE).of(nodes)
+        out.values[out.rows] = counts[nodes.taint_set_ids[out.rows]]
+
+
+def _is_kept_away(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+    return int(untolerated_taint(taints, tolerations) is not None)
+
+
+def _count(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+    """Upstream: countIntolerableTaintsPreferNoSchedule."""
+    return sum(
+        taint.effect == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+        for taint in taints
+    )
