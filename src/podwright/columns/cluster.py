@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntFlag
 
+import numpy as np
+
+from podwright._arrays import I32Array
+from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod, PodKeys, PodKeysCache
 from podwright.columns.ports import PortUse
@@ -41,6 +45,8 @@ class Reads(IntFlag):
     """Which (anti-)affinity terms the placed pods carry."""
     CLUSTER = 64
     """Anything, anywhere: the answer is asked for in every cycle."""
+    IMAGES = 128
+    """Which images are on which nodes, and how many nodes there are."""
 
 
 class Cluster:
@@ -56,6 +62,8 @@ class Cluster:
         Per slot, the placed pods by "namespace/name", in order of placement.
     nominated : dict of str to dict
         Per node name, pending pods nominated to it, by "namespace/name".
+    numbering : int
+        Grows when nodes get new slots; whatever is kept per slot is then worthless.
     """
 
     def __init__(self) -> None:
@@ -68,9 +76,12 @@ class Cluster:
         self.storage = StorageIndex(self.nodes)
         self.workloads = WorkloadIndex()
         self.ports = PortUse()
+        self.images = ImageIndex()
         self.selectors = SelectorCounters(self.nodes)
         self._keys = PodKeysCache(self.nodes, self.selectors)
         self._homeless: dict[str, dict[str, Pod]] = {}
+        self.numbering = 0
+        self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
 
     # ---------------------------------------------------------------- versions
 
@@ -82,6 +93,7 @@ class Cluster:
             + self.workloads.version
             + self.namespaces_version
             + self.selectors.terms_version
+            + self.images.version
         )
 
     def version_of(self, reads: Reads) -> tuple[int, ...]:
@@ -93,6 +105,7 @@ class Cluster:
             self.workloads.version if reads & Reads.WORKLOADS else 0,
             self.namespaces_version if reads & Reads.NAMESPACES else 0,
             self.selectors.terms_version if reads & Reads.TERMS else 0,
+            self.images.version if reads & Reads.IMAGES else 0,
         )
 
     # ---------------------------------------------------------------- objects
@@ -163,6 +176,7 @@ class Cluster:
         elif changed:
             self.selectors.node_changed(slot)
         if changed:
+            self.images.put(slot, node.status.images)
             self.storage.node_changed(slot)
 
     def _delete_node(self, name: str) -> None:
@@ -175,6 +189,7 @@ class Cluster:
         for pod in staying:
             self.remove(pod.key)
         self.nodes.remove(name)
+        self.images.remove(slot)
         self.selectors.node_removed(slot)
         self.storage.node_changed(slot)
         if staying:
@@ -187,9 +202,32 @@ class Cluster:
             if pods.pop(key, None) is not None and not pods:
                 del self._homeless[name]
 
+    def live_slots(self) -> I32Array:
+        """Return the slots of all nodes that are there: (n_alive,) int32, ascending."""
+        version = self.nodes.node_journal.version
+        if self._live[0] != version:
+            slots = np.flatnonzero(self.nodes.alive).astype(np.int32)
+            self._live = (version, slots)
+        return self._live[1]
+
     def _renumber(self) -> None:
         """Give the live nodes new slots, in the same order, and make all readers start over."""
-        raise NotImplementedError
+        nodes = [node for node in self.nodes.objects if node is not None]
+        names = self.nodes.names
+        pods = [(p.pod, names[p.slot]) for there in self.pods_on for p in there.values()]
+        self.numbering += 1
+        self.nodes.renumber()
+        self.pods.clear()
+        self.pods_on.clear()
+        self.ports = PortUse()
+        self.images.renumber()
+        self.selectors.renumber()
+        self.storage.renumber()
+        self._keys.forget()
+        for node in nodes:
+            self._put_node(node)
+        for pod, name in pods:
+            self.place(pod, self.nodes.slot_of[name])
 
     # ---------------------------------------------------------------- pods
 

@@ -20,7 +20,7 @@ from podwright.columns.interning import Interner
 from podwright.columns.journal import Journal
 from podwright.columns.order import NodeTree
 from podwright.objects import Node, Taint
-from podwright.objects.quantity import milli_value, value
+from podwright.objects.quantity import quantity_milli_value, quantity_value
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = 0, 1, 2, 3
 FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -167,6 +167,20 @@ class NodeColumns:
         self.node_journal.note(slot)
         return slot
 
+    def renumber(self) -> None:
+        """Forget all slots; the live nodes are put again, in the same order."""
+        self.n_slots = self.n_alive = 0
+        self.names = []
+        self.objects = []
+        self.slot_of = {}
+        self._order = None
+        self._alive_rows[:] = False
+        self._requested_rows[:] = 0
+        self._non_zero_rows[:] = 0
+        self._take_views()
+        self.node_journal.forget()
+        self.pods_journal.forget()
+
     def resource_index(self, resource: str) -> int:
         """Return the column of a resource, adding one if it is new."""
         index = self.resources.get(resource)
@@ -181,7 +195,7 @@ class NodeColumns:
         row[:] = 0
         for resource, quantity in node.status.allocatable.items():
             index = self.resource_index(resource)
-            amount = milli_value(quantity) if index == CPU else value(quantity)
+            amount = quantity_milli_value(quantity) if index == CPU else quantity_value(quantity)
             self.allocatable[slot, index] = amount
         self.unschedulable[slot] = node.spec.unschedulable
         self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))

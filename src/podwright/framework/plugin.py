@@ -107,6 +107,14 @@ class Plugin:
         """
         return (pod.key, pod.metadata.uid)
 
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Tell whether `pod_key` depends on nothing but spec, labels, namespace and owners.
+
+        Pods of one template then share the key without being asked for it. Plugins that
+        define a `pod_key` promise this unless they override this method too.
+        """
+        return type(self).pod_key is not Plugin.pod_key
+
     # ------------------------------------------------------------ before the cycle
 
     def pre_enqueue(self, pod: Pod) -> Status:

@@ -1,0 +1,77 @@
+"""From an effective configuration to profiles that can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podwright.assembly.registry import Registry
+from podwright.config import EffectiveConfiguration, EffectiveProfile
+from podwright.framework import Plugin
+from podwright.framework.profile import Profile, TieRule
+
+_POINTS = {
+    "preEnqueue": "pre_enqueue",
+    "queueSort": "queue_sort",
+    "preFilter": "pre_filter",
+    "filter": "filter",
+    "postFilter": "post_filter",
+    "preScore": "pre_score",
+    "reserve": "reserve",
+    "permit": "permit",
+    "preBind": "pre_bind",
+    "bind": "bind",
+    "postBind": "post_bind",
+}
+
+
+def build_profiles(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    *,
+    tie_rule: TieRule = TieRule.DRAWN,
+    source: str = "configuration",
+) -> dict[str, Profile]:
+    """Make the profiles of a configuration, by schedulerName.
+
+    Each plugin is made once per profile and serves all its extension points.
+
+    Raises
+    ------
+    InputError
+        If a plugin does not take its arguments.
+    """
+    return {
+        profile.scheduler_name: _build(profile, registry, tie_rule, source)
+        for profile in configuration.profiles
+    }
+
+
+def _build(
+    profile: EffectiveProfile, registry: Registry, tie_rule: TieRule, source: str
+) -> Profile:
+    names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
+    made = {
+        name: plugin
+        for name in names
+        if (plugin := registry.make(name, profile.args.get(name), source=source)) is not None
+    }
+    points = {
+        field: _in_order(profile.plugins.get(point, ()), made) for point, field in _POINTS.items()
+    }
+    return Profile(
+        scheduler_name=profile.scheduler_name,
+        score=tuple(
+            (made[name], weight)
+            for name, weight in profile.plugins.get("score", ())
+            if name in made
+        ),
+        tie_rule=tie_rule,
+        percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        **points,
+    )
+
+
+def _in_order(
+    entries: tuple[tuple[str, int], ...], made: Mapping[str, Plugin]
+) -> tuple[Plugin, ...]:
+    return tuple(made[name] for name, _ in entries if name in made)

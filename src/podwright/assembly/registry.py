@@ -1,0 +1,149 @@
+"""The only list of plugins: in-tree ones by name, and those of the user.
+
+In-tree classes are imported when a profile names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+
+import msgspec
+
+from podwright.config import (
+    IN_TREE_POINTS,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    Plugins,
+)
+from podwright.config import Plugin as PluginEntry
+from podwright.framework import Plugin
+from podwright.objects.errors import FieldError, InputError
+
+_MODULES = {
+    "DefaultBinder": "default_binder",
+    "DynamicResources": "dynamic_resources",
+    "ImageLocality": "image_locality",
+    "InterPodAffinity": "inter_pod_affinity",
+    "NodeAffinity": "node_affinity",
+    "NodeDeclaredFeatures": "node_declared_features",
+    "NodeName": "node_name",
+    "NodePorts": "node_ports",
+    "NodeResourcesBalancedAllocation": "node_resources_balanced_allocation",
+    "NodeResourcesFit": "node_resources_fit",
+    "NodeUnschedulable": "node_unschedulable",
+    "NodeVolumeLimits": "node_volume_limits",
+    "PodTopologySpread": "pod_topology_spread",
+    "PrioritySort": "priority_sort",
+    "SchedulingGates": "scheduling_gates",
+    "TaintToleration": "taint_toleration",
+    "VolumeBinding": "volume_binding",
+    "VolumeRestrictions": "volume_restrictions",
+    "VolumeZone": "volume_zone",
+}
+
+
+class Registry:
+    """Plugin classes by name.
+
+    Parameters
+    ----------
+    plugins : iterable of type
+        Classes of the user's own; one that has the name of an in-tree plugin replaces it.
+    """
+
+    def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
+        self._own: dict[str, type[Plugin]] = {}
+        for plugin in plugins:
+            if not plugin.name:
+                raise InputError(
+                    [
+                        FieldError(
+                            source=plugin.__module__,
+                            path=plugin.__qualname__,
+                            message="a plugin needs a class attribute `name`",
+                        )
+                    ]
+                )
+            self._own[plugin.name] = plugin
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names of the user's plugins, in the order given."""
+        return tuple(self._own)
+
+    def enable_own(self, configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+        """Enable the user's plugins that a configuration does not name, in every profile."""
+        profiles = configuration.profiles or (KubeSchedulerProfile(),)
+        return msgspec.structs.replace(
+            configuration, profiles=tuple(self._enable_in(profile) for profile in profiles)
+        )
+
+    def _enable_in(self, profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
+        plugins = profile.plugins or Plugins()
+        named = {
+            entry.name
+            for field in Plugins.__struct_fields__
+            for entry in (*getattr(plugins, field).enabled, *getattr(plugins, field).disabled)
+        }
+        added = tuple(PluginEntry(name=name) for name in self._own if name not in named)
+        if not added:
+            return profile
+        multi_point = msgspec.structs.replace(
+            plugins.multi_point, enabled=(*plugins.multi_point.enabled, *added)
+        )
+        return msgspec.structs.replace(
+            profile, plugins=msgspec.structs.replace(plugins, multi_point=multi_point)
+        )
+
+    def points_of(self, name: str) -> frozenset[str] | None:
+        """Return the extension points of a plugin; None if nobody knows it."""
+        own = self._own.get(name)
+        return IN_TREE_POINTS.get(name) if own is None else own.extension_points()
+
+    def class_of(self, name: str) -> type[Plugin] | None:
+        """Return the class of a plugin; None if it takes no part in decisions here."""
+        own = self._own.get(name)
+        if own is not None:
+            return own
+        module = _MODULES.get(name)
+        if module is None:
+            return None
+        cls: type[Plugin] = getattr(import_module(f"podwright.plugins.{module}"), name)
+        return cls
+
+    def make(self, name: str, args: object, *, source: str) -> Plugin | None:
+        """Make a plugin from its arguments.
+
+        Parameters
+        ----------
+        args : object
+            A struct for plugins with an `Args` class, else a mapping or None.
+        source : str
+            Where the configuration comes from, for errors.
+
+        Raises
+        ------
+        InputError
+            If the plugin does not take these arguments.
+        """
+        cls = self.class_of(name)
+        if cls is None:
+            return None
+        try:
+            return _make(cls, args)
+        except (TypeError, ValueError) as error:
+            message = f'initializing plugin "{name}": {error}'
+            raise InputError([FieldError(source=source, path="", message=message)]) from error
+
+
+def _make(cls: type[Plugin], args: object) -> Plugin:
+    if cls.Args is None:
+        keywords = args if isinstance(args, Mapping) else {}
+        meta = ("apiVersion", "kind")
+        return cls(**{key: value for key, value in keywords.items() if key not in meta})
+    if args is None:
+        args = cls.Args()
+    elif not isinstance(args, cls.Args):
+        args = msgspec.convert(args, cls.Args)
+    return cls(args)  # type: ignore[call-arg]  # a class with Args takes one of them

@@ -1,0 +1,233 @@
+"""The scheduler as a Python object: objects in, decisions out, nothing running by itself.
+
+It keeps a cluster and the pods that are pending in it. `schedule` decides for one pod and
+places it, `schedule_all` goes through the pending pods in the order of the queue, `explain`
+decides with everything recorded and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.columns import Cluster
+from podwright.config import (
+    DEFAULT_GATES,
+    EffectiveConfiguration,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+)
+from podwright.framework import Plugin, Status
+from podwright.framework.decision import Decision
+from podwright.framework.explain import Explanation, explain
+from podwright.framework.profile import Profile, TieRule
+from podwright.framework.run import Runner
+from podwright.objects import Object, Pod, PriorityClass, with_node_name
+from podwright.objects.admission import admit
+from podwright.objects.errors import PodwrightError
+
+
+class UnknownPod(PodwrightError):  # noqa: N818 - named for what it is
+    """The pod is not pending here."""
+
+
+class Scheduler:
+    """Decides where pods go.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` gives it; the default profile if left out.
+    plugins : sequence of type
+        Plugin classes of your own. Those that the configuration does not name are enabled
+        in every profile.
+    gates : Gates
+        Feature gates.
+    seed : int
+        Of the draws among equal nodes.
+    tie_rule : TieRule
+        How a node is chosen among equals.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> scheduler = pw.Scheduler()
+    >>> scheduler.add(pw.testing.make_node("small", cpu="2"), pw.testing.make_node("large", cpu="8"))
+    >>> scheduler.add(pw.testing.make_pod("web", cpu="4"))
+    >>> [decision.node for decision in scheduler.schedule_all()]
+    ['large']
+    """
+
+    def __init__(
+        self,
+        configuration: KubeSchedulerConfiguration | None = None,
+        *,
+        plugins: Sequence[type[Plugin]] = (),
+        gates: Gates = DEFAULT_GATES,
+        seed: int = 0,
+        tie_rule: TieRule = TieRule.DRAWN,
+        source: str = "configuration",
+    ) -> None:
+        registry = Registry(plugins)
+        self.configuration: EffectiveConfiguration = effective(
+            registry.enable_own(configuration or KubeSchedulerConfiguration()),
+            gates,
+            implements=registry.points_of,
+            source=source,
+        )
+        self.profiles: dict[str, Profile] = build_profiles(
+            self.configuration, registry, tie_rule=tie_rule, source=source
+        )
+        self.cluster = Cluster()
+        self.pending: dict[str, Pod] = {}
+        self._runners = {
+            name: Runner(profile, self.cluster, seed=seed) for name, profile in self.profiles.items()
+        }
+        self._priority_classes: dict[str, PriorityClass] = {}
+        self._cycle_number = 0
+
+    # ---------------------------------------------------------------- objects
+
+    def add(self, *objects: Object) -> None:
+        """Add objects, or take over their new versions.
+
+        Pods are completed as the API server's admission does: requests from limits, priority
+        from the priority class, the default scheduler's name.
+        """
+        # Pods come last, since admission looks at the priority classes.
+        for obj in sorted(objects, key=lambda obj: isinstance(obj, Pod)):
+            if isinstance(obj, PriorityClass):
+                self._priority_classes[obj.metadata.name] = obj
+            if isinstance(obj, Pod):
+                self._add_pod(admit(obj, self._priority_classes.values()))
+            else:
+                self.cluster.put(obj)
+
+    def remove(self, *objects: Object) -> None:
+        """Take objects out; unknown ones are ignored."""
+        for obj in objects:
+            if isinstance(obj, PriorityClass):
+                self._priority_classes.pop(obj.metadata.name, None)
+            if isinstance(obj, Pod):
+                self.pending.pop(obj.key, None)
+            self.cluster.delete(obj)
+
+    def _add_pod(self, pod: Pod) -> None:
+        self.cluster.put(pod)
+        if pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+            self.pending.pop(pod.key, None)
+        else:
+            self.pending[pod.key] = pod
+
+    def in_queue_order(self) -> list[Pod]:
+        """Return the pending pods as the queue would hand them out.
+
+        Priority first, then age (creation time, then the order in which they were added).
+        A QueueSort plugin of the configuration decides instead, if there is one.
+        """
+        sort = next(iter(self.profiles.values())).queue_sort
+        if not sort:
+            return list(self.pending.values())
+        plugin = sort[0]
+        pods = sorted(
+            self.pending.values(), key=lambda pod: pod.metadata.creation_timestamp or ""
+        )
+        ordered = [(plugin.queue_sort_key(pod, age), pod) for age, pod in enumerate(pods)]
+        ordered.sort(key=lambda entry: entry[0])
+        return [pod for _, pod in ordered]
+
+    # ---------------------------------------------------------------- deciding
+
+    def schedule(self, pod: Pod | str) -> Decision:
+        """Decide for one pod and, if a node is found, place it there.
+
+        Parameters
+        ----------
+        pod : Pod or str
+            A pod, which is added if it is new, or "namespace/name" of a pending one.
+
+        Raises
+        ------
+        UnknownPod
+            If a name is given and no such pod is pending.
+        """
+        pod = self._find(pod)
+        runner, refusal = self._runner_for(pod)
+        if runner is None:
+            return refusal
+        self._cycle_number += 1
+        decision = runner.decide(pod, cycle_number=self._cycle_number)
+        if decision.slot >= 0:
+            self.pending.pop(pod.key, None)
+            if self.cluster.nominated:
+                self.cluster.denominate(pod)
+            # The pod goes in as it is: pods of one template keep sharing their spec.
+            self.cluster.place(pod, decision.slot)
+        return decision
+
+    def schedule_all(self) -> Iterator[Decision]:
+        """Decide for every pending pod, in the order of the queue, placing those that fit."""
+        for pod in self.in_queue_order():
+            yield self.schedule(pod)
+
+    def explain(self, pod: Pod | str) -> Explanation:
+        """Decide for one pod with everything recorded; nothing is changed.
+
+        Raises
+        ------
+        UnknownPod
+            If a name is given and no such pod is known, or nothing decides for it.
+        """
+        pod = self._find(pod)
+        runner, refusal = self._runner_for(pod)
+        if runner is None:
+            raise UnknownPod(refusal.message)
+        return explain(runner, pod, cycle_number=self._cycle_number + 1)
+
+    def explain_again(self, key: str) -> Explanation:
+        """Ask again about a placed pod, as if it were pending and its place were free.
+
+        Raises
+        ------
+        UnknownPod
+            If no such pod is placed.
+        """
+        placed = self.cluster.pods.get(key)
+        if placed is None:
+            raise UnknownPod(f"pod {key} is not placed on any node")
+        node = self.cluster.nodes.names[placed.slot]
+        pod = with_node_name(placed.pod, "")
+        self.cluster.remove(key)
+        try:
+            return self.explain(pod)
+        finally:
+            self.cluster.place(placed.pod, self.cluster.nodes.slot_of[node])
+
+    def _find(self, pod: Pod | str) -> Pod:
+        if isinstance(pod, Pod):
+            return pod
+        found = self.pending.get(pod)
+        if found is None:
+            raise UnknownPod(f"pod {pod} is not pending")
+        return found
+
+    def _runner_for(self, pod: Pod) -> tuple[Runner | None, Decision]:
+        """Return who decides for `pod`, or the decision that says why nobody does."""
+        runner = self._runners.get(pod.spec.scheduler_name)
+        if runner is None:
+            name = pod.spec.scheduler_name
+            return None, Decision(pod=pod, ignored=f'no profile has schedulerName "{name}"')
+        if pod.metadata.deletion_timestamp is not None:
+            return None, Decision(pod=pod, ignored=f"skip schedule deleting pod: {pod.key}")
+        for plugin in runner.profile.pre_enqueue:
+            status: Status = plugin.pre_enqueue(pod)
+            if not status.is_success:
+                return None, Decision(pod=pod, held_back=status.by(plugin.name))
+        return runner, _NOTHING
+
+
+_NOTHING = Decision(pod=msgspec.convert({"metadata": {"name": ""}}, Pod))

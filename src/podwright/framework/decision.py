@@ -1,0 +1,146 @@
+"""What came of one cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from podwright.framework.status import Status
+from podwright.objects import Pod
+
+NO_NODES = "no nodes available to schedule pods"
+"""Upstream: pkg/scheduler/framework/types.go, `ErrNoNodesAvailable`."""
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """Nodes that were rejected for one reason.
+
+    Parameters
+    ----------
+    status : Status
+        Code and reasons, signed by the plugin; a plugin name of "" means that PreFilter
+        left the nodes out.
+    count : int
+        How many nodes.
+    """
+
+    status: Status
+    count: int
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a pod fits nowhere.
+
+    Parameters
+    ----------
+    node_count : int
+        All nodes there are.
+    pre_filter : Status, optional
+        The rejection, if PreFilter rejected the pod as a whole.
+    rejections : tuple of Rejection
+        The nodes that filters rejected, grouped; in the order of filters.
+    rejected_by : frozenset of str
+        The plugins to blame; the queue waits for events that they registered.
+    pending : frozenset of str
+        Those of them that answered Pending.
+    post_filter_message : str
+        What PostFilter adds to the message.
+    """
+
+    node_count: int
+    pre_filter: Status | None = None
+    rejections: tuple[Rejection, ...] = ()
+    rejected_by: frozenset[str] = frozenset()
+    pending: frozenset[str] = frozenset()
+    post_filter_message: str = ""
+
+    @property
+    def message(self) -> str:
+        """The text of upstream's FitError.
+
+        Notes
+        -----
+        The histogram's entries are sorted as strings, so "10 x" comes before "2 y".
+        Upstream: pkg/scheduler/framework/types.go, `FitError.Error`.
+        """
+        return fit_error(
+            self.node_count, self.pre_filter, self.rejections, self.post_filter_message
+        )
+
+
+def fit_error(
+    node_count: int,
+    pre_filter: Status | None,
+    rejections: Iterable[Rejection],
+    post_filter_message: str = "",
+) -> str:
+    """Write the text of upstream's FitError."""
+    text = f"0/{node_count} nodes are available:"
+    if pre_filter is not None:
+        text += f" {pre_filter.message}."
+    else:
+        histogram: dict[str, int] = {}
+        for rejection in rejections:
+            for reason in rejection.status.reasons:
+                histogram[reason] = histogram.get(reason, 0) + rejection.count
+        entries = sorted(f"{count} {reason}" for reason, count in histogram.items())
+        if entries:
+            text += f" {', '.join(entries)}."
+    if post_filter_message:
+        text += f" {post_filter_message}"
+    return text
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one cycle: a node, a diagnosis, or an error.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod that was scheduled.
+    node : str
+        Name of the chosen node; "" if there is none.
+    slot : int
+        Its slot; -1 if there is none.
+    feasible_count, evaluated_count : int
+        Nodes that passed all filters; nodes that were looked at.
+    tie_count : int
+        Nodes with the greatest total; 1 where scoring was not needed.
+    total : int, optional
+        The chosen node's total; None where scoring was not needed.
+    diagnosis : Diagnosis, optional
+        Why the pod fits nowhere.
+    error : Status, optional
+        The plugin failure that ended the cycle.
+    held_back : Status, optional
+        PreEnqueue kept the pod out of the queue; there was no cycle.
+    ignored : str
+        Why nobody decides for this pod: it belongs to another scheduler, or is being
+        deleted; "" if somebody does.
+    """
+
+    pod: Pod
+    node: str = ""
+    slot: int = -1
+    feasible_count: int = 0
+    evaluated_count: int = 0
+    tie_count: int = 0
+    total: int | None = None
+    diagnosis: Diagnosis | None = None
+    error: Status | None = None
+    held_back: Status | None = None
+    ignored: str = ""
+
+    @property
+    def message(self) -> str:
+        """Why there is no node, as upstream words it; "" if there is one."""
+        if self.ignored:
+            return self.ignored
+        if self.held_back is not None:
+            return self.held_back.message
+        if self.error is not None:
+            return self.error.message
+        if self.diagnosis is None:
+            return ""
+        return self.diagnosis.message if self.diagnosis.node_count else NO_NODES

@@ -1,0 +1,267 @@
+"""One cycle with everything recorded: what each plugin said of each node, and why.
+
+Asks every plugin afresh, without any cached row, so it is also a check of them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.framework.adapter import PluginFailure, run_filter, run_score
+from podwright.framework.cycle import Cycle
+from podwright.framework.decision import Decision
+from podwright.framework.nominated import NominatedCheck
+from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_pre_scores
+from podwright.framework.ranking import normalize
+from podwright.framework.run import Runner
+from podwright.framework.scores import Scores
+from podwright.framework.status import Code, Status
+from podwright.framework.verdicts import Verdicts
+from podwright.objects import Pod
+
+
+class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one filter says of every node.
+
+    Parameters
+    ----------
+    plugin : str
+    applies : bool
+        False: the plugin had nothing to check for this pod (Skip), which is not the same as
+        having passed every node.
+    rejected : dict of str to Status
+        The nodes that it rejects by itself, also where an earlier filter had done so.
+    """
+
+    plugin: str
+    applies: bool
+    rejected: dict[str, Status] = {}
+
+
+class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one score plugin gives every feasible node.
+
+    Parameters
+    ----------
+    raw, normalized : dict of str to int
+        Per node name. The weighted score is normalized x weight.
+    """
+
+    plugin: str
+    weight: int
+    raw: dict[str, int]
+    normalized: dict[str, int]
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a pod goes where it goes, or why it goes nowhere.
+
+    Parameters
+    ----------
+    pod : Pod
+    decision : Decision
+        What came of the cycle.
+    node_names : tuple of str
+        All nodes, in order of arrival.
+    pre_filter : Status
+        SUCCESS, or the rejection of the pod as a whole.
+    restricted_to : frozenset of str, optional
+        Nodes that PreFilter leaves; None: all.
+    restricted_by : tuple of str
+        The plugins that restricted them.
+    not_examined : tuple of str
+        Nodes that nobody looked at, because enough feasible ones had been found.
+    filters : tuple of FilterExplanation
+        In run order.
+    rejected : dict of str to Status
+        Per node the first rejection, which is the one that counts.
+    feasible : tuple of str
+        Nodes that pass everything, in order of arrival. If the pod's nominated node does,
+        that one alone.
+    skipped_scores : frozenset of str
+        Score plugins that had nothing to say for this pod.
+    scores : tuple of ScoreExplanation
+        In run order; empty unless there are two feasible nodes or more.
+    totals : dict of str to int
+        Per feasible node, the sum of weighted scores.
+    winners : tuple of str
+        Nodes with the greatest total, or the single feasible node.
+    error : Status, optional
+        The plugin failure that ended the cycle; what was known before is given.
+    """
+
+    pod: Pod
+    decision: Decision
+    node_names: tuple[str, ...]
+    pre_filter: Status
+    skipped_filters: frozenset[str]
+    restricted_to: frozenset[str] | None = None
+    restricted_by: tuple[str, ...] = ()
+    not_examined: tuple[str, ...] = ()
+    filters: tuple[FilterExplanation, ...] = ()
+    rejected: dict[str, Status] = {}
+    feasible: tuple[str, ...] = ()
+    skipped_scores: frozenset[str] = frozenset()
+    scores: tuple[ScoreExplanation, ...] = ()
+    totals: dict[str, int] = {}
+    winners: tuple[str, ...] = ()
+    error: Status | None = None
+
+
+def explain(runner: Runner, pod: Pod, *, cycle_number: int) -> Explanation:
+    """Run one cycle for `pod` with everything recorded; the cluster is not changed.
+
+    Parameters
+    ----------
+    cycle_number : int
+        As for `Runner.decide`: the same number gives the same choice.
+    """
+    next_start = runner.next_start
+    decision = runner.decide(pod, cycle_number=cycle_number)
+    runner.next_start = next_start
+    recorded = _Recording(runner, pod, decision)
+    try:
+        recorded.run()
+    except PluginFailure as failure:
+        recorded.error = failure.status
+    return recorded.result()
+
+
+class _Recording:
+    """The parts of an explanation, as far as the cycle got."""
+
+    def __init__(self, runner: Runner, pod: Pod, decision: Decision) -> None:
+        self._runner = runner
+        self._cluster = runner.cluster
+        self._profile = runner.profile
+        self._pod = pod
+        self._decision = decision
+        self._names = runner.cluster.nodes.names
+        self._live = runner.cluster.live_slots()
+        self.outcome = PreFilterOutcome()
+        self.not_examined: I32Array = self._live[:0]
+        self.filters: list[FilterExplanation] = []
+        self.rejected: dict[str, Status] = {}
+        self.feasible: I32Array = self._live[:0]
+        self.skipped_scores: frozenset[str] = frozenset()
+        self.scores: list[ScoreExplanation] = []
+        self.totals: dict[str, int] = {}
+        self.winners: tuple[str, ...] = ()
+        self.error: Status | None = None
+
+    def run(self) -> None:
+        """Record the cycle, extension point by extension point."""
+        if not len(self._live):
+            return
+        cycle = Cycle(self._pod, self._cluster)
+        try:
+            self.outcome = run_pre_filters(self._profile, cycle)
+        except PluginFailure as failure:
+            self.outcome = PreFilterOutcome(rejection=failure.status)
+            raise
+        if self.outcome.rejection is not None:
+            return
+        totals = self._filter(cycle)
+        self._narrow(totals)
+        if len(self.feasible) > 1:
+            self._score(cycle)
+        elif len(self.feasible) == 1:
+            self.winners = (self._names[self.feasible[0]],)
+
+    def _filter(self, cycle: Cycle) -> I64Array:
+        """Ask every filter about every node; return 0 where all pass, else -1."""
+        n_slots = self._cluster.nodes.n_slots
+        totals: I64Array = np.full(n_slots, -1, dtype=np.int64)
+        totals[self._live] = 0
+        for plugin in self._profile.filter:
+            if plugin.name in self.outcome.skipped:
+                self.filters.append(FilterExplanation(plugin=plugin.name, applies=False))
+                continue
+            verdicts = Verdicts(np.zeros(n_slots, dtype=np.int64), self._live)
+            run_filter(plugin, cycle, verdicts)
+            rejected = {
+                self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
+                for slot in self._live[verdicts.codes[self._live] != 0].tolist()
+            }
+            totals[verdicts.codes != 0] = -1
+            self.filters.append(
+                FilterExplanation(plugin=plugin.name, applies=True, rejected=rejected)
+            )
+            for name, status in rejected.items():
+                self.rejected.setdefault(name, status)
+        return totals
+
+    def _narrow(self, totals: I64Array) -> None:
+        """Leave out what nominated pods, PreFilter and sampling leave out."""
+        runner, names = self._runner, self._names
+        nominated = NominatedCheck(
+            self._profile, runner.ranking_of(self._pod), self._pod, self._cluster
+        )
+        nominated.apply(totals)
+        for slot, status in nominated.rejected.items():
+            self.rejected[names[slot]] = status
+        own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
+        search = runner.search(totals, self.outcome)
+        examined: Mask = np.zeros(len(totals), dtype=np.bool_)
+        examined[search.examined] = True
+        if self.outcome.node_names is None:
+            self.not_examined = self._live[~examined[self._live]]
+        self.rejected = {
+            name: status
+            for name, status in self.rejected.items()
+            if examined[self._cluster.nodes.slot_of[name]]
+        }
+        self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
+        if own >= 0 and totals[own] >= 0:
+            self.feasible = np.array([own], dtype=np.int32)
+
+    def _score(self, cycle: Cycle) -> None:
+        """Ask every score plugin about the feasible nodes."""
+        n_slots, names, rows = self._cluster.nodes.n_slots, self._names, self.feasible
+        mask: Mask = np.zeros(n_slots, dtype=np.bool_)
+        mask[rows] = True
+        totals: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.skipped_scores = run_pre_scores(self._profile, cycle)
+        for plugin, weight in self._profile.score:
+            if plugin.name in self.skipped_scores:
+                continue
+            scores = Scores(np.zeros(n_slots, dtype=np.int64), rows, mask)
+            run_score(plugin, cycle, scores)
+            raw = {names[slot]: int(scores.values[slot]) for slot in rows.tolist()}
+            normalize(plugin, cycle, scores)
+            normalized = {names[slot]: int(scores.values[slot]) for slot in rows.tolist()}
+            totals[rows] += weight * scores.values[rows]
+            self.scores.append(
+                ScoreExplanation(
+                    plugin=plugin.name, weight=weight, raw=raw, normalized=normalized
+                )
+            )
+        self.totals = {names[slot]: int(totals[slot]) for slot in rows.tolist()}
+        best = max(self.totals.values())
+        self.winners = tuple(name for name, total in self.totals.items() if total == best)
+
+    def result(self) -> Explanation:
+        """Return what was recorded."""
+        rejection = self.outcome.rejection
+        error = self.error
+        is_failure = rejection is not None and rejection.code == Code.ERROR
+        return Explanation(
+            pod=self._pod,
+            decision=self._decision,
+            node_names=tuple(self._names[slot] for slot in self._live.tolist()),
+            pre_filter=Status.OK if rejection is None or is_failure else rejection,
+            skipped_filters=self.outcome.skipped,
+            restricted_to=self.outcome.node_names,
+            restricted_by=self.outcome.restricted_by,
+            not_examined=tuple(self._names[slot] for slot in self.not_examined.tolist()),
+            filters=tuple(self.filters),
+            rejected=self.rejected,
+            feasible=tuple(self._names[slot] for slot in self.feasible.tolist()),
+            skipped_scores=self.skipped_scores,
+            scores=tuple(self.scores),
+            totals=self.totals,
+            winners=self.winners,
+            error=error,
+        )

@@ -1,0 +1,98 @@
+"""A profile: which plugins run where, and how a node is chosen among equals."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from podwright.framework.plugin import Plugin
+
+
+class TieRule(Enum):
+    """Which of the nodes with the greatest total is taken."""
+
+    DRAWN = "drawn"
+    """Each equally likely, by one seeded draw (the classic reservoir rule)."""
+    HEAP = "heap"
+    """What 1.36 does: the top of a heap made over the nodes in the order found."""
+    FIRST = "first"
+    """The smallest name."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """The plugins of one schedulerName, instantiated, per extension point in run order.
+
+    Parameters
+    ----------
+    percentage_of_nodes_to_score : int, optional
+        None: every node. 0: upstream's adaptive rule. Otherwise per cent.
+    """
+
+    scheduler_name: str
+    pre_enqueue: tuple[Plugin, ...] = ()
+    queue_sort: tuple[Plugin, ...] = ()
+    pre_filter: tuple[Plugin, ...] = ()
+    filter: tuple[Plugin, ...] = ()
+    post_filter: tuple[Plugin, ...] = ()
+    pre_score: tuple[Plugin, ...] = ()
+    score: tuple[tuple[Plugin, int], ...] = ()
+    reserve: tuple[Plugin, ...] = ()
+    permit: tuple[Plugin, ...] = ()
+    pre_bind: tuple[Plugin, ...] = ()
+    bind: tuple[Plugin, ...] = ()
+    post_bind: tuple[Plugin, ...] = ()
+    tie_rule: TieRule = TieRule.DRAWN
+    percentage_of_nodes_to_score: int | None = None
+
+    @property
+    def deciding(self) -> tuple[Plugin, ...]:
+        """Every plugin that takes part in choosing a node, each once, in a fixed order."""
+        named = {
+            plugin.name: plugin
+            for plugin in (
+                *self.pre_filter,
+                *self.filter,
+                *self.pre_score,
+                *(plugin for plugin, _ in self.score),
+            )
+        }
+        return tuple(named.values())
+
+    def fingerprint(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the names of the plugins per extension point, to show and to compare."""
+        return tuple(
+            (
+                field,
+                tuple(
+                    entry[0].name if isinstance(entry, tuple) else entry.name
+                    for entry in getattr(self, field)
+                ),
+            )
+            for field in self.__struct_fields__
+            if isinstance(getattr(self, field), tuple)
+        )
+
+
+def nodes_to_find(node_count: int, percentage: int | None) -> int:
+    """Return how many feasible nodes end the search.
+
+    Parameters
+    ----------
+    node_count : int
+        Nodes that are looked at: all, or those that PreFilter leaves.
+    percentage : int, optional
+        As in `Profile`.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/schedule_one.go, `numFeasibleNodesToFind`.
+    """
+    least = 100
+    if percentage is None or node_count < least:
+        return node_count
+    if percentage == 0:
+        percentage = max(50 - node_count // 125, 5)
+    if percentage >= 100:
+        return node_count
+    return max(node_count * percentage // 100, least)

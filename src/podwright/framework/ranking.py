@@ -1,0 +1,383 @@
+"""Where every node stands for pods of one key, kept current.
+
+A ranking holds the rows of the plugins that have something to say about its pods. Rows that
+depend on nothing but each slot itself ("local" ones) are caught up from the journals; plugins
+that look further ("sweeping" ones) are asked anew in every cycle.
+
+If all rows are local and their normalisation does not depend on the other nodes, the totals
+are *settled*: they change only where a slot changed, a count of slots per total gives the
+greatest total and the number of ties at once, and a decision costs the slots that changed
+since the last one. Otherwise a cycle *sweeps*: it starts from the local totals and lets the
+other plugins go over all slots.
+
+Both ways give the same decision; `tests/properties` holds them against each other and
+against the oracle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns import Cluster, Reads
+from podwright.framework.adapter import PluginFailure, judges_node_by_node, run_filter, run_score
+from podwright.framework.cycle import Cycle
+from podwright.framework.decision import Rejection
+from podwright.framework.plugin import Plugin
+from podwright.framework.prepare import PreFilterOutcome
+from podwright.framework.rows import ScoreRow, VerdictRow
+from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
+from podwright.framework.status import Status
+from podwright.framework.verdicts import Verdicts
+from podwright.kernels.normalize import (
+    add_default_normalized,
+    add_rows,
+    extremes,
+    feasible_rows,
+    merge_verdicts,
+)
+from podwright.kernels.select import BEST, FEASIBLE, LARGEST, TIES, pick_settled, settle
+from podwright.kernels.tally import tally
+
+_MOST_TOTALS = 1 << 20
+"""Beyond this greatest possible total, counting slots per total would cost too much memory."""
+
+_FEW = 8
+"""Up to so many changed slots are merged one by one; more are merged as arrays."""
+
+
+class Sweep:
+    """A filter that is asked in every cycle, and where it stands among the filters."""
+
+    __slots__ = ("plugin", "verdicts")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.verdicts = Verdicts(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+
+class Ranking:
+    """All nodes, as pods of one key see them.
+
+    Attributes
+    ----------
+    outcome : PreFilterOutcome
+        What PreFilter says of these pods.
+    filters : tuple of VerdictRow or Sweep
+        The filters that are not skipped, in run order.
+    skipped_scores : frozenset of str
+        Score plugins that PreScore skipped.
+    failure : PluginFailure or None
+        PreScore failed; cycles that get as far as scoring end with it.
+    prepared_for : tuple of int
+        The versions for which PreFilter and PreScore were asked.
+    """
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        outcome: PreFilterOutcome,
+        filters: tuple[VerdictRow | Sweep, ...],
+        scores: tuple[tuple[ScoreRow, int], ...],
+        sweeping_scores: tuple[tuple[Plugin, int], ...],
+        skipped_scores: frozenset[str],
+        failure: PluginFailure | None,
+    ) -> None:
+        self.cycle = cycle
+        self.outcome = outcome
+        self.filters = filters
+        self.scores = scores
+        self.sweeping_scores = sweeping_scores
+        self.skipped_scores = skipped_scores
+        self.failure = failure
+        self.prepared_for: tuple[int, ...] = ()
+        self.objects_version = -1
+        self._local_filters = [row for row in filters if isinstance(row, VerdictRow)]
+        self._sweeps = [row for row in filters if isinstance(row, Sweep)]
+        self._rows = [*self._local_filters, *(row for row, _ in scores)]
+        self._pods_rows = [row for row in self._rows if row.reads_pods]
+        self._plain = [
+            (row, weight)
+            for row, weight in scores
+            if row.plugin.normalization is Normalization.NONE
+        ]
+        self._scaled = [
+            (row, weight)
+            for row, weight in scores
+            if row.plugin.normalization is not Normalization.NONE
+        ]
+        self._node_version = -1
+        self._pods_version = -1
+        self._constants: tuple[int | None, ...] = ()
+        self._constant_sum = 0
+        self._totals: I32Array = np.empty(0, dtype=np.int32)
+        self._counts: I32Array = np.empty(0, dtype=np.int32)
+        self._state: I64Array = np.zeros(4, dtype=np.int64)
+        self._one_slot: I32Array = np.empty(1, dtype=np.int32)
+        self._one_total: I32Array = np.empty(1, dtype=np.int32)
+        self._swept: I64Array = np.empty(0, dtype=np.int64)
+        self._feasible: Mask = np.empty(0, dtype=np.bool_)
+        self.rejections: tuple[tuple[int, int], tuple[Rejection, ...]] | None = None
+
+    # ---------------------------------------------------------------- settled totals
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether totals depend on nothing but each slot itself."""
+        return (
+            not self._sweeps
+            and not self.sweeping_scores
+            and self.failure is None
+            and None not in self._constants
+            and self._state[LARGEST] < _MOST_TOTALS
+        )
+
+    @property
+    def feasible_count(self) -> int:
+        """How many slots pass the local filters."""
+        return int(self._state[FEASIBLE])
+
+    @property
+    def best_total(self) -> int:
+        """The greatest settled total; -1 if no slot is feasible."""
+        return int(self._state[BEST])
+
+    @property
+    def tie_count(self) -> int:
+        """How many slots have the greatest settled total."""
+        return int(self._state[TIES])
+
+    @property
+    def settled_totals(self) -> I32Array:
+        """Local totals: (n_slots,) int32, -1 where not feasible."""
+        return self._totals
+
+    def pick(self, draw: int) -> int:
+        """Return one of the best slots of a settled ranking; -1 if there is none."""
+        return pick_settled(self._totals, self._state, draw)
+
+    def refresh(self, cluster: Cluster) -> None:
+        """Bring all local rows and totals up to date."""
+        nodes = cluster.nodes
+        pods_version = nodes.pods_journal.version
+        if self._node_version == nodes.node_journal.version:
+            if pods_version == self._pods_version:
+                return
+            slots = nodes.pods_journal.since(self._pods_version)
+            if slots is not None and 4 * len(slots) <= nodes.n_slots + 64:
+                self._follow(cluster, slots, pods_version)
+                return
+        self._start_over(cluster)
+
+    def _follow(self, cluster: Cluster, slots: I32Array, pods_version: int) -> None:
+        """Re-evaluate the slots whose pods changed."""
+        before = self._pods_version
+        for row in self._pods_rows:
+            if row.pods_version == before:
+                row.catch_up(slots, pods_version)
+            elif row.pods_version != pods_version:
+                row.bring_up_to_date(cluster, self.cycle)
+        self._pods_version = pods_version
+        if len(slots) == 1:
+            self._one_slot[0] = slot = slots[0]
+            self._one_total[0] = self._total_of(slot)
+            settle(self._one_slot, self._one_total, self._totals, self._counts, self._state)
+        elif len(slots) <= _FEW:
+            totals = np.array([self._total_of(slot) for slot in slots], dtype=np.int32)
+            settle(slots, totals, self._totals, self._counts, self._state)
+        else:
+            settle(slots, self._totals_of(slots), self._totals, self._counts, self._state)
+
+    def _start_over(self, cluster: Cluster) -> None:
+        """Bring every row up to date and add everything up again."""
+        nodes = cluster.nodes
+        for row in self._rows:
+            row.bring_up_to_date(cluster, self.cycle)
+        self._node_version = nodes.node_journal.version
+        self._pods_version = nodes.pods_journal.version
+        self._take_constants()
+        live = cluster.live_slots()
+        if len(self._totals) != nodes.n_slots:
+            self._totals = np.empty(nodes.n_slots, dtype=np.int32)
+            self._swept = np.empty(nodes.n_slots, dtype=np.int64)
+            self._feasible = np.empty(nodes.n_slots, dtype=np.bool_)
+        self._totals.fill(-1)
+        largest = MAX_NODE_SCORE * sum(weight for _, weight in self._plain) + self._constant_sum
+        if self._state[LARGEST] != largest or not len(self._counts):
+            size = largest + 1 if largest < _MOST_TOTALS else 1
+            self._counts = np.zeros(size, dtype=np.int32)
+        self._state[:] = (-1, 0, 0, largest)
+        if largest < _MOST_TOTALS:
+            self._counts.fill(0)
+            settle(live, self._totals_of(live), self._totals, self._counts, self._state)
+
+    def _take_constants(self) -> None:
+        """Note which normalised rows are the same everywhere, and what they add."""
+        self._constants = tuple(row.constant for row, _ in self._scaled)
+        self._constant_sum = sum(
+            weight * _normalized_constant(row.plugin, row.constant)
+            for row, weight in self._scaled
+            if row.constant is not None
+        )
+
+    def _total_of(self, slot: int) -> int:
+        """Return the local total of one slot; -1 if a local filter rejects it."""
+        for row in self._local_filters:
+            if row.verdicts.codes[slot]:
+                return -1
+        total = self._constant_sum
+        for score_row, weight in self._plain:
+            total += weight * int(score_row.scores.values[slot])
+        return total
+
+    def _totals_of(self, slots: I32Array) -> I32Array:
+        """Return the local totals of many slots: (k,) int32."""
+        totals: I64Array = np.full(len(slots), self._constant_sum, dtype=np.int64)
+        for score_row, weight in self._plain:
+            totals += weight * score_row.scores.values[slots]
+        for row in self._local_filters:
+            totals[row.verdicts.codes[slots] != 0] = -1
+        return totals.astype(np.int32)
+
+    # ---------------------------------------------------------------- sweeping
+
+    def sweep_filters(self, cluster: Cluster) -> I64Array:
+        """Ask the sweeping filters too.
+
+        Returns
+        -------
+        (n_slots,) int64
+            -1 where a filter rejects the slot, otherwise the local total so far. The array
+            is reused by the next call.
+        """
+        swept = self._swept
+        swept[:] = self._totals
+        live = cluster.live_slots()
+        for sweep in self._sweeps:
+            verdicts = sweep.verdicts
+            if len(verdicts.codes) != len(swept):
+                verdicts.lengthen(len(swept))
+            verdicts.codes[:] = 0
+            verdicts.rows = live
+            if judges_node_by_node(sweep.plugin):
+                # A Python call per node: leave out those that nobody will ask about.
+                verdicts.rows = self._still_undecided(sweep, live)
+            run_filter(sweep.plugin, self.cycle, verdicts)
+            merge_verdicts(verdicts.codes, swept)
+        return swept
+
+    def sweep_scores(self, cluster: Cluster, totals: I64Array) -> I64Array:
+        """Add the rows that depend on which nodes are feasible.
+
+        Parameters
+        ----------
+        totals : (n_slots,) int64, written
+            Local totals; -1 where not feasible.
+
+        Returns
+        -------
+        (n_slots,) int64
+            `totals`.
+
+        Raises
+        ------
+        PluginFailure
+            If a plugin fails or gives a score that is out of range.
+        """
+        if self.failure is not None:
+            raise self.failure
+        for row, weight in self._scaled:
+            if row.constant is None:
+                is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
+                add_default_normalized(row.scores.values, totals, weight, is_reversed)
+        if self.sweeping_scores:
+            rows = feasible_rows(totals, self._feasible)
+            for plugin, weight in self.sweeping_scores:
+                values: I64Array = np.zeros(len(totals), dtype=np.int64)
+                scores = Scores(values, rows, self._feasible)
+                run_score(plugin, self.cycle, scores)
+                normalize(plugin, self.cycle, scores)
+                add_rows(scores.values, rows, totals, weight)
+        return totals
+
+    def _still_undecided(self, until: Sweep, live: I32Array) -> I32Array:
+        """Return the live slots that no filter before `until` rejects."""
+        undecided: Mask = np.ones(len(live), dtype=np.bool_)
+        for row in self.filters:
+            if row is until:
+                break
+            undecided &= row.verdicts.codes[live] == 0
+        return live[undecided]
+
+    # ---------------------------------------------------------------- why not
+
+    def first_rejection(self, slot: int) -> Status:
+        """Return what the first filter that rejects `slot` says; OK if none does."""
+        for row in self.filters:
+            code = int(row.verdicts.codes[slot])
+            if code:
+                return row.verdicts.status_of(code).by(row.plugin.name)
+        return Status.OK
+
+    def count_rejections(self, slots: I32Array) -> tuple[Rejection, ...]:
+        """Group `slots` by the first filter that rejects them and by what it says.
+
+        Parameters
+        ----------
+        slots : (k,) int32
+            The slots that were looked at.
+        """
+        undecided = slots
+        found: list[Rejection] = []
+        for row in self.filters:
+            codes, counts, undecided = tally(row.verdicts.codes, undecided)
+            for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+                status = row.verdicts.status_of(code).by(row.plugin.name)
+                found.append(Rejection(status, count))
+            if not len(undecided):
+                break
+        return tuple(found)
+
+
+def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
+    """Normalise raw scores at `scores.rows` in place and check their range.
+
+    Raises
+    ------
+    PluginFailure
+        If the plugin fails or a score is not in [0, 100].
+    """
+    kind = plugin.normalization
+    if kind is Normalization.CUSTOM:
+        try:
+            plugin.normalize_score(cycle, scores)
+        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            raise PluginFailure.raised(plugin, "NormalizeScore", cycle, error) from error
+    elif kind is not Normalization.NONE:
+        values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
+        values[scores.rows] = 0
+        is_reversed = kind is Normalization.DEFAULT_REVERSED
+        add_default_normalized(scores.values, values, 1, is_reversed)
+        scores.values[scores.rows] = values[scores.rows]
+    if not plugin.scores_in_range:
+        least, greatest = extremes(scores.values, scores.rows)
+        if least < 0 or greatest > MAX_NODE_SCORE:
+            wrong = least if least < 0 else greatest
+            raise PluginFailure(
+                plugin,
+                "Score",
+                f'plugin "{plugin.name}" returns an invalid score {wrong}, it should in the'
+                f" range of [0, {MAX_NODE_SCORE}] after normalizing",
+            )
+
+
+def _normalized_constant(plugin: Plugin, raw: int) -> int:
+    """Return what a row that is `raw` everywhere becomes by a default normalisation."""
+    if plugin.normalization is Normalization.DEFAULT_REVERSED:
+        return MAX_NODE_SCORE if raw == 0 else 0
+    return MAX_NODE_SCORE if raw > 0 else raw
+
+
+def is_local(reads: Reads) -> bool:
+    """Whether answers that depend on `reads` can be caught up slot by slot."""
+    return not reads & Reads.CLUSTER

@@ -1,0 +1,412 @@
+"""One profile over one cluster: pods in, decisions out.
+
+Follows upstream's order: PreFilter, the nominated node alone, Filter, PreScore, Score,
+Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedule_one.go,
+`schedulePod`, `findNodesThatFitPod`, `prioritizeNodes`, `selectHost`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
+from podwright.columns import Cluster, Reads
+from podwright.framework.adapter import PluginFailure
+from podwright.framework.cycle import Cycle
+from podwright.framework.decision import Decision, Diagnosis, Rejection
+from podwright.framework.nominated import NominatedCheck
+from podwright.framework.plugin import Plugin
+from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_pre_scores
+from podwright.framework.profile import Profile, TieRule, nodes_to_find
+from podwright.framework.ranking import Ranking, Sweep, is_local
+from podwright.framework.rows import ScoreRow, VerdictRow
+from podwright.framework.scores import MAX_NODE_SCORE, Normalization
+from podwright.framework.status import Code, Status
+from podwright.kernels.draw import TIE_STREAM, draw
+from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
+from podwright.objects import ObjectMeta, Pod, PodSpec
+
+_MOST_TEMPLATES = 65_536
+_RANKING_BYTES = 512 << 20
+"""How much memory cached rankings and rows may take, roughly."""
+
+_MOST_TOTALS = 1 << 20
+"""Greatest possible total for which totals are kept settled."""
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """Which nodes were looked at.
+
+    Parameters
+    ----------
+    examined : (k,) int32 array
+        Slots, in the order in which they were visited; every one was accepted or rejected.
+    start, next_start : int
+        Position in the visiting order where the search began, and where the next one begins.
+    wanted : int
+        How many feasible nodes end the search.
+    """
+
+    examined: I32Array
+    start: int
+    next_start: int
+    wanted: int
+
+
+class Runner:
+    """Decides for the pods of one profile.
+
+    Parameters
+    ----------
+    profile : Profile
+    cluster : Cluster
+        Read; placing the pod is the caller's business.
+    seed : int
+        Of all draws.
+    """
+
+    def __init__(self, profile: Profile, cluster: Cluster, *, seed: int = 0) -> None:
+        self.profile = profile
+        self.cluster = cluster
+        self.seed = seed
+        self.next_start = 0
+        self._plugins = profile.deciding
+        self._reads = _prepare_reads(profile)
+        self._templates: dict[int, tuple[PodSpec, ObjectMeta, tuple[Hashable, ...]]] = {}
+        self._rankings: OrderedDict[tuple[Hashable, ...], Ranking] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, str, Hashable], VerdictRow | ScoreRow] = OrderedDict()
+        largest = MAX_NODE_SCORE * sum(weight for _, weight in profile.score)
+        self._keeps_totals = largest < _MOST_TOTALS
+        self._found: I64Array = np.zeros(3, dtype=np.int64)
+        self._is_plain = (
+            profile.tie_rule is TieRule.DRAWN and profile.percentage_of_nodes_to_score is None
+        )
+
+    # ---------------------------------------------------------------- deciding
+
+    def decide(self, pod: Pod, *, cycle_number: int) -> Decision:
+        """Choose a node for `pod`, or say why there is none.
+
+        Parameters
+        ----------
+        pod : Pod
+        cycle_number : int
+            Counter of the draw; the same number gives the same choice among equals.
+        """
+        cluster = self.cluster
+        try:
+            ranking = self.ranking_of(pod)
+            if (
+                self._is_plain
+                and ranking.is_settled
+                and not cluster.nominated
+                and ranking.outcome.rejection is None
+                and ranking.outcome.node_names is None
+                and not pod.status.nominated_node_name
+            ):
+                slot = ranking.pick(draw(self.seed, TIE_STREAM, cycle_number))
+                if slot >= 0:
+                    feasible = ranking.feasible_count
+                    return Decision(
+                        pod=pod,
+                        node=cluster.nodes.names[slot],
+                        slot=slot,
+                        feasible_count=feasible,
+                        evaluated_count=cluster.nodes.n_alive,
+                        tie_count=ranking.tie_count,
+                        total=ranking.best_total if feasible > 1 else None,
+                    )
+            return self._decide_fully(pod, ranking, cycle_number)
+        except PluginFailure as failure:
+            return Decision(pod=pod, error=failure.status)
+
+    def _decide_fully(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision:
+        cluster = self.cluster
+        if not cluster.nodes.n_alive:
+            return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
+        outcome = ranking.outcome
+        if outcome.rejection is not None:
+            return self._rejected_by_pre_filter(pod, outcome)
+        totals = ranking.sweep_filters(cluster)
+        nominated = NominatedCheck(self.profile, ranking, pod, cluster)
+        nominated.apply(totals)
+        own = self._own_nominated_slot(pod, totals)
+        if own >= 0:
+            return Decision(
+                pod=pod,
+                node=cluster.nodes.names[own],
+                slot=own,
+                feasible_count=1,
+                evaluated_count=1,
+                tie_count=1,
+            )
+        search = self.search(totals, outcome)
+        self.next_start = search.next_start
+        feasible = search.examined[totals[search.examined] >= 0]
+        if not len(feasible):
+            return self._unschedulable(pod, ranking, search, nominated)
+        if len(feasible) == 1:
+            slot, ties, best = int(feasible[0]), 1, None
+        else:
+            if len(feasible) < cluster.nodes.n_alive:
+                kept = totals[feasible]
+                totals.fill(-1)
+                totals[feasible] = kept
+            ranking.sweep_scores(cluster, totals)
+            slot = self._choose(totals, feasible, cycle_number)
+            best = int(totals[slot])
+            ties = int((totals == best).sum())
+        return Decision(
+            pod=pod,
+            node=cluster.nodes.names[slot],
+            slot=slot,
+            feasible_count=len(feasible),
+            evaluated_count=len(search.examined),
+            tie_count=ties,
+            total=best,
+        )
+
+    def _choose(self, totals: I64Array, feasible: I32Array, cycle_number: int) -> int:
+        """Apply the tie rule; `feasible` is in visiting order."""
+        match self.profile.tie_rule:
+            case TieRule.DRAWN:
+                random = draw(self.seed, TIE_STREAM, cycle_number)
+                return pick_drawn(totals, random, self._found)
+            case TieRule.HEAP:
+                return pick_by_heap(totals, feasible)
+            case TieRule.FIRST:
+                best = totals.max()
+                names = self.cluster.nodes.names
+                equals = np.flatnonzero(totals == best).tolist()
+                return min(equals, key=names.__getitem__)
+
+    def _own_nominated_slot(self, pod: Pod, totals: I64Array) -> int:
+        """Return the slot of the pod's nominated node if it passes, else -1."""
+        name = pod.status.nominated_node_name
+        if not name:
+            return -1
+        slot = self.cluster.nodes.slot_of.get(name, -1)
+        return slot if slot >= 0 and totals[slot] >= 0 else -1
+
+    # ---------------------------------------------------------------- searching
+
+    def search(self, totals: I64Array, outcome: PreFilterOutcome) -> Search:
+        """Walk the nodes as upstream does and say which ones were looked at.
+
+        Parameters
+        ----------
+        totals : (n_slots,) int64
+            -1 where a filter rejects.
+        outcome : PreFilterOutcome
+            May restrict the walk to named nodes.
+        """
+        cluster = self.cluster
+        percentage = self.profile.percentage_of_nodes_to_score
+        node_count = cluster.nodes.n_alive
+        if percentage is None and self.profile.tie_rule is not TieRule.HEAP:
+            # Every node is looked at and nothing depends on the order.
+            order = cluster.live_slots()
+            start = 0
+        else:
+            order = cluster.nodes.visiting_order()
+            start = self.next_start % node_count
+        if outcome.node_names is not None:
+            order, start = self._restricted(outcome.node_names)
+        wanted = nodes_to_find(len(order), percentage)
+        if len(order) == 0:
+            return Search(examined=order, start=start, next_start=start, wanted=wanted)
+        start_here = start % len(order)
+        _, visited = find_in_order(totals >= 0, order, start_here, wanted)
+        examined: I32Array = np.roll(order, -start_here)[:visited] if start_here else order[:visited]
+        next_start = (start + visited) % node_count
+        return Search(examined=examined, start=start, next_start=next_start, wanted=wanted)
+
+    def _restricted(self, names: frozenset[str]) -> tuple[I32Array, int]:
+        """Return the named nodes that exist, in a fixed order.
+
+        Upstream iterates a set here, so its order is not determined; ours is by name.
+        """
+        slot_of = self.cluster.nodes.slot_of
+        slots = [slot_of[name] for name in sorted(names) if name in slot_of]
+        start = self.next_start % self.cluster.nodes.n_alive
+        return np.array(slots, dtype=np.int32), start
+
+    # ---------------------------------------------------------------- refusing
+
+    def _rejected_by_pre_filter(self, pod: Pod, outcome: PreFilterOutcome) -> Decision:
+        rejection = outcome.rejection
+        assert rejection is not None
+        blamed = {rejection.plugin} if rejection.plugin else set(outcome.restricted_by)
+        is_pending = rejection.code == Code.PENDING
+        diagnosis = Diagnosis(
+            node_count=self.cluster.nodes.n_alive,
+            pre_filter=rejection,
+            rejected_by=frozenset() if is_pending else frozenset(blamed),
+            pending=frozenset(blamed) if is_pending else frozenset(),
+        )
+        return Decision(pod=pod, diagnosis=diagnosis)
+
+    def _unschedulable(
+        self, pod: Pod, ranking: Ranking, search: Search, nominated: NominatedCheck
+    ) -> Decision:
+        outcome = ranking.outcome
+        rejections = list(nominated.rejections())
+        examined = nominated.without_rejected(search.examined)
+        rejections += ranking.count_rejections(examined)
+        blamed = {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
+        pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
+        absent = self.cluster.nodes.n_alive - len(search.examined)
+        if outcome.node_names is not None and absent:
+            rejections.append(Rejection(outcome.absent_status, absent))
+            blamed |= set(outcome.restricted_by)
+        diagnosis = Diagnosis(
+            node_count=self.cluster.nodes.n_alive,
+            rejections=tuple(rejections),
+            rejected_by=frozenset(blamed),
+            pending=frozenset(pending),
+        )
+        return Decision(pod=pod, diagnosis=diagnosis, evaluated_count=len(search.examined))
+
+    # ---------------------------------------------------------------- rankings
+
+    def ranking_of(self, pod: Pod) -> Ranking:
+        """Return the ranking of all nodes for pods like `pod`, up to date."""
+        key = self._key_of(pod)
+        ranking = self._rankings.get(key)
+        cluster = self.cluster
+        if ranking is None:
+            ranking = self._rank(pod, key)
+        elif ranking.objects_version != cluster.objects_version or self._reads & Reads.CLUSTER:
+            if self._is_outdated(ranking):
+                ranking = self._rank(pod, key)
+        elif self._reads & Reads.NODE and ranking.prepared_for[0] != (
+            cluster.nodes.node_journal.version
+        ):
+            ranking = self._rank(pod, key)
+        ranking.refresh(cluster)
+        return ranking
+
+    def _is_outdated(self, ranking: Ranking) -> bool:
+        """Tell whether PreFilter and PreScore have to be asked again."""
+        if self._reads & Reads.CLUSTER:
+            return True
+        if ranking.prepared_for != self.cluster.version_of(self._reads):
+            return True
+        ranking.objects_version = self.cluster.objects_version
+        return False
+
+    def _key_of(self, pod: Pod) -> tuple[Hashable, ...]:
+        """Return what all plugins together read of `pod`."""
+        known = self._templates.get(id(pod.spec))
+        if known is not None:
+            spec, metadata, key = known
+            ours = pod.metadata
+            if (
+                spec is pod.spec
+                and metadata.labels == ours.labels
+                and metadata.namespace == ours.namespace
+                and metadata.owner_references == ours.owner_references
+            ):
+                return key
+        key = tuple([plugin.pod_key(pod) for plugin in self._plugins])
+        if all(plugin.key_is_of_template(pod) for plugin in self._plugins):
+            if len(self._templates) >= _MOST_TEMPLATES:
+                self._templates.clear()
+            self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
+        return key
+
+    def _rank(self, pod: Pod, key: tuple[Hashable, ...]) -> Ranking:
+        """Ask PreFilter and PreScore, and gather the rows of the plugins that take part."""
+        cluster, profile = self.cluster, self.profile
+        cycle = Cycle(pod, cluster)
+        keys = dict(zip((plugin.name for plugin in self._plugins), key, strict=True))
+        outcome = run_pre_filters(profile, cycle)
+        failure: PluginFailure | None = None
+        skipped_scores: frozenset[str] = frozenset()
+        filters: list[VerdictRow | Sweep] = []
+        scores: list[tuple[ScoreRow, int]] = []
+        sweeping: list[tuple[Plugin, int]] = []
+        if outcome.rejection is None:
+            try:
+                skipped_scores = run_pre_scores(profile, cycle)
+            except PluginFailure as caught:
+                failure = caught
+            for plugin in profile.filter:
+                if plugin.name not in outcome.skipped:
+                    filters.append(self._filter_of(plugin, keys[plugin.name], cycle))
+            for plugin, weight in profile.score if failure is None else ():
+                if plugin.name in skipped_scores:
+                    continue
+                if self._keeps_totals and _has_local_score(plugin):
+                    scores.append((self._score_of(plugin, keys[plugin.name], cycle), weight))
+                else:
+                    sweeping.append((plugin, weight))
+        ranking = Ranking(
+            cycle, outcome, tuple(filters), tuple(scores), tuple(sweeping), skipped_scores, failure
+        )
+        ranking.prepared_for = cluster.version_of(self._reads)
+        ranking.objects_version = cluster.objects_version
+        self._rankings[key] = ranking
+        self._rankings.move_to_end(key)
+        self._forget_oldest()
+        return ranking
+
+    def _filter_of(self, plugin: Plugin, key: Hashable, cycle: Cycle) -> VerdictRow | Sweep:
+        if not is_local(plugin.filter_reads):
+            return Sweep(plugin)
+        row_key = (plugin.name, "filter", key)
+        row = self._rows.get(row_key)
+        if row is None:
+            row = self._rows[row_key] = VerdictRow(plugin, cycle)
+        else:
+            self._rows.move_to_end(row_key)
+        assert isinstance(row, VerdictRow)
+        return row
+
+    def _score_of(self, plugin: Plugin, key: Hashable, cycle: Cycle) -> ScoreRow:
+        row_key = (plugin.name, "score", key)
+        row = self._rows.get(row_key)
+        if row is None:
+            row = self._rows[row_key] = ScoreRow(plugin, cycle)
+        else:
+            self._rows.move_to_end(row_key)
+        assert isinstance(row, ScoreRow)
+        return row
+
+    def _forget_oldest(self) -> None:
+        """Keep the memory of rankings and rows within bounds; the least used go first."""
+        per_ranking = 24 * self.cluster.nodes.n_slots + 4_096
+        while len(self._rankings) > 16 and len(self._rankings) * per_ranking > _RANKING_BYTES:
+            self._rankings.popitem(last=False)
+        per_row = 8 * self.cluster.nodes.n_slots + 1_024
+        while len(self._rows) > 64 and len(self._rows) * per_row > _RANKING_BYTES:
+            self._rows.popitem(last=False)
+
+
+def _has_local_score(plugin: Plugin) -> bool:
+    """Whether raw scores can be kept per slot, and normalising them is a known rule."""
+    return (
+        plugin.scores_in_range
+        and is_local(plugin.score_reads)
+        and (
+            plugin.normalization is Normalization.NONE
+            or (
+                plugin.normalization is not Normalization.CUSTOM
+                and not plugin.score_reads & Reads.PODS
+            )
+        )
+    )
+
+
+def _prepare_reads(profile: Profile) -> Reads:
+    """Return what the answers of PreFilter and PreScore depend on, all plugins together."""
+    reads = Reads.NOTHING
+    for plugin in profile.pre_filter:
+        reads |= plugin.pre_filter_reads
+    for plugin in profile.pre_score:
+        reads |= plugin.pre_score_reads
+    return reads

@@ -1,0 +1,220 @@
+"""From totals to one node: the maximum, and the tie rules.
+
+Everywhere a total of -1 marks a slot that is not feasible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.kernels._jit import kernel
+
+BLOCK = 512
+"""Slots per block of `settle_and_pick`."""
+
+BEST, TIES, FEASIBLE, LARGEST = 0, 1, 2, 3
+"""Positions in the state array of `settle_and_pick`."""
+
+
+@kernel
+def pick_drawn(totals: I64Array, draw: int, found: I64Array) -> int:
+    """Return one of the slots with the greatest total, each equally likely.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+        -1 where not feasible.
+    draw : int
+        In [0, 2**31).
+    found : (3,) int64, written
+        The greatest total, how many slots have it, and how many are feasible.
+
+    Returns
+    -------
+    int
+        The slot; -1 if none is feasible.
+    """
+    best = np.int64(-1)
+    ties = 0
+    feasible = 0
+    for slot in range(len(totals)):
+        total = totals[slot]
+        if total < 0:
+            continue
+        feasible += 1
+        if total > best:
+            best = total
+            ties = 1
+        elif total == best:
+            ties += 1
+    found[0] = best
+    found[1] = ties
+    found[2] = feasible
+    if ties == 0:
+        return -1
+    left = (draw * ties) >> 31
+    for slot in range(len(totals)):
+        if totals[slot] == best:
+            if left == 0:
+                return slot
+            left -= 1
+    return -1
+
+
+@kernel
+def pick_by_heap(totals: I64Array, order: I32Array) -> int:
+    """Return the slot that 1.36 takes: the top of a heap made over the nodes found.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+        -1 where not feasible.
+    order : (k,) int32
+        The feasible slots in the order in which they were found.
+
+    Returns
+    -------
+    int
+        The slot; -1 if `order` is empty.
+
+    Notes
+    -----
+    Go's container/heap sifts down from the middle to the front; a child goes up only if it
+    is strictly greater, and the left child is taken unless the right one is strictly
+    greater. Upstream: pkg/scheduler/schedule_one.go, `nodeScoreHeap`.
+    """
+    n = len(order)
+    if n == 0:
+        return -1
+    heap = order.copy()
+    for start in range(n // 2 - 1, -1, -1):
+        parent = start
+        while True:
+            child = 2 * parent + 1
+            if child >= n:
+                break
+            right = child + 1
+            if right < n and totals[heap[right]] > totals[heap[child]]:
+                child = right
+            if totals[heap[child]] <= totals[heap[parent]]:
+                break
+            held = heap[parent]
+            heap[parent] = heap[child]
+            heap[child] = held
+            parent = child
+    return int(heap[0])
+
+
+@kernel
+def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> tuple[int, int]:
+    """Walk `order` from `start`, wrapping around, until `wanted` feasible slots were seen.
+
+    Parameters
+    ----------
+    feasible : (n_slots,) bool
+    order : (k,) int32
+        Slots in visiting order.
+    start : int
+        Position in `order` where the walk begins.
+    wanted : int
+        How many feasible slots end the walk.
+
+    Returns
+    -------
+    (found, visited)
+        Feasible slots seen (at most `wanted`) and positions visited up to the last of them.
+        The feasible slot after that, which makes upstream stop, is not counted.
+    """
+    found = 0
+    n = len(order)
+    for visited in range(n):
+        position = start + visited
+        if position >= n:
+            position -= n
+        if feasible[order[position]]:
+            if found == wanted:
+                return found, visited
+            found += 1
+    return found, n
+
+
+@kernel
+def settle(
+    slots: I32Array, new_totals: I32Array, totals: I32Array, counts: I32Array, state: I64Array
+) -> None:
+    """Take over new totals of some slots and keep the count of slots per total.
+
+    Parameters
+    ----------
+    slots : (k,) int32
+    new_totals : (k,) int32
+        Per entry of `slots`; -1 where not feasible.
+    totals : (n_slots,) int32, written
+    counts : (largest + 1,) int32, written
+        How many slots have each total.
+    state : (4,) int64, written
+        Greatest total (`BEST`; -1: none), slots that have it, feasible slots; `LARGEST` is read.
+    """
+    best = state[BEST]
+    feasible = state[FEASIBLE]
+    for i in range(len(slots)):
+        slot = slots[i]
+        old = totals[slot]
+        new = new_totals[i]
+        if new == old:
+            continue
+        totals[slot] = new
+        if old >= 0:
+            counts[old] -= 1
+            feasible -= 1
+        if new >= 0:
+            counts[new] += 1
+            feasible += 1
+            best = max(best, np.int64(new))
+    while best >= 0 and counts[best] == 0:
+        best -= 1
+    state[BEST] = best
+    state[TIES] = counts[best] if best >= 0 else 0
+    state[FEASIBLE] = feasible
+
+
+@kernel
+def pick_settled(totals: I32Array, state: I64Array, draw: int) -> int:
+    """Return one of the slots with the greatest total, each equally likely.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int32
+    state : (4,) int64
+        As `settle` left it.
+    draw : int
+        In [0, 2**31).
+
+    Returns
+    -------
+    int
+        The slot; -1 if none is feasible. The same slot as `pick_drawn` would take.
+    """
+    ties = state[TIES]
+    if ties == 0:
+        return -1
+    best = np.int32(state[BEST])
+    left = (draw * ties) >> 31
+    n = len(totals)
+    # Whole blocks first: counting equal values in a fixed-length run is done many at a time.
+    start = 0
+    while start + BLOCK <= n:
+        here = 0
+        for slot in range(start, start + BLOCK):
+            here += totals[slot] == best
+        if here > left:
+            break
+        left -= here
+        start += BLOCK
+    for slot in range(start, n):
+        if totals[slot] == best:
+            if left == 0:
+                return slot
+            left -= 1
+    return -1

@@ -1,0 +1,67 @@
+"""What the API server's admission does to a pod that scheduling would notice.
+
+Manifests that somebody wrote are completed; objects that come from an API server already
+are complete and pass unchanged.
+Upstream: pkg/apis/core/v1/defaults.go, `SetDefaults_Pod`; plugin/pkg/admission/priority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from podwright.objects.pod import Container, Pod, PodSpec, ResourceRequirements
+from podwright.objects.policy import PriorityClass
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+
+def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
+    """Return `pod` with what admission would fill in.
+
+    Parameters
+    ----------
+    priority_classes : iterable of PriorityClass
+        Those of the cluster. A class that does not exist leaves the priority unset.
+    """
+    spec = pod.spec
+    changes: dict[str, object] = {}
+    if not spec.scheduler_name:
+        changes["scheduler_name"] = DEFAULT_SCHEDULER_NAME
+    if spec.priority is None:
+        priority = _priority(spec, priority_classes)
+        if priority is not None:
+            changes["priority"] = priority.value
+            if not spec.preemption_policy and priority.preemption_policy:
+                changes["preemption_policy"] = priority.preemption_policy
+    for field in ("containers", "init_containers"):
+        containers: tuple[Container, ...] = getattr(spec, field)
+        if any(_lacks_requests(container.resources) for container in containers):
+            changes[field] = tuple(
+                msgspec.structs.replace(c, resources=_with_requests(c.resources))
+                for c in containers
+            )
+    if spec.resources is not None and _lacks_requests(spec.resources):
+        changes["resources"] = _with_requests(spec.resources)
+    if not changes:
+        return pod
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
+
+
+def _priority(spec: PodSpec, classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    name = spec.priority_class_name
+    for candidate in classes:
+        if candidate.metadata.name == name or (not name and candidate.global_default):
+            return candidate
+    return None
+
+
+def _lacks_requests(resources: ResourceRequirements) -> bool:
+    return any(name not in resources.requests for name in resources.limits)
+
+
+def _with_requests(resources: ResourceRequirements) -> ResourceRequirements:
+    if not _lacks_requests(resources):
+        return resources
+    return msgspec.structs.replace(resources, requests={**resources.limits, **resources.requests})

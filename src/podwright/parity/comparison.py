@@ -1,0 +1,44 @@
+"""What a check says: one field, expected and actual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+Case: TypeAlias = dict[str, Any]
+"""One line of a vector file."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """One field of one case.
+
+    Parameters
+    ----------
+    field : str
+        As the format names it.
+    expected, actual : object
+        JSON values.
+    agrees : bool
+        Equality, or membership where several answers are right.
+    """
+
+    field: str
+    expected: Any
+    actual: Any
+    agrees: bool
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """Something that is not compared, and why."""
+
+    reason: str
+
+
+Check: TypeAlias = Iterator[Comparison | LeftOut]
+
+
+def equal(field: str, expected: Any, actual: Any) -> Comparison:
+    """Compare by equality."""
+    return Comparison(field, expected, actual, expected == actual)

@@ -1,0 +1,33 @@
+"""What a pod counts for."""
+
+from __future__ import annotations
+
+from podwright.objects import decode_pod
+from podwright.objects.requests import (
+    assigned_requests,
+    non_zero_requests,
+    pending_requests,
+    score_requests_balanced,
+    score_requests_fit,
+)
+from podwright.parity.comparison import Case, Check, equal
+
+
+def check_pod_requests(case: Case) -> Check:
+    """Compare the requests of one pod in all their forms."""
+    pod = decode_pod(case["pod"])
+    expect = case["expect"]
+    yield equal("assigned", expect["assigned"], _present(assigned_requests(pod)))
+    yield equal("filter", expect["filter"], _present(pending_requests(pod)))
+    yield equal("non_zero", expect["non_zero"], non_zero_requests(pod))
+    yield equal("score_fit", expect["score_fit"], _cpu_and_memory(score_requests_fit(pod)))
+    yield equal("score_balanced", expect["score_balanced"], _cpu_and_memory(score_requests_balanced(pod)))
+
+
+def _present(amounts: dict[str, int]) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:
+    """Return what the vectors give of the requests that scoring adds."""
+    return {name: amounts.get(name, 0) for name in ("cpu", "memory")}

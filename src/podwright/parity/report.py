@@ -1,0 +1,104 @@
+"""Agreement per family and per field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from podwright.parity.comparison import Case, Check, Comparison, LeftOut
+from podwright.parity.decision import check_decision
+from podwright.parity.pod_requests import check_pod_requests
+from podwright.parity.quantities import check_quantities
+from podwright.parity.sampling import check_sampling
+from podwright.parity.sequence import check_sequence
+
+CHECKS: dict[str, Callable[[Case], Check]] = {
+    "pod_requests": check_pod_requests,
+    "quantities": check_quantities,
+    "sampling": check_sampling,
+    "sequence": check_sequence,
+}
+"""How to check a family; those not named hold single decisions."""
+
+NOT_YET = {
+    "batching": "opportunistic batching is not built yet",
+    "cycle": "the scheduling loop is not built yet",
+    "cycle_volumes": "the scheduling loop is not built yet",
+    "extenders": "extenders are not called yet",
+    "gang": "gangs are not built yet",
+    "hints": "the queue is not connected yet",
+    "queue": "the queue is not connected yet",
+    "sequence_preemption": "preemption is not built yet",
+}
+"""Families that cannot be checked yet; they are counted, never left out in silence."""
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """A field in which podwright and the vector differ."""
+
+    case: str
+    field: str
+    expected: object
+    actual: object
+
+
+class FamilyReport(msgspec.Struct):
+    """The figures of one family.
+
+    Parameters
+    ----------
+    cases, agreeing_cases : int
+        Cases compared; those that agree in every field.
+    fields, agreeing_fields : Counter of str
+        Per field, how often it was compared and how often it agreed.
+    left_out : Counter of str
+        Per reason, how many cases or fields were not compared.
+    mismatches : list of Mismatch
+        All differences, in order.
+    """
+
+    family: str
+    cases: int = 0
+    agreeing_cases: int = 0
+    fields: Counter[str] = msgspec.field(default_factory=Counter)
+    agreeing_fields: Counter[str] = msgspec.field(default_factory=Counter)
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    mismatches: list[Mismatch] = msgspec.field(default_factory=list)
+
+
+def check_case(case: Case) -> Check:
+    """Yield a comparison for every field that a case gives."""
+    family = case["family"]
+    if family in NOT_YET:
+        yield LeftOut(NOT_YET[family])
+        return
+    yield from CHECKS.get(family, check_decision)(case)
+
+
+def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None:
+    """Check cases one after the other and add what comes of them to `reports`.
+
+    Parameters
+    ----------
+    reports : dict of str to FamilyReport, written
+        By family.
+    """
+    for vector in cases:
+        report = reports.setdefault(vector["family"], FamilyReport(vector["family"]))
+        compared, agrees = 0, True
+        for result in check_case(vector):
+            match result:
+                case LeftOut(reason):
+                    report.left_out[reason] += 1
+                case Comparison(field, expected, actual, field_agrees):
+                    compared += 1
+                    report.fields[field] += 1
+                    if field_agrees:
+                        report.agreeing_fields[field] += 1
+                    else:
+                        agrees = False
+                        report.mismatches.append(Mismatch(vector["id"], field, expected, actual))
+        report.cases += compared > 0
+        report.agreeing_cases += compared > 0 and agrees

@@ -1,0 +1,52 @@
+"""From a case to a cluster and its profiles.
+
+Vectors hold objects as the API server stores them; nothing is defaulted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.columns import Cluster
+from podwright.config import (
+    DEFAULT_GATES,
+    EffectiveConfiguration,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+    read_configuration,
+)
+from podwright.framework.profile import Profile, TieRule
+from podwright.objects import decode
+
+
+def effective_configuration(
+    document: dict[str, Any] | None, registry: Registry, gates: Gates = DEFAULT_GATES
+) -> EffectiveConfiguration:
+    """Read a case's configuration; None is the default one."""
+    if document is None:
+        configuration = KubeSchedulerConfiguration()
+    else:
+        configuration = read_configuration(document, source="config")
+    return effective(configuration, gates, implements=registry.points_of)
+
+
+def profiles_of(
+    document: dict[str, Any] | None, *, tie_rule: TieRule = TieRule.DRAWN
+) -> dict[str, Profile]:
+    """Build the profiles of a case's configuration, by schedulerName."""
+    registry = Registry()
+    return build_profiles(
+        effective_configuration(document, registry), registry, tie_rule=tie_rule
+    )
+
+
+def cluster_of(objects: Iterable[dict[str, Any]]) -> Cluster:
+    """Put a case's objects into a cluster."""
+    cluster = Cluster()
+    for document in objects:
+        cluster.put(decode(document))
+    return cluster
