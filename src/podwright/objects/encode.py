@@ -25,7 +25,7 @@ def encode(obj: KubernetesObject) -> dict[str, Any]:
     if obj.raw:
         return obj.raw
     document: dict[str, Any] = {"apiVersion": obj.api_version, "kind": obj.kind}
-    document.update(msgspec.to_builtins(obj))
+    document.update(_plain(obj))
     document.pop("$raw", None)
     return document
 
@@ -56,7 +56,7 @@ def with_fields(obj: T, section: str, /, **changes: Any) -> T:
         return msgspec.structs.replace(obj, **{section: part})
     raw_part = dict(obj.raw.get(section) or {})
     names = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
-    written = msgspec.to_builtins(part)  # omits defaults
+    written = _plain(part)  # omits defaults
     for name in changes:
         key = names[name]
         if key in written:
@@ -103,9 +103,15 @@ def with_condition(pod: Pod, condition: Condition) -> Pod:
     if raw:
         raw_status = raw.get("status") or {}
         written = list(raw_status.get("conditions") or ())
-        written[index : index + 1] = [msgspec.to_builtins(condition)]
+        written[index : index + 1] = [_plain(condition)]
         raw = raw | {"status": raw_status | {"conditions": written}}
     return msgspec.structs.replace(pod, status=status, raw=raw)
+
+
+def _plain(struct: msgspec.Struct) -> dict[str, Any]:
+    # By way of JSON, as `to_builtins` leaves tuples where documents have lists.
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(struct))
+    return plain
 
 
 def _raw_with(obj: KubernetesObject, section: str, key: str, value: str) -> dict[str, Any]:

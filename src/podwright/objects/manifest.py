@@ -224,7 +224,9 @@ def _flattened(
             errors.append(_error(place.name, message, path=_SCHEDULER_CONFIG))
     elif isinstance(kind, str) and kind.endswith("List") and "items" in document:
         item_kind = kind.removesuffix("List")
-        head = {"apiVersion": document.get("apiVersion"), "kind": item_kind} if item_kind else {}
+        head = {"apiVersion": document.get("apiVersion", ""), "kind": item_kind}
+        if not item_kind:
+            head = {}
         yield from _items(document, "items", head, place, errors)
     else:
         yield place.name, document

@@ -1,0 +1,179 @@
+import gzip
+import json
+
+import pytest
+
+from podwright.objects import InputError, Node, Pod, read_manifest
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+YAML = b"""\
+# a comment
+apiVersion: v1
+kind: Node
+metadata: {name: n, labels: {zone: a}}
+---
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+  annotations: &notes {octal: "0777", date: 2026-01-01, exponent: 1e3}
+  labels:
+    <<: *notes
+    octal: "0"
+spec:
+  priority: 010
+"""
+
+
+def keys(manifest):
+    return [(entry.object.kind, entry.object.key) for entry in manifest.objects]
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        pytest.param(YAML, [("Node", "n"), ("Pod", "default/p")], id="YAML documents"),
+        pytest.param(as_json(POD), [("Pod", "default/p")], id="one JSON object"),
+        pytest.param(gzip.compress(as_json(POD)), [("Pod", "default/p")], id="gzip"),
+        pytest.param(
+            b"\xef\xbb\xbf" + as_json(POD), [("Pod", "default/p")], id="a byte order mark"
+        ),
+        pytest.param(
+            as_json(POD) + b"\n" + as_json(NODE),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="JSON objects one after the other",
+        ),
+        pytest.param(
+            as_json({"apiVersion": "v1", "kind": "List", "items": [POD, NODE]}),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="a List",
+        ),
+        pytest.param(
+            as_json(
+                {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p"}}]}
+            ),
+            [("Pod", "default/p")],
+            id="a list of one kind, whose items do not say it",
+        ),
+        pytest.param(
+            b"{apiVersion: v1, kind: Node, metadata: {name: n}}", [("Node", "n")], id="flow YAML"
+        ),
+        pytest.param(b"", [], id="an empty file"),
+    ],
+)
+def test_read_manifest(data, found):
+    assert keys(read_manifest(data, source="f")) == found
+
+
+def test_yaml_means_what_it_means_to_kubectl():
+    node, pod = (entry.object for entry in read_manifest(YAML, source="f").objects)
+    assert isinstance(node, Node)
+    assert isinstance(pod, Pod)
+    assert pod.metadata.labels == {"octal": "0", "date": "2026-01-01", "exponent": "1e3"}
+    assert pod.metadata.annotations["date"] == "2026-01-01"
+    assert pod.metadata.annotations["exponent"] == "1e3"
+    assert pod.spec.priority == 8
+
+
+def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
+    snapshot = {
+        "pods": [{"metadata": {"name": "p"}}],
+        "nodes": [{"metadata": {"name": "n"}}],
+        "pvs": [], "pvcs": None, "storageClasses": [{"metadata": {"name": "s"}}],
+        "priorityClasses": [], "namespaces": [], "schedulerConfig": CONFIG,
+    }  # fmt: skip
+    manifest = read_manifest(as_json(snapshot), source="f")
+    assert keys(manifest) == [("StorageClass", "s"), ("Node", "n"), ("Pod", "default/p")]
+    assert [entry.document for entry in manifest.configurations] == [CONFIG]
+
+
+@pytest.mark.parametrize(
+    ("data", "errors"),
+    [
+        pytest.param(
+            YAML + b"  preemptionPolicy: Nver\n---\nkind: Pod\n---\n- 1\n",
+            [
+                'f: document 3 (line 7): spec.preemptionPolicy: Unsupported value: "Nver": '
+                'supported values: "Never", "PreemptLowerPriority"; did you mean "Never"?',
+                "f: document 4 (line 19): apiVersion: Required value",
+                "f: document 5 (line 21): an object is expected, with apiVersion and kind, not [1]",
+            ],
+            id="the errors of all documents",
+        ),
+        pytest.param(
+            b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+            b"  metadata: {name: p}\n- apiVersion: v1\n  kind: Pod\n  metadata: {}\n",
+            [
+                "f: document 1 (line 7): items[1]: metadata.name: "
+                "Required value: name or generateName"
+            ],
+            id="the line of an item",
+        ),
+        pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
+        pytest.param(b"a: 1\na: 2\n", ['f: line 2: key "a" stands twice'], id="a key twice"),
+        pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an alias of nothing"),
+        pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
+        pytest.param(b"\xff\xfe\x00", ["f: not UTF-8 text: "], id="not text"),
+        pytest.param(
+            b"sn,cpu_milli,memory_mib,gpu,model\nn1,many,1,0,\n",
+            ['f: line 2: cpu_milli: Invalid value: "many": a whole number is expected'],
+            id="a cell of a table",
+        ),
+    ],
+)
+def test_errors_say_where(data, errors):
+    with pytest.raises(InputError) as refused:
+        read_manifest(data, source="f")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == len(errors)
+    for line, error in zip(lines, errors, strict=True):
+        assert line.startswith(error)
+
+
+def test_openb_nodes_and_pods_are_kubernetes_objects():
+    nodes = b"sn,cpu_milli,memory_mib,gpu,model\nn1,32000,262144,2,T4\nn2,1000,1,0,\n"
+    gpu, plain = (entry.object for entry in read_manifest(nodes, source="f").objects)
+    assert isinstance(gpu, Node)
+    assert isinstance(plain, Node)
+    assert gpu.status.allocatable == {
+        "cpu": "32000m",
+        "memory": "262144Mi",
+        "pods": "1001",
+        "alibabacloud.com/gpu-count": "2",
+        "alibabacloud.com/gpu-milli": "2000",
+    }
+    assert gpu.metadata.labels["alibabacloud.com/gpu-card-model"] == "T4"
+    assert set(plain.status.allocatable) == {"cpu", "memory", "pods"}
+
+    pods = (
+        b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+        b"deletion_time,scheduled_time\np,6000,12288,1,460,T4|P100,LS,Running,5,9,6\n"
+    )
+    (pod,) = (entry.object for entry in read_manifest(pods, source="f").objects)
+    assert isinstance(pod, Pod)
+    assert pod.metadata.annotations == {
+        "alibabacloud.com/gpu-milli": "460",
+        "alibabacloud.com/gpu-count": "1",
+        "alibabacloud.com/gpu-card-model": "T4|P100",
+        "alibabacloud.com/qos": "LS",
+        "alibabacloud.com/pod-phase": "Running",
+        "alibabacloud.com/creation-time": "5",
+        "alibabacloud.com/deletion-time": "9",
+        "alibabacloud.com/scheduled-time": "6",
+    }
+    resources = pod.spec.containers[0].resources
+    assert resources.requests == resources.limits == {"cpu": "6000m", "memory": "12288Mi"}
+
+
+def test_the_short_openb_tables_have_pods_too():
+    data = b"name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,2,0,0\n"
+    (pod,) = (entry.object for entry in read_manifest(data, source="f").objects)
+    assert pod.metadata.annotations == {}

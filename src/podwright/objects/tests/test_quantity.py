@@ -1,0 +1,93 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from podwright.objects import QuantityError, format_quantity, parse_quantity
+
+VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "quantities.jsonl.gz"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "milli"),
+    [
+        pytest.param("1", 1, 1000, id="a plain number"),
+        pytest.param(2, 2, 2000, id="a YAML integer"),
+        pytest.param(0.5, 1, 500, id="a YAML float is read as it is written"),
+        pytest.param("1.5Gi", 1610612736, 1610612736000, id="a binary fraction is exact"),
+        pytest.param("0.1m", 1, 1, id="less than the unit rounds up"),
+        pytest.param("-1.5", -2, -1500, id="negative rounds away from zero"),
+        pytest.param("1e3", 1000, 1_000_000, id="an exponent"),
+        pytest.param("1E", 10**18, 0, id="E is exa, and its milli-value does not fit an int64"),
+        pytest.param("9Ei", 2**63 - 1, -1000, id="binary caps at int64; the milli-value wraps"),
+        pytest.param("e3", 0, 0, id="no digits are zero"),
+        pytest.param(" 1Ki ", 1024, 1_024_000, id="space around it, as in JSON documents"),
+        pytest.param("1e999999999", 0, 0, id="absurd exponents cost nothing"),
+        pytest.param("1e-999999999", 1, 1, id="and still round up"),
+    ],
+)
+def test_parse_quantity(text, value, milli):
+    quantity = parse_quantity(text)
+    assert (quantity.value(), quantity.milli_value()) == (value, milli)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1GB",
+        "1ki",
+        "1K",
+        "1 Gi",
+        "0x10",
+        "1,5",
+        "1..2",
+        "--1",
+        "1e",
+        "NaN",
+        "e-10",
+        True,
+        "\N{ARABIC-INDIC DIGIT ONE}",
+    ],
+)
+def test_what_is_not_a_quantity_is_refused(text):
+    with pytest.raises(QuantityError):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        pytest.param("0.5", "500m", id="no fraction"),
+        pytest.param("1.5Gi", "1536Mi", id="no binary fraction"),
+        pytest.param("1024Ki", "1Mi", id="the largest suffix"),
+        pytest.param("1000m", "1", id="milli to units"),
+        pytest.param("0.5Ki", "512", id="a small binary number has no suffix"),
+        pytest.param("0.1Ki", "102400m", id="a binary number that is not whole turns decimal"),
+        pytest.param("12e3", "12e3", id="exponents stay"),
+        pytest.param("120e3", "120e3", id="an exponent is a multiple of three"),
+        pytest.param("0Gi", "0", id="zero is zero"),
+        pytest.param("-1500m", "-1500m", id="a sign"),
+    ],
+)
+def test_format_quantity(text, canonical):
+    assert format_quantity(text) == canonical
+
+
+@pytest.mark.golden
+def test_quantities_read_as_upstream_reads_them():
+    n_quantities = 0
+    for line in gzip.decompress(VECTORS.read_bytes()).splitlines():
+        case = json.loads(line)
+        for text, expect in zip(case["quantities"], case["expect"], strict=True):
+            n_quantities += 1
+            if expect.get("error"):
+                # The recorder called the parser itself, which unlike JSON takes no space.
+                with pytest.raises(QuantityError):
+                    parse_quantity(text if text == text.strip() else "x")
+            else:
+                quantity = parse_quantity(text)
+                read = (str(quantity.value()), str(quantity.milli_value()))
+                assert read == (expect["value"], expect["milli"]), text
+    assert n_quantities == 1000

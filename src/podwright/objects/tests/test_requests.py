@@ -1,0 +1,88 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from podwright.objects import (
+    assigned_requests,
+    decode_pod,
+    non_zero_requests,
+    pending_requests,
+    score_requests_balanced,
+    score_requests_fit,
+)
+
+VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "pod_requests.jsonl.gz"
+
+
+def container(name, restart_policy=None, **requests):
+    policy = {"restartPolicy": restart_policy} if restart_policy else {}
+    return {"name": name, "resources": {"requests": requests}} | policy
+
+
+@pytest.mark.parametrize(
+    ("spec", "requests"),
+    [
+        pytest.param({"containers": []}, {}, id="nothing asks for nothing"),
+        pytest.param(
+            {"containers": [container("a", cpu="1n"), container("b", cpu="1n")]},
+            {"cpu": 1},
+            id="sums are rounded once",
+        ),
+        pytest.param(
+            {
+                "containers": [container("a", cpu="1")],
+                "initContainers": [container("i", cpu="3"), container("j", cpu="2")],
+            },
+            {"cpu": 3000},
+            id="init containers run one after the other",
+        ),
+        pytest.param(
+            {
+                "containers": [container("a", cpu="1")],
+                "initContainers": [
+                    container("i", cpu="3"),
+                    container("s", "Always", cpu="1"),
+                    container("j", cpu="3"),
+                ],
+            },
+            {"cpu": 4000},
+            id="a sidecar counts beside the init containers after it",
+        ),
+        pytest.param(
+            {
+                "containers": [container("a", cpu="1", memory="1Gi")],
+                "resources": {"requests": {"cpu": "4"}},
+                "overhead": {"cpu": "250m"},
+            },
+            {"cpu": 4250, "memory": 2**30},
+            id="pod-level requests replace what they name, overhead comes on top",
+        ),
+        pytest.param(
+            {"containers": [container("a", **{"example.com/gpu": "0"})]},
+            {},
+            id="zeros are left out",
+        ),
+    ],
+)
+def test_pending_requests(spec, requests):
+    assert pending_requests(decode_pod({"spec": spec})) == requests
+
+
+@pytest.mark.golden
+def test_requests_are_what_upstream_counts():
+    n_pods = 0
+    for line in gzip.decompress(VECTORS.read_bytes()).splitlines():
+        case = json.loads(line)
+        pod = decode_pod(case["pod"])
+        n_pods += 1
+        fit, balanced = score_requests_fit(pod), score_requests_balanced(pod)
+        assert {
+            "assigned": assigned_requests(pod),
+            "filter": pending_requests(pod),
+            "non_zero": non_zero_requests(pod),
+            "score_fit": {name: fit[name] for name in ("cpu", "memory")},
+            "score_balanced": {name: balanced[name] for name in ("cpu", "memory")},
+        } == case["expect"], case["id"]
+    assert n_pods == 400

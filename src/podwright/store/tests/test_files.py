@@ -1,0 +1,78 @@
+import gzip
+import io
+import json
+
+import pytest
+
+from podwright.objects import InputError, Node, Pod
+from podwright.store.files import load, load_bytes, read_paths
+
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+def node(name, **labels):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+def test_a_folder_is_read_sorted_and_only_what_looks_like_a_manifest(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("b.yaml", "a.json.gz", "sub/c.csv", "README.md", ".git/d.yaml", ".e.yaml"):
+        (tmp_path / name).write_bytes(b"x")
+    read = [name.removeprefix(f"{tmp_path}/") for name, _ in read_paths([tmp_path])]
+    assert read == ["a.json.gz", "b.yaml", "sub/c.csv"]
+
+
+def test_a_file_named_twice_is_read_once(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_bytes(b"x")
+    assert read_paths([file, str(file)]) == [(str(file), b"x")]
+
+
+def test_standard_input_is_a_path():
+    stdin = io.BytesIO(as_json(node("n")))
+    assert [o.key for o in load(["-"], stdin=stdin).objects] == ["n"]
+
+
+def test_every_path_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError) as refused:
+        read_paths([tmp_path / "missing.yaml", tmp_path / "empty", "-"])
+    lines = str(refused.value).splitlines()
+    assert lines[0] == f"{tmp_path}/missing.yaml: cannot be read: No such file or directory"
+    assert lines[1].startswith(f"{tmp_path}/empty: no manifests in this folder")
+    assert lines[2] == "-: no standard input"
+
+
+def test_equal_duplicates_are_one_object():
+    loaded = load_bytes([("a", as_json(node("n"))), ("b", gzip.compress(as_json(node("n"))))])
+    assert [(entry.source, entry.object.key) for entry in loaded.sourced] == [("a", "n")]
+
+
+def test_different_duplicates_name_both_sources():
+    with pytest.raises(InputError, match="b: Node n is different in a"):
+        load_bytes([("a", as_json(node("n"))), ("b", as_json(node("n", zone="z")))])
+
+
+def test_the_configuration_is_found_and_a_second_one_refused():
+    loaded = load_bytes([("a", as_json(CONFIG)), ("b", as_json(CONFIG))])
+    assert loaded.configuration is not None
+    assert loaded.configuration.document == CONFIG
+    with pytest.raises(InputError, match="b: a second scheduler configuration; the first is a"):
+        load_bytes([("a", as_json(CONFIG)), ("b", as_json(CONFIG | {"parallelism": 1}))])
+
+
+def test_objects_are_grouped_by_kind_in_order():
+    loaded = load_bytes([("a", as_json(node("z")) + as_json(node("b")))])
+    assert [n.name for n in loaded.of(Node)] == ["z", "b"]
+    assert loaded.of(Pod) == ()
+
+
+def test_the_errors_of_all_files_are_shown_together():
+    with pytest.raises(InputError) as refused:
+        load_bytes([("a", b'{"kind": "Pod"}'), ("b", b'{"apiVersion": "v1"}')])
+    assert str(refused.value) == "a: apiVersion: Required value\nb: kind: Required value"
