@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.oracle import evaluate, pod_resources, quantity
+from tests.oracle.cluster import key_of
 
 Document = dict[str, Any]
 
@@ -83,6 +85,66 @@ def test_a_sample_of_decisions_agrees(family: str) -> None:
 @pytest.mark.parametrize("family", DECISIONS)
 def test_every_decision_agrees(family: str) -> None:
     check_family(family, 1)
+
+
+class Replay:
+    """A cluster that follows a recorded sequence: pods appear, move to nodes, and go."""
+
+    def __init__(self, objects: list[Document]) -> None:
+        self.others = [one for one in objects if one["kind"] != "Pod"]
+        self.pods = {key_of(one): one for one in objects if one["kind"] == "Pod"}
+        self.seconds = 0
+
+    def judge(self, pod: Document) -> Document:
+        """Decide on the pod and word it as the sequences do."""
+        self.pods.pop(key_of(pod), None)
+        found = evaluate({"objects": [*self.others, *self.pods.values()], "pod": pod})
+        actual = {"winners": found["winners"], "feasible": len(found["feasible"])}
+        if "total" in found:
+            actual["max_score"] = max(found["total"].values())
+        if "message" in found:
+            actual["message"] = found["message"]
+        if found.get("preemption", {}).get("status") == "Success":
+            for field in ("nominated_node", "acceptable", "victims"):
+                actual[field] = found["preemption"][field]
+        return actual
+
+    def follow(self, pod: Document, expect: Document) -> None:
+        """Do what the real scheduler did."""
+        if expect.get("chosen"):
+            start = datetime(2026, 1, 2, tzinfo=UTC) + timedelta(seconds=self.seconds)
+            status = {"phase": "Running", "startTime": start.strftime("%Y-%m-%dT%H:%M:%SZ")}
+            spec = {**pod["spec"], "nodeName": expect["chosen"]}
+            self.pods[key_of(pod)] = {**pod, "spec": spec, "status": status}
+        elif expect.get("nominated_node"):
+            for victim in expect["victims"]:
+                del self.pods[victim]
+            status = {"nominatedNodeName": expect["nominated_node"]}
+            self.pods[key_of(pod)] = {**pod, "status": status}
+        self.seconds += 1
+
+
+def check_sequences(family: str, step: int) -> None:
+    for case in list(read(family))[::step]:
+        replay = Replay(case["objects"])
+        for index, one in enumerate(case["steps"]):
+            if one["op"] == "delete":
+                replay.pods.pop(one["name"], None)
+                continue
+            expect = {name: what for name, what in one["expect"].items() if name != "chosen"}
+            assert replay.judge(one["pod"]) == expect, (case["id"], index)
+            replay.follow(one["pod"], one["expect"])
+
+
+@pytest.mark.parametrize("family", ["sequence", "sequence_preemption"])
+def test_a_sample_of_sequences_agrees(family: str) -> None:
+    check_sequences(family, 4 * SAMPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["sequence", "sequence_preemption"])
+def test_every_sequence_agrees(family: str) -> None:
+    check_sequences(family, 1)
 
 
 def test_pod_requests_agree() -> None:

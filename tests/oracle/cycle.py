@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tests.oracle import preemption
 from tests.oracle.balanced_allocation import NodeResourcesBalancedAllocation
 from tests.oracle.cluster import Cluster, Node, priority_of
 from tests.oracle.config import Profile, load_profiles
@@ -331,9 +332,6 @@ def _schedule(cycle: Cycle, expect: Document) -> None:
 
 def _explain_failure(cycle: Cycle, expect: Document) -> None:
     """Run PostFilter and word the fit error."""
-    # Imported here because a dry run is made of cycles.
-    from tests.oracle import preemption
-
     rejecting = {one.plugin for one in cycle.verdicts.values()} | set(cycle.restricted_by)
     if expect["prefilter"]["status"] != "Success":
         rejecting = {expect["prefilter"]["plugin"]}

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tests.oracle.cluster import Node, key_of, labels_of, namespace_of, priority_of
-from tests.oracle.plugin import UNRESOLVABLE, UNSCHEDULABLE, Rejection, unresolvable
+from tests.oracle.plugin import ERROR, UNRESOLVABLE, UNSCHEDULABLE, Rejection, unresolvable
 from tests.oracle.selectors import LabelSelector
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def dry_run(cycle: Cycle, node: Node) -> Candidate | Rejection:
     violations = len(victims)
     victims += [pod for pod in others if not _reprieve(cycle, states, node, pod)]
     if not victims:
-        return Rejection("Error", [f'expected at least one victim pod on node "{node.name}"'])
+        return Rejection(ERROR, [f'expected at least one victim pod on node "{node.name}"'])
     return Candidate(node.name, sorted(victims, key=importance), violations)
 
 
@@ -170,6 +170,7 @@ def run_default_preemption(cycle: Cycle) -> Document:
         return {"status": UNSCHEDULABLE, "nominated_node": None, "message": f"preemption: {reason}"}
     candidates: list[Candidate] = []
     reasons: dict[str, list[str]] = {}
+    errors: list[str] = []
     for node in cycle.cluster.nodes.values():
         if node.name in cycle.verdicts and code_of(cycle, node.name) == UNSCHEDULABLE:
             found = dry_run(cycle, node)
@@ -177,6 +178,10 @@ def run_default_preemption(cycle: Cycle) -> Document:
                 candidates.append(found)
             else:
                 reasons[node.name] = found.reasons
+                errors += found.reasons if found.code == ERROR else []
+    if not candidates and errors:
+        text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+        return {"status": ERROR, "nominated_node": None, "message": f"preemption: {text}"}
     if not candidates:
         histogram = cycle.histogram(reasons, ["Preemption is not helpful for scheduling"])
         message = f"preemption: 0/{len(cycle.cluster.nodes)} nodes are available:{histogram}"
@@ -214,7 +219,7 @@ def run_post_filter(cycle: Cycle) -> Document | None:
                 name not in cycle.states.skipped
                 and "DynamicResources" in (cycle.profile.points["preFilter"])
             ):
-                return {"status": "Error", "nominated_node": None, "message": "not found"}
+                return {"status": ERROR, "nominated_node": None, "message": "not found"}
             messages.append("no new claims to deallocate")
         else:
             found = run_default_preemption(cycle)
