@@ -10,11 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from podwright.framework.events import ActionType, ClusterEvent, EventHint, Hint
-from podwright.objects import TYPE_OF, Pod, api_group
+from podwright.objects import Pod, decode, decode_as
 from podwright.plugins.hints import (
     default_preemption,
     dynamic_resources,
@@ -52,11 +51,6 @@ SECOND_NS = 1_000_000_000
 def read_cases(family: str) -> list[Any]:
     with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [pytest.param(case := json.loads(line), id=case["id"]) for line in lines]
-
-
-def decode(document: dict[str, Any]) -> Any:
-    kind = TYPE_OF[api_group(document["apiVersion"]), document["kind"]]
-    return msgspec.structs.replace(msgspec.convert(document, kind), raw=document)
 
 
 def to_ns(seconds: float) -> int:
@@ -106,7 +100,7 @@ def default_hints() -> HintTable:
 @pytest.mark.parametrize("case", read_cases("hints"))
 def test_every_plugin_answers_as_upstream(case: dict[str, Any]) -> None:
     table = default_hints()
-    pod = decode(case["pod"])
+    pod = decode_as(case["pod"], Pod)
     old, new = (
         decode(case["change"][side]) if side in case["change"] else None for side in ("old", "new")
     )
@@ -160,12 +154,12 @@ class Replay:
         return self.state() | (found or {})
 
     def add(self, step: dict[str, Any]) -> None:
-        pod = decode(step["pod"])
+        pod = decode_as(step["pod"], Pod)
         self.pods[pod.key] = pod
         self.queue.add(pod, self.now_ns)
 
     def update(self, step: dict[str, Any]) -> None:
-        new = decode(step["pod"])
+        new = decode_as(step["pod"], Pod)
         old = self.pods[new.key]
         self.pods[new.key] = new
         self.queue.update(old, new, self.now_ns)

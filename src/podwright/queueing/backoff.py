@@ -99,7 +99,7 @@ class BackoffQueue:
         return self.regular.remove(name) or self.errors.remove(name)
 
     def pop_completed(self, now_ns: int) -> list[QueuedPod]:
-        """Take out every pod whose backoff is over, errors last."""
+        """Take out every pod whose backoff is over, in order, errors last."""
         completed: list[QueuedPod] = []
         for heap in (self.regular, self.errors):
             while (head := heap.peek()) is not None and not self.is_backing_off(head, now_ns):

@@ -48,26 +48,22 @@ from podwright.framework.events import (
     ClusterEvent,
 )
 from podwright.objects import Pod
-from podwright.queueing.backoff import BackoffQueue
 from podwright.queueing.events import derive_pod_update
-from podwright.queueing.heap import IndexedHeap
 from podwright.queueing.hints import HintTable, Requeue
 from podwright.queueing.in_flight import InFlight
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import Nominator
 from podwright.queueing.order import SortKey, priority_sort_key
+from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
 from podwright.queueing.story import Story, Touch
-from podwright.queueing.unschedulable import UnschedulablePods
 
 __all__ = ["PreEnqueue", "SchedulingQueue"]
 
 PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]
 """Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that holds the pod."""
 
-_WAITING_APART = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
-_BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
 _METRIC_NAME = {
     QueueName.ACTIVE: "active",
     QueueName.BACKOFF: "backoff",
@@ -117,15 +113,11 @@ class SchedulingQueue:
         self.scheduling_cycle = 0
         self._hints = {} if hints is None else dict(hints)
         self._pre_enqueue = pre_enqueue
-        self._active_key = priority_sort_key if sort_key is None else sort_key
         self._start_ns = start_ns
         self._story = Story(story_limit_count)
         self._metrics = QueueMetrics()
         self._entered_count = 0
-        self._waiting: dict[str, QueuedPod] = {}
-        self._active: IndexedHeap[QueuedPod] = IndexedHeap()
-        self._backoff = BackoffQueue(self.settings, self._active_key)
-        self._unschedulable = UnschedulablePods()
+        self._places = Places(self.settings, priority_sort_key if sort_key is None else sort_key)
         self._in_flight = InFlight()
 
     # ------------------------------------------------------------ pods come, change and go
@@ -160,18 +152,18 @@ class SchedulingQueue:
                 self._in_flight.record(event, before, new)
             self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
             return QueueName.IN_FLIGHT
-        queued = self._waiting.get(new.key)
+        queued = self._places.get(new.key)
         if queued is None:
             return self._enter(new, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
         before = queued.pod if old is None else old
         self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
-        self._renew(queued, new)
+        self._places.renew(queued, new)
         self.nominator.update(before, new)
-        if queued.place in _WAITING_APART:
+        if queued.place in SET_APART:
             for event in derive_pod_update(before, new):
                 verdict = self._verdict(queued, event, before, new)
                 self._requeue(queued, verdict, event.label, now_ns)
-                if queued.place not in _WAITING_APART:
+                if queued.place not in SET_APART:
                     break
         return queued.place
 
@@ -188,15 +180,13 @@ class SchedulingQueue:
         The pod is lent: give it back with `park` or end it with `done`.
         """
         while True:
-            queued = self._active.pop()
+            queued = self._places.pop_active()
             if queued is None and self.settings.pop_from_backoff:
-                queued = self._backoff.regular.pop()
+                queued = self._places.pop_backoff()
                 if queued is not None:
                     self._metrics.queue_incoming_pods_total["active", "PopFromBackoffQ"] += 1
             if queued is None:
                 return None
-            del self._waiting[queued.key]
-            queued.place = QueueName.NOWHERE
             if self._fly(queued, now_ns):
                 return queued
 
@@ -207,11 +197,10 @@ class SchedulingQueue:
 
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, PopSpecificPod
         """
-        queued = self._waiting.get(name)
+        queued = self._places.get(name)
         if queued is None or queued.is_gated:
             return None
-        self._leave(queued)
-        del self._waiting[name]
+        self._places.take(queued)
         return queued if self._fly(queued, now_ns) else None
 
     def done(self, queued: QueuedPod, now_ns: int) -> None:
@@ -254,7 +243,7 @@ class SchedulingQueue:
         -----
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, AddUnschedulableIfNotPresent
         """
-        present = self._waiting.get(queued.key)
+        present = self._places.get(queued.key)
         if present is not None:
             # A pod of the same name was created while this one was being tried.
             self.done(queued, now_ns)
@@ -271,7 +260,6 @@ class SchedulingQueue:
         queued.timestamp_ns = now_ns
         queued.backoff_end_ns = None
         queued.was_flushed = False
-        self._waiting[queued.key] = queued
         self._charge(queued, queued.rejectors, 1)
         verdict = Requeue.AFTER_BACKOFF if always_backoff else self._verdict_for_in_flight(queued)
         # After the verdict: until here the events of the attempt were needed.
@@ -323,9 +311,8 @@ class SchedulingQueue:
 
     def flush_backoff(self, now_ns: int) -> list[str]:
         """Move pods whose backoff is over to active; meant to run once a second."""
-        completed = self._backoff.pop_completed(now_ns)
+        completed = self._places.backoff.pop_completed(now_ns)
         for queued in completed:
-            queued.place = QueueName.NOWHERE
             self._to_active(queued, "BackoffComplete", now_ns, from_backoff=True)
         return [queued.key for queued in completed]
 
@@ -334,7 +321,7 @@ class SchedulingQueue:
         limit_ns = self.settings.max_unschedulable_ns
         overdue = [
             queued
-            for queued in self._unschedulable.in_order()
+            for queued in self._places.unschedulable.in_order()
             if now_ns - queued.timestamp_ns > limit_ns
         ]
         if not overdue:
@@ -350,9 +337,9 @@ class SchedulingQueue:
         """
         activated = []
         for pod in pods:
-            queued = self._waiting.get(pod.key)
+            queued = self._places.get(pod.key)
             if queued is not None and queued.place is not QueueName.ACTIVE:
-                from_backoff = queued.place in _BACKING_OFF
+                from_backoff = queued.place in BACKING_OFF
                 place = self._to_active(
                     queued, FORCE_ACTIVATE.label, now_ns, from_backoff=from_backoff
                 )
@@ -365,8 +352,8 @@ class SchedulingQueue:
 
     def next_due_ns(self) -> int | None:
         """Return the first instant at which a flush would move a pod; None if never."""
-        due_ns = self._backoff.next_release_ns()
-        oldest_ns = self._unschedulable.oldest_ns()
+        due_ns = self._places.backoff.next_release_ns()
+        oldest_ns = self._places.unschedulable.oldest_ns()
         if oldest_ns is not None:
             interval_ns = self.settings.unschedulable_flush_ns
             after_ns = oldest_ns + self.settings.max_unschedulable_ns + 1 - self._start_ns
@@ -383,18 +370,18 @@ class SchedulingQueue:
     # ------------------------------------------------------------------ looking
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._places)
 
     @property
     def has_next(self) -> bool:
         """Whether `pop` would return a pod."""
-        return bool(self._active) or (
-            self.settings.pop_from_backoff and bool(self._backoff.regular)
+        return bool(self._places.active) or (
+            self.settings.pop_from_backoff and bool(self._places.backoff.regular)
         )
 
     def get(self, name: str) -> QueuedPod | None:
         """Return the waiting pod of that `namespace/name`, or None."""
-        return self._waiting.get(name)
+        return self._places.get(name)
 
     def in_flight(self) -> list[QueuedPod]:
         """Return the popped pods that are neither parked nor done, in order of `pop`."""
@@ -402,36 +389,18 @@ class SchedulingQueue:
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
         """Return the pods in one place, in the order in which they would leave it."""
-        match place:
-            case QueueName.ACTIVE:
-                return self._active.ordered()
-            case QueueName.BACKOFF:
-                return self._backoff.regular.ordered()
-            case QueueName.ERROR_BACKOFF:
-                return self._backoff.errors.ordered()
-            case QueueName.UNSCHEDULABLE | QueueName.GATED:
-                return [
-                    queued for queued in self._unschedulable.in_order() if queued.place is place
-                ]
-            case QueueName.IN_FLIGHT:
-                return self.in_flight()
-            case QueueName.NOWHERE:
-                return []
+        if place is QueueName.IN_FLIGHT:
+            return self.in_flight()
+        return self._places.pods_in(place)
 
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it never failed."""
-        return self._backoff.end_ns(queued)
+        return self._places.backoff.end_ns(queued)
 
     def metrics(self) -> QueueMetrics:
         """Return the counters, with the gauges brought up to date."""
         metrics = self._metrics
-        gated_count = self._unschedulable.gated_count
-        metrics.pending_pods = {
-            "active": len(self._active),
-            "backoff": len(self._backoff),
-            "unschedulable": len(self._unschedulable) - gated_count,
-            "gated": gated_count,
-        }
+        metrics.pending_pods = self._places.pending_counts()
         metrics.inflight_events = {
             **{label: count for label, count in self._in_flight.event_counts.items() if count},
             "PodPopped": len(self._in_flight),
@@ -453,21 +422,9 @@ class SchedulingQueue:
         AssertionError
             With the pod and its story, if one is in no place or in two.
         """
-        self._unschedulable.validate()
+        self._places.validate()
         self._in_flight.validate()
         self.nominator.validate()
-        found: dict[str, list[QueueName]] = {}
-        for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
-            for queued in self.pods_in(place):
-                found.setdefault(queued.key, []).append(place)
-        for queued in self._unschedulable:
-            place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
-            found.setdefault(queued.key, []).append(place)
-        for name in found.keys() | self._waiting.keys():
-            places = found.get(name, [])
-            known = self._waiting.get(name)
-            assert known is not None, (name, places, self.story(name))
-            assert places == [known.place], (known, places, self.story(name))
         for queued in self._in_flight:
             assert queued.place is QueueName.IN_FLIGHT, (queued, self.story(queued.key))
 
@@ -477,16 +434,15 @@ class SchedulingQueue:
         """Make the entry of a pod the queue does not know."""
         queued = QueuedPod(pod, self._entered_count, now_ns)
         self._entered_count += 1
-        self._waiting[queued.key] = queued
         place = self._to_active(queued, label, now_ns)
         if place is QueueName.ACTIVE:
             self.nominator.add(pod)
         return place
 
     def _discard(self, name: str, now_ns: int) -> None:
-        queued = self._waiting.pop(name, None)
+        queued = self._places.get(name)
         if queued is not None:
-            self._leave(queued)
+            self._places.take(queued)
             self._charge(queued, queued.rejectors, -1)
             self._story.tell(now_ns, name, "delete", "")
 
@@ -502,14 +458,6 @@ class SchedulingQueue:
         self.scheduling_cycle += 1
         self._story.tell(now_ns, queued.key, "pop", "")
         return True
-
-    def _renew(self, queued: QueuedPod, pod: Pod) -> None:
-        """Replace the object, and move the entry to where the new one belongs in its heap."""
-        queued.renew(pod)
-        if queued.place is QueueName.ACTIVE:
-            self._active.push(queued.key, self._active_key(queued), queued)
-        elif queued.place in _BACKING_OFF:
-            self._backoff.add(queued)
 
     def _table(self, queued: QueuedPod) -> HintTable | None:
         return self._hints.get(queued.pod.spec.scheduler_name)
@@ -544,7 +492,7 @@ class SchedulingQueue:
     def _candidates(self, event: ClusterEvent) -> list[QueuedPod] | None:
         """Return the pods the event may concern; None if no plugin registered it."""
         if event.is_wildcard:
-            return self._unschedulable.in_order()
+            return self._places.unschedulable.in_order()
         rejectors = [
             (profile, plugin)
             for profile, table in self._hints.items()
@@ -552,7 +500,7 @@ class SchedulingQueue:
         ]
         if not rejectors:
             return None
-        return self._unschedulable.rejected_by(rejectors)
+        return self._places.unschedulable.rejected_by(rejectors)
 
     def _move(
         self,
@@ -570,7 +518,7 @@ class SchedulingQueue:
             if verdict is Requeue.SKIP:
                 continue
             place = self._requeue(queued, verdict, event.label, now_ns)
-            if place not in _WAITING_APART:
+            if place not in SET_APART:
                 moved.append(queued.key)
         self._in_flight.record(event, old, new)
         return moved
@@ -588,7 +536,7 @@ class SchedulingQueue:
         """
         if verdict is Requeue.SKIP:
             return self._place_apart(queued, label, now_ns)
-        if verdict is Requeue.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now_ns):
+        if verdict is Requeue.AFTER_BACKOFF and self._places.backoff.is_backing_off(queued, now_ns):
             return self._to_backoff(queued, label, now_ns)
         return self._to_active(queued, label, now_ns)
 
@@ -600,18 +548,12 @@ class SchedulingQueue:
             return self._place_apart(queued, label, now_ns)
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = now_ns
-        self._leave(queued)
-        self._active.push(queued.key, self._active_key(queued), queued)
-        self._arrive(queued, QueueName.ACTIVE, label, now_ns)
-        return QueueName.ACTIVE
+        return self._arrived(queued, self._places.put_active(queued), label, now_ns)
 
     def _to_backoff(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
         if self.settings.pop_from_backoff and self._holds(queued):
             return self._place_apart(queued, label, now_ns)
-        self._leave(queued)
-        place = self._backoff.add(queued)
-        self._arrive(queued, place, label, now_ns)
-        return place
+        return self._arrived(queued, self._places.put_backoff(queued), label, now_ns)
 
     def _holds(self, queued: QueuedPod) -> bool:
         """Run PreEnqueue and note who holds the pod."""
@@ -631,30 +573,20 @@ class SchedulingQueue:
 
     def _place_apart(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
         """Put the pod among the unschedulable, as gated if a plugin holds it."""
-        place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
-        self._leave(queued)
-        can_time_out = not queued.is_gated or self._can_ungate(queued, UNSCHEDULABLE_TIMEOUT)
-        self._unschedulable.add(queued, can_time_out=can_time_out)
-        self._arrive(queued, place, label, now_ns)
-        return place
+        profile = queued.pod.spec.scheduler_name
+        # Without a table there are no hints to ask: every event concerns the pod.
+        plugins = sorted(queued.rejectors) if profile in self._hints else ()
+        place = self._places.put_apart(
+            queued,
+            watched=tuple((profile, plugin) for plugin in plugins),
+            can_time_out=not queued.is_gated or self._can_ungate(queued, UNSCHEDULABLE_TIMEOUT),
+        )
+        return self._arrived(queued, place, label, now_ns)
 
-    def _leave(self, queued: QueuedPod) -> None:
-        """Take the pod out of the place it is in, if any."""
-        match queued.place:
-            case QueueName.ACTIVE:
-                self._active.remove(queued.key)
-            case QueueName.BACKOFF | QueueName.ERROR_BACKOFF:
-                self._backoff.remove(queued.key)
-            case QueueName.UNSCHEDULABLE | QueueName.GATED:
-                self._unschedulable.remove(queued)
-            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
-                pass
-        queued.place = QueueName.NOWHERE
-
-    def _arrive(self, queued: QueuedPod, place: QueueName, label: str, now_ns: int) -> None:
-        queued.place = place
+    def _arrived(self, queued: QueuedPod, place: QueueName, label: str, now_ns: int) -> QueueName:
         self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], label] += 1
         self._story.tell(now_ns, queued.key, place.value, label)
+        return place
 
     def _charge(self, queued: QueuedPod, plugins: Iterable[str], count: int) -> None:
         profile = queued.pod.spec.scheduler_name

@@ -29,12 +29,13 @@ class Story:
     """
 
     def __init__(self, limit_count: int) -> None:
-        self._touches: deque[Touch] = deque(maxlen=limit_count)
+        # Plain tuples: making named ones would cost as much as the rest of a step.
+        self._touches: deque[tuple[int, str, str, str]] = deque(maxlen=limit_count)
 
     def tell(self, now_ns: int, pod: str, step: str, cause: str) -> None:
         """Add one touch, dropping the oldest if there are too many."""
-        self._touches.append(Touch(now_ns, pod, step, cause))
+        self._touches.append((now_ns, pod, step, cause))
 
     def of(self, pod: str) -> list[Touch]:
         """Return what touched the pod, oldest first."""
-        return [touch for touch in self._touches if touch.pod == pod]
+        return [Touch(*touch) for touch in self._touches if touch[1] == pod]

@@ -23,7 +23,7 @@ class UnschedulablePods:
         self._pods: dict[str, QueuedPod] = {}
         self._by_rejector: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._unrejected: dict[str, QueuedPod] = {}
-        self._indexed_under: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._watched: dict[str, tuple[tuple[str, str], ...]] = {}
         self._by_age: IndexedHeap[QueuedPod] = IndexedHeap()
         self.gated_count = 0
 
@@ -33,16 +33,16 @@ class UnschedulablePods:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())
 
-    def add(self, queued: QueuedPod, *, can_time_out: bool) -> None:
-        """Add the pod under the plugins that reject it now."""
+    def add(
+        self, queued: QueuedPod, *, watched: tuple[tuple[str, str], ...], can_time_out: bool
+    ) -> None:
+        """Add the pod under the (profile, plugin) pairs whose events concern it."""
         assert queued.key not in self._pods, queued
-        profile = queued.pod.spec.scheduler_name
-        keys = tuple((profile, plugin) for plugin in sorted(queued.rejectors))
         self._pods[queued.key] = queued
-        self._indexed_under[queued.key] = keys
-        for key in keys:
+        self._watched[queued.key] = watched
+        for key in watched:
             self._by_rejector.setdefault(key, {})[queued.key] = queued
-        if not keys:
+        if not watched:
             self._unrejected[queued.key] = queued
         if can_time_out:
             age_key = (queued.timestamp_ns, queued.entered_index)
@@ -52,7 +52,7 @@ class UnschedulablePods:
     def remove(self, queued: QueuedPod) -> None:
         """Take the pod out."""
         del self._pods[queued.key]
-        for key in self._indexed_under.pop(queued.key):
+        for key in self._watched.pop(queued.key):
             bucket = self._by_rejector[key]
             del bucket[queued.key]
             if not bucket:
@@ -83,11 +83,6 @@ class UnschedulablePods:
 
     def validate(self) -> None:
         """Assert that the indexes name exactly the pods that are here."""
-        for key, queued in self._pods.items():
-            expected = tuple(
-                (queued.pod.spec.scheduler_name, plugin) for plugin in sorted(queued.rejectors)
-            )
-            assert self._indexed_under[key] == expected, (queued, self._indexed_under[key])
         indexed = {name for bucket in self._by_rejector.values() for name in bucket}
         assert indexed | set(self._unrejected) == set(self._pods), indexed
         gated_count = sum(queued.is_gated for queued in self._pods.values())

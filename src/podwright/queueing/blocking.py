@@ -1,0 +1,278 @@
+"""A scheduling queue for many threads, for people who want the queue by itself.
+
+Theory of operation
+-------------------
+`BlockingQueue` is a `PodQueue` with a lock around it and a condition on which `pop` waits.
+No thread of its own: flushes that are due are done by whoever waits in `pop`, who sleeps
+no longer than until the next one. Whoever changes the queue wakes one waiter; a waiter that
+leaves with a pod wakes the next one if there is another pod, or a flush to wait for. So no
+waiter is woken in vain by the hundred, and none sleeps past something it should do.
+
+`close` ends it: every waiter and every later caller that wants or brings a pod gets
+`QueueClosed`. Pods in flight can still be parked or done, so that workers end in order;
+what nobody took stays and can be listed.
+
+The core does not import this module; it is the only one below the I/O line that knows
+threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+from podwright.framework.events import ClusterEvent
+from podwright.objects import Pod
+from podwright.objects.errors import PodwrightError
+from podwright.queueing.pod import QueuedPod, QueueName
+from podwright.queueing.queue import SchedulingQueue
+from podwright.queueing.rules import PodQueue
+from podwright.queueing.settings import SECOND_NS
+
+__all__ = ["BlockingQueue", "QueueClosed"]
+
+
+class QueueClosed(PodwrightError):  # noqa: N818  # a state that ends a loop, like StopIteration
+    """The queue was closed; no pod comes out and none goes in any more."""
+
+
+class BlockingQueue:
+    """A queue of pending pods that any number of threads may use.
+
+    Each pod is handed out to exactly one caller of `pop`, who gives it back with `park` or
+    ends it with `done`.
+
+    Parameters
+    ----------
+    clock_ns : callable
+        The time in nanoseconds, such as `time.time_ns`. Ends of backoff are cut to its whole
+        seconds.
+    queue : PodQueue or None
+        The rules and settings; None is a `SchedulingQueue` with upstream's defaults, which
+        knows no plugins: only `activate` and time move rejected pods. Nobody else may use it.
+
+    Examples
+    --------
+    >>> import time
+    >>> from podwright.objects import ObjectMeta, Pod
+    >>> with BlockingQueue(time.time_ns) as queue:
+    ...     queue.add(Pod(metadata=ObjectMeta(namespace="default", name="web", uid="1")))
+    ...     queued = queue.pop()
+    ...     queue.done(queued)
+    ...     queued.key
+    <QueueName.ACTIVE: 'active'>
+    'default/web'
+    """
+
+    def __init__(self, clock_ns: Callable[[], int], queue: PodQueue | None = None) -> None:
+        self._clock_ns = clock_ns
+        self._queue: PodQueue = SchedulingQueue(start_ns=clock_ns()) if queue is None else queue
+        self._changed = threading.Condition()
+        self._waiting_count = 0
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._queue)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._is_closed
+
+    # ------------------------------------------------------------------ in
+
+    def add(self, pod: Pod) -> QueueName:
+        """Take in a new pending pod.
+
+        Raises
+        ------
+        QueueClosed
+            After `close`.
+        """
+        with self._changed:
+            self._check_open()
+            place = self._queue.add(pod, self._clock_ns())
+            self._wake_one()
+            return place
+
+    def update(self, old: Pod | None, new: Pod) -> QueueName:
+        """Take over a newer version of a pending pod.
+
+        Raises
+        ------
+        QueueClosed
+            After `close`.
+        """
+        with self._changed:
+            self._check_open()
+            place = self._queue.update(old, new, self._clock_ns())
+            self._wake_one()
+            return place
+
+    def delete(self, pod: Pod) -> None:
+        """Forget a waiting pod; allowed after `close`."""
+        with self._changed:
+            self._queue.delete(pod, self._clock_ns())
+
+    def move(
+        self, event: ClusterEvent, *, old: object | None = None, new: object | None = None
+    ) -> list[str]:
+        """Tell the queue of a change in the cluster; returns the pods that it moved.
+
+        Raises
+        ------
+        QueueClosed
+            After `close`.
+        """
+        with self._changed:
+            self._check_open()
+            moved = self._queue.move(event, self._clock_ns(), old=old, new=new)
+            self._wake_one()
+            return moved
+
+    def activate(self, pods: Iterable[Pod]) -> list[str]:
+        """Move the pods to active at once; returns those that were moved.
+
+        Raises
+        ------
+        QueueClosed
+            After `close`.
+        """
+        with self._changed:
+            self._check_open()
+            activated = self._queue.activate(pods, self._clock_ns())
+            self._wake_one()
+            return activated
+
+    # ------------------------------------------------------------------ out and back
+
+    def pop(self, timeout_ns: int | None = None) -> QueuedPod:
+        """Take the next pod, waiting until there is one.
+
+        Parameters
+        ----------
+        timeout_ns : int or None
+            How long to wait at most; None waits for ever.
+
+        Raises
+        ------
+        QueueClosed
+            After `close`, also if it is called while this call waits.
+        TimeoutError
+            If no pod came in time.
+        """
+        with self._changed:
+            give_up_ns = None if timeout_ns is None else self._clock_ns() + timeout_ns
+            while True:
+                self._check_open()
+                now_ns = self._clock_ns()
+                self._flush(now_ns)
+                queued = self._queue.pop(now_ns)
+                if queued is not None:
+                    self._wake_one()
+                    return queued
+                if give_up_ns is not None and now_ns >= give_up_ns:
+                    # This waiter may have been woken, or be the one that watches the time.
+                    self._wake_one()
+                    raise TimeoutError(f"no pod came within {timeout_ns} ns")
+                self._wait(now_ns, give_up_ns)
+
+    def park(
+        self,
+        queued: QueuedPod,
+        *,
+        unschedulable_plugins: Iterable[str] = (),
+        pending_plugins: Iterable[str] = (),
+        pod: Pod | None = None,
+    ) -> QueueName:
+        """Give a pod back after a failed attempt; allowed after `close`."""
+        with self._changed:
+            place = self._queue.park(
+                queued,
+                self._clock_ns(),
+                unschedulable_plugins=unschedulable_plugins,
+                pending_plugins=pending_plugins,
+                pod=pod,
+            )
+            self._wake_one()
+            return place
+
+    def done(self, queued: QueuedPod) -> None:
+        """End the attempt of a pod that does not come back; allowed after `close`."""
+        with self._changed:
+            self._queue.done(queued, self._clock_ns())
+
+    # ------------------------------------------------------------------ ending and looking
+
+    def close(self) -> None:
+        """Wake every waiter with `QueueClosed` and accept no more pods; harmless twice."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def waiting(self) -> list[Pod]:
+        """Return the pods that wait, in the order of their places and within each place."""
+        with self._changed:
+            return [
+                queued.pod
+                for place in QueueName
+                for queued in self._queue.pods_in(place)
+                if place is not QueueName.IN_FLIGHT
+            ]
+
+    def in_flight(self) -> list[Pod]:
+        """Return the pods that were popped and are neither parked nor done."""
+        with self._changed:
+            return [queued.pod for queued in self._queue.in_flight()]
+
+    def validate(self) -> None:
+        """Assert every invariant of the queue inside; slow, for tests."""
+        with self._changed:
+            self._queue.validate()
+
+    # ------------------------------------------------------------------ inside
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise QueueClosed("the queue is closed")
+
+    def _flush(self, now_ns: int) -> None:
+        due_ns = self._queue.next_due_ns()
+        if due_ns is not None and due_ns <= now_ns:
+            self._queue.flush_backoff(now_ns)
+            self._queue.flush_unschedulable(now_ns)
+
+    def _wake_one(self) -> None:
+        """Wake a waiter if there is something for it: a pod, or a time to wait for."""
+        if self._waiting_count and (self._queue.has_next or self._queue.next_due_ns() is not None):
+            self._changed.notify()
+
+    def _wait(self, now_ns: int, give_up_ns: int | None) -> None:
+        until_ns = [
+            moment_ns
+            for moment_ns in (self._queue.next_due_ns(), give_up_ns)
+            if moment_ns is not None
+        ]
+        # Longer than the platform can wait is as good as until the next time it can.
+        timeout = None
+        if until_ns:
+            timeout = min((min(until_ns) - now_ns) / SECOND_NS, threading.TIMEOUT_MAX)
+        self._waiting_count += 1
+        try:
+            self._changed.wait(timeout)
+        finally:
+            self._waiting_count -= 1

@@ -1,0 +1,157 @@
+"""Where each waiting pod is, and in what order they leave.
+
+The containers behind the rules: a pod that waits is in exactly one of them, under its
+`namespace/name`. Which one is for `queue` to say; this module keeps the books.
+"""
+
+from __future__ import annotations
+
+from podwright.objects import Pod
+from podwright.queueing.backoff import BackoffQueue
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.order import SortKey
+from podwright.queueing.pod import QueuedPod, QueueName
+from podwright.queueing.settings import QueueSettings
+from podwright.queueing.unschedulable import UnschedulablePods
+
+__all__ = ["BACKING_OFF", "SET_APART", "Places"]
+
+BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
+SET_APART = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
+
+
+class Places:
+    """Active, backoff, error backoff and the unschedulable set.
+
+    Parameters
+    ----------
+    settings : QueueSettings
+        Durations and switches.
+    active_key : SortKey
+        The order of active, and of backoff within one window.
+    """
+
+    def __init__(self, settings: QueueSettings, active_key: SortKey) -> None:
+        self._active_key = active_key
+        self._pods: dict[str, QueuedPod] = {}
+        self.active: IndexedHeap[QueuedPod] = IndexedHeap()
+        self.backoff = BackoffQueue(settings, active_key)
+        self.unschedulable = UnschedulablePods()
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def get(self, name: str) -> QueuedPod | None:
+        """Return the waiting pod of that name, or None."""
+        return self._pods.get(name)
+
+    def put_active(self, queued: QueuedPod) -> QueueName:
+        """Move the pod to active."""
+        self._leave(queued)
+        self.active.push(queued.key, self._active_key(queued), queued)
+        return self._enter(queued, QueueName.ACTIVE)
+
+    def put_backoff(self, queued: QueuedPod) -> QueueName:
+        """Move the pod to backoff, or to error backoff if nobody rejected it."""
+        self._leave(queued)
+        return self._enter(queued, self.backoff.add(queued))
+
+    def put_apart(
+        self, queued: QueuedPod, *, watched: tuple[tuple[str, str], ...], can_time_out: bool
+    ) -> QueueName:
+        """Move the pod to the unschedulable set, as gated if a plugin holds it.
+
+        Parameters
+        ----------
+        queued : QueuedPod
+            The pod.
+        watched : tuple of (profile, plugin)
+            Whose events concern it; empty: every event.
+        can_time_out : bool
+            Whether waiting long enough gets it out.
+        """
+        self._leave(queued)
+        self.unschedulable.add(queued, watched=watched, can_time_out=can_time_out)
+        return self._enter(queued, QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE)
+
+    def renew(self, queued: QueuedPod, pod: Pod) -> None:
+        """Replace the object, and move the entry to where the new one belongs in its heap."""
+        queued.renew(pod)
+        if queued.place is QueueName.ACTIVE:
+            self.active.push(queued.key, self._active_key(queued), queued)
+        elif queued.place in BACKING_OFF:
+            self.backoff.add(queued)
+
+    def take(self, queued: QueuedPod) -> None:
+        """Take the pod out."""
+        self._leave(queued)
+        del self._pods[queued.key]
+
+    def pop_active(self) -> QueuedPod | None:
+        """Take out the head of active; None if empty."""
+        return self._popped(self.active.pop())
+
+    def pop_backoff(self) -> QueuedPod | None:
+        """Take out the head of backoff, not of error backoff; None if empty."""
+        return self._popped(self.backoff.regular.pop())
+
+    def pods_in(self, place: QueueName) -> list[QueuedPod]:
+        """Return the pods in one place, in the order in which they would leave it."""
+        match place:
+            case QueueName.ACTIVE:
+                return self.active.ordered()
+            case QueueName.BACKOFF:
+                return self.backoff.regular.ordered()
+            case QueueName.ERROR_BACKOFF:
+                return self.backoff.errors.ordered()
+            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+                return [pod for pod in self.unschedulable.in_order() if pod.place is place]
+            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
+                return []
+
+    def pending_counts(self) -> dict[str, int]:
+        """Return how many pods wait where, as `scheduler_pending_pods` names the places."""
+        gated_count = self.unschedulable.gated_count
+        return {
+            "active": len(self.active),
+            "backoff": len(self.backoff),
+            "unschedulable": len(self.unschedulable) - gated_count,
+            "gated": gated_count,
+        }
+
+    def validate(self) -> None:
+        """Assert that every pod is in exactly the place it says."""
+        self.unschedulable.validate()
+        found: dict[str, list[QueueName]] = {}
+        for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
+            for queued in self.pods_in(place):
+                found.setdefault(queued.key, []).append(place)
+        for queued in self.unschedulable:
+            place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
+            found.setdefault(queued.key, []).append(place)
+        assert found.keys() == self._pods.keys(), found.keys() ^ self._pods.keys()
+        for name, places in found.items():
+            assert places == [self._pods[name].place], (self._pods[name], places)
+
+    def _enter(self, queued: QueuedPod, place: QueueName) -> QueueName:
+        queued.place = place
+        self._pods[queued.key] = queued
+        return place
+
+    def _popped(self, queued: QueuedPod | None) -> QueuedPod | None:
+        if queued is not None:
+            queued.place = QueueName.NOWHERE
+            del self._pods[queued.key]
+        return queued
+
+    def _leave(self, queued: QueuedPod) -> None:
+        match queued.place:
+            case QueueName.ACTIVE:
+                self.active.remove(queued.key)
+            case QueueName.BACKOFF | QueueName.ERROR_BACKOFF:
+                self.backoff.remove(queued.key)
+            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+                self.unschedulable.remove(queued)
+            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
+                pass
+        queued.place = QueueName.NOWHERE

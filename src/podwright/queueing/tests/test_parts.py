@@ -1,0 +1,184 @@
+from typing import Any
+
+import pytest
+
+from podwright.framework.events import (
+    ASSIGNED_POD,
+    NODE,
+    POD,
+    UNSCHEDULABLE_TIMEOUT,
+    WILDCARD,
+    ActionType,
+    ClusterEvent,
+    EventHint,
+    Hint,
+)
+from podwright.objects import Node, NodeSpec, ObjectMeta, Taint, Unknown
+from podwright.queueing import SECOND_NS, HintTable, Nominator, derive_events
+from podwright.queueing.backoff import backoff_duration_ns
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.tests.pods import NODE_ADD, always_skip, make_pod
+
+# ------------------------------------------------------------------ heap
+
+
+def test_heap_gives_out_by_key_and_equal_keys_by_insertion():
+    heap: IndexedHeap[Any] = IndexedHeap()
+    for name, key in [("a", 2), ("b", 1), ("c", 2), ("d", 1)]:
+        heap.push(name, key, name)
+    assert heap.ordered() == ["b", "d", "a", "c"]
+    assert [heap.pop() for _ in range(5)] == ["b", "d", "a", "c", None]
+
+
+def test_heap_replaces_and_removes_by_name():
+    heap: IndexedHeap[Any] = IndexedHeap()
+    heap.push("a", 1, "old")
+    heap.push("b", 2, "b")
+    heap.push("a", 3, "new")
+    assert heap.get("a") == "new"
+    assert heap.remove("b") == "b"
+    assert heap.remove("b") is None
+    assert heap.peek() == "new"
+    assert (heap.pop(), heap.pop()) == ("new", None)
+
+
+def test_heap_does_not_grow_with_replacements():
+    heap: IndexedHeap[Any] = IndexedHeap()
+    for index in range(100_000):
+        heap.push(str(index % 10), -index, index)
+    assert len(heap._heap) < 200
+    assert heap.pop() == 99_999
+
+
+# ------------------------------------------------------------------ backoff
+
+
+@pytest.mark.parametrize(
+    ("count", "initial", "maximum", "seconds"),
+    [
+        pytest.param(0, 1, 10, 0, id="a pod that never failed does not wait"),
+        pytest.param(1, 1, 10, 1, id="first failure"),
+        pytest.param(4, 1, 10, 8, id="doubles"),
+        pytest.param(5, 1, 10, 10, id="capped"),
+        pytest.param(1, 20, 10, 10, id="initial above maximum"),
+        pytest.param(10_000, 1, 10, 10, id="many failures do not overflow"),
+    ],
+)
+def test_backoff_duration(count, initial, maximum, seconds):
+    found = backoff_duration_ns(count, initial * SECOND_NS, maximum * SECOND_NS)
+    assert found == seconds * SECOND_NS
+
+
+# ------------------------------------------------------------------ events
+
+
+@pytest.mark.parametrize(
+    ("registered", "incoming", "matches"),
+    [
+        pytest.param((POD, "ADD"), (ASSIGNED_POD, "ADD"), True, id="Pod covers assigned pods"),
+        pytest.param((ASSIGNED_POD, "ADD"), (POD, "ADD"), False, id="but not the other way"),
+        pytest.param((NODE, "UPDATE"), (NODE, "UPDATE_NODE_LABEL"), True, id="contained"),
+        pytest.param((NODE, "UPDATE_NODE_LABEL"), (NODE, "UPDATE"), False, id="wider"),
+        pytest.param((WILDCARD, "ALL"), (NODE, "DELETE"), True, id="wildcard registration"),
+        pytest.param((NODE, "ALL"), (WILDCARD, "ALL"), False, id="wildcard event"),
+    ],
+)
+def test_registered_event_matches(registered, incoming, matches):
+    pair = [ClusterEvent(resource, ActionType[name]) for resource, name in (registered, incoming)]
+    assert pair[0].matches(pair[1]) is matches
+
+
+def test_labels_are_upstreams():
+    assert NODE_ADD.label == "NodeAdd"
+    assert UNSCHEDULABLE_TIMEOUT.label == "UnschedulableTimeout"
+    assert ClusterEvent(ASSIGNED_POD, ActionType.UPDATE).label == "AssignedPodUpdate"
+    for action in ActionType:
+        assert ActionType.from_label(action.label) == action
+    assert (ActionType.ADD | ActionType.DELETE).label == "Add|Delete"
+
+
+def test_uncordoning_and_untainting_a_node_are_two_events():
+    meta = ObjectMeta(name="n")
+    taint = Taint(key="k", effect="NoSchedule")
+    old = Node(metadata=meta, spec=NodeSpec(unschedulable=True, taints=(taint,)))
+    labels = [event.label for event in derive_events(old, Node(metadata=meta))]
+    assert labels == ["NodeUpdateNodeTaint", "NodeUpdateNodeTaint"]
+    assert derive_events(old, old) == ()
+
+
+def test_kinds_that_are_not_typed_give_events_by_their_group():
+    meta = ObjectMeta(namespace="default", name="c")
+    claim = Unknown(metadata=meta, api_version="resource.k8s.io/v1", kind="ResourceClaim")
+    assert [event.label for event in derive_events(None, claim)] == [
+        "resource.k8s.io/ResourceClaimAdd"
+    ]
+    other = Unknown(metadata=meta, api_version="example.com/v1", kind="ResourceClaim")
+    assert derive_events(None, other) == ()
+
+
+# ------------------------------------------------------------------ hints
+
+
+def raising(_pod, _old, _new):
+    raise RuntimeError("broken")
+
+
+def test_a_hint_that_fails_counts_as_queue():
+    table = HintTable({"P": (EventHint(NODE, ActionType.ADD, raising),)})
+    assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.QUEUE}
+    assert table.executions["P", "NodeAdd", "Error"] == 1
+
+
+def test_of_several_matching_registrations_queue_wins():
+    table = HintTable(
+        {
+            "P": (
+                EventHint(NODE, ActionType.ADD, always_skip),
+                EventHint(NODE, ActionType.ADD | ActionType.DELETE),
+            )
+        }
+    )
+    assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.QUEUE}
+
+
+def test_plugins_that_register_new_nodes_hear_of_taints_and_answer_queue():
+    table = HintTable.from_plugins({"P": (EventHint(NODE, ActionType.ADD, always_skip),)})
+    taint = ClusterEvent(NODE, ActionType.UPDATE_NODE_TAINT)
+    assert table.answers(make_pod("p"), taint, None, None) == {"P": Hint.QUEUE}
+    assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.SKIP}
+
+
+def test_a_plugin_without_registrations_hears_of_everything_an_empty_one_of_nothing():
+    table = HintTable.from_plugins({"Silent": None, "Deaf": ()})
+    for event in (NODE_ADD, ClusterEvent(ASSIGNED_POD, ActionType.UPDATE)):
+        assert table.answers(make_pod("p"), event, None, None) == {"Silent": Hint.QUEUE}
+
+
+# ------------------------------------------------------------------ nominator
+
+
+def test_a_nomination_that_only_the_scheduler_knows_survives_an_update():
+    nominator = Nominator()
+    pod = make_pod("p")
+    nominator.add(pod, "n1")
+    nominator.update(pod, make_pod("p", priority=1))
+    assert nominator.node_of(pod.uid) == "n1"
+    assert nominator.pods_on("n1")[0].spec.priority == 1
+
+
+def test_a_nomination_follows_the_object_once_it_carries_one():
+    nominator = Nominator()
+    pod = make_pod("p", nominated="n1")
+    nominator.add(pod)
+    nominator.update(pod, make_pod("p", nominated="n2"))
+    assert nominator.node_of(pod.uid) == "n2"
+    nominator.update(make_pod("p", nominated="n2"), make_pod("p"))
+    assert nominator.nodes() == {}
+
+
+@pytest.mark.parametrize("current", [None, make_pod("p", node="n9")])
+def test_a_pod_that_is_gone_or_has_a_node_is_not_nominated(current):
+    nominator = Nominator(lookup=lambda _key: current)
+    nominator.add(make_pod("p"), "n1")
+    assert nominator.nodes() == {}
+    nominator.validate()

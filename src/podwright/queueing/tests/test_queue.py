@@ -1,0 +1,325 @@
+import pytest
+
+from podwright.framework.events import UNSCHEDULABLE_TIMEOUT
+from podwright.objects import PodSpec
+from podwright.queueing import SECOND_NS, QueueName, QueueSettings, sort_key_of
+from podwright.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue, names
+
+
+@pytest.fixture
+def queue():
+    queue = make_queue()
+    yield queue
+    queue.validate()
+
+
+def fail(queue, name, seconds, **rejected):
+    """Add, pop and park a pod, alone in active."""
+    queue.add(make_pod(name), at(seconds))
+    queued = queue.pop(at(seconds))
+    queue.park(queued, at(seconds), **rejected)
+    return queued
+
+
+# ------------------------------------------------------------------ order
+
+
+def test_pop_takes_the_highest_priority_and_among_equals_the_oldest(queue):
+    for index, priority in enumerate([0, 5, 0, 5, -1]):
+        queue.add(make_pod(f"p{index}", priority=priority), at(index))
+    assert [queue.pop(at(9)).pod.metadata.name for _ in range(5)] == ["p1", "p3", "p0", "p2", "p4"]
+    assert queue.pop(at(9)) is None
+
+
+def test_pods_of_one_instant_leave_in_order_of_entry(queue):
+    for name in ("c", "a", "b"):
+        queue.add(make_pod(name), at(0))
+    assert names(queue.pods_in(QueueName.ACTIVE)) == ["c", "a", "b"]
+
+
+def test_a_queue_sort_plugin_decides_the_order_and_entry_its_ties():
+    def less(first, second):
+        return len(first.pod.metadata.name) < len(second.pod.metadata.name)
+
+    queue = make_queue(sort_key=sort_key_of(less))
+    for name in ("ccc", "bb", "aa", "d"):
+        queue.add(make_pod(name), at(0))
+    assert [queue.pop(at(0)).pod.metadata.name for _ in range(4)] == ["d", "bb", "aa", "ccc"]
+
+
+def test_an_update_moves_an_active_pod_to_its_new_priority(queue):
+    queue.add(make_pod("low"), at(0))
+    queue.add(make_pod("raised"), at(1))
+    place = queue.update(make_pod("raised"), make_pod("raised", priority=9), at(2))
+    assert place is QueueName.ACTIVE
+    assert names(queue.pods_in(QueueName.ACTIVE)) == ["raised", "low"]
+
+
+# ------------------------------------------------------------------ backoff
+
+
+def test_an_idle_queue_gives_out_pods_that_still_back_off(queue):
+    fail(queue, "waits", 0, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(0.1))
+    assert names(queue.pods_in(QueueName.BACKOFF)) == ["waits"]
+    assert queue.pop(at(0.2)).attempts == 2
+
+
+def test_a_pod_that_failed_with_an_error_is_never_given_out_early(queue):
+    fail(queue, "broken", 0.5)
+    assert names(queue.pods_in(QueueName.ERROR_BACKOFF)) == ["broken"]
+    assert queue.pop(at(0.9)) is None
+    assert not queue.has_next
+    assert queue.flush_backoff(at(2)) == ["default/broken"]
+    assert queue.pop(at(2)).consecutive_errors == 1
+
+
+def test_backoff_is_over_only_after_the_second_in_which_it_ends(queue):
+    # Fails at 0.7, waits 1 s, is cut from 1.7 to 1: released at 2, not before.
+    queued = fail(queue, "p", 0.7)
+    assert queue.backoff_end_ns(queued) == at(1)
+    assert queue.flush_backoff(at(1.999)) == []
+    assert queue.next_due_ns() == at(2)
+    assert queue.flush_backoff(at(2)) == ["default/p"]
+
+
+def test_an_unschedulable_failure_forgives_earlier_errors(queue):
+    queued = fail(queue, "p", 0)
+    queue.flush_backoff(at(10))
+    assert queue.pop(at(10)) is queued
+    queue.park(queued, at(10), unschedulable_plugins=["Fit"])
+    assert (queued.consecutive_errors, queued.unschedulable_count) == (0, 1)
+
+
+def test_without_the_gate_backoff_is_waited_for_to_the_end():
+    queue = make_queue(QueueSettings(pop_from_backoff=False))
+    fail(queue, "p", 0.7, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(0.8))
+    assert queue.pop(at(1.0)) is None
+    assert queue.flush_backoff(at(1.7)) == []
+    assert queue.flush_backoff(at(1.7) + 1) == ["default/p"]
+    assert queue.pop(at(1.8)).key == "default/p"
+
+
+def test_a_maximum_of_zero_switches_backoff_off():
+    queue = make_queue(QueueSettings(max_backoff_ns=0))
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(0))
+    assert names(queue.pods_in(QueueName.ACTIVE)) == ["p"]
+
+
+# ------------------------------------------------------------------ events
+
+
+@pytest.mark.parametrize(
+    ("rejected", "place"),
+    [
+        pytest.param({"unschedulable_plugins": ["Fit"]}, QueueName.BACKOFF, id="Queue"),
+        pytest.param({"unschedulable_plugins": ["Stubborn"]}, QueueName.UNSCHEDULABLE, id="Skip"),
+        pytest.param({"unschedulable_plugins": ["Other"]}, QueueName.UNSCHEDULABLE, id="nobody"),
+        pytest.param({"pending_plugins": ["Fit"]}, QueueName.ACTIVE, id="pending skips backoff"),
+        pytest.param(
+            {"unschedulable_plugins": ["Fit"], "pending_plugins": ["Stubborn"]},
+            QueueName.BACKOFF,
+            id="a pending plugin that skips does not help",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_in_flight", [False, True])
+def test_an_event_moves_whom_the_rejecting_plugin_wants_moved(queue, rejected, place, is_in_flight):
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    if is_in_flight:
+        queue.move(NODE_ADD, at(0.1))
+        queue.park(queued, at(0.2), **rejected)
+    else:
+        queue.park(queued, at(0.1), **rejected)
+        moved = queue.move(NODE_ADD, at(0.2))
+        assert moved == ([] if place is QueueName.UNSCHEDULABLE else ["default/p"])
+    assert queued.place is place
+
+
+def test_an_event_before_the_pop_is_not_remembered(queue):
+    queue.add(make_pod("early"), at(0))
+    queue.pop(at(0))
+    queue.move(NODE_ADD, at(1))
+    queued = fail(queue, "late", 2, unschedulable_plugins=["Fit"])
+    assert queued.place is QueueName.UNSCHEDULABLE
+
+
+def test_an_event_nobody_registered_is_not_even_kept(queue):
+    queue.add(make_pod("p"), at(0))
+    queue.pop(at(0))
+    assert queue.move(NODE_LABEL, at(0)) == []
+    assert queue.metrics().inflight_events == {"PodPopped": 1}
+
+
+def test_a_pre_check_limits_whom_an_event_moves(queue):
+    fail(queue, "a", 0, unschedulable_plugins=["Fit"])
+    fail(queue, "b", 0, unschedulable_plugins=["Fit"])
+    moved = queue.move(NODE_ADD, at(1), pre_check=lambda pod: pod.metadata.name == "b")
+    assert moved == ["default/b"]
+
+
+def test_a_pod_of_a_profile_without_hints_moves_on_every_event(queue):
+    pod = make_pod("stray")
+    pod = type(pod)(metadata=pod.metadata, spec=PodSpec(scheduler_name="unknown"))
+    queue.add(pod, at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Fit"])
+    assert queue.move(NODE_ADD, at(5)) == ["default/stray"]
+
+
+def test_a_group_member_comes_back_after_its_backoff_without_an_event(queue):
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    place = queue.park(queued, at(0), unschedulable_plugins=["Fit"], always_backoff=True)
+    assert place is QueueName.BACKOFF
+
+
+# ------------------------------------------------------------------ flushes
+
+
+def test_a_pod_waits_five_minutes_for_an_event_and_not_a_moment_less(queue):
+    queued = fail(queue, "p", 0, unschedulable_plugins=["Stubborn"])
+    assert queue.flush_unschedulable(at(300)) == []
+    assert queue.next_due_ns() > at(300)
+    assert queue.flush_unschedulable(at(300) + 1) == ["default/p"]
+    assert queue.pop(at(301)).was_flushed
+    assert queued.place is QueueName.IN_FLIGHT
+
+
+@pytest.mark.parametrize("start_seconds", [0, 7, 29.5])
+def test_the_next_flush_is_at_a_tick_of_thirty_seconds_after_the_start(start_seconds):
+    queue = make_queue(start_ns=at(start_seconds))
+    fail(queue, "p", 100, unschedulable_plugins=["Stubborn"])
+    due_ns = queue.next_due_ns()
+    assert (due_ns - at(start_seconds)) % (30 * SECOND_NS) == 0
+    assert at(400) < due_ns <= at(430)
+    assert queue.flush_unschedulable(due_ns) == ["default/p"]
+
+
+def test_an_idle_queue_has_nothing_due(queue):
+    queue.add(make_pod("active"), at(0))
+    queue.add(make_pod("gated", gates=["g"]), at(0))
+    assert queue.next_due_ns() is None
+
+
+# ------------------------------------------------------------------ gates
+
+
+def test_a_gated_pod_waits_until_its_last_gate_is_gone(queue):
+    assert queue.add(make_pod("p", gates=["g"]), at(0)) is QueueName.GATED
+    assert queue.move(NODE_ADD, at(1)) == []
+    assert queue.move(UNSCHEDULABLE_TIMEOUT, at(1)) == []
+    place = queue.update(make_pod("p", gates=["g"]), make_pod("p"), at(2))
+    assert place is QueueName.ACTIVE
+    assert queue.pop(at(3)).initial_attempt_ns == at(2)
+
+
+def test_a_pod_can_be_gated_on_its_way_to_backoff():
+    held = set()
+    queue = make_queue(pre_enqueue=lambda pod: ("Hold", ()) if pod.key in held else None)
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    held.add("default/p")
+    assert queue.move(NODE_ADD, at(0.5)) == []
+    assert names(queue.pods_in(QueueName.GATED)) == ["p"]
+    held.clear()
+    assert queue.activate([make_pod("p")], at(1)) == ["default/p"]
+    queue.validate()
+
+
+# ------------------------------------------------------------------ activate, delete, done
+
+
+def test_activate_skips_backoff_and_is_remembered_for_pods_in_flight(queue):
+    fail(queue, "backing-off", 0)
+    assert queue.activate([make_pod("backing-off")], at(0.1)) == ["default/backing-off"]
+    queued = queue.pop(at(0.2))
+    assert queue.activate([make_pod("backing-off"), make_pod("unknown")], at(0.3)) == []
+    queue.park(queued, at(0.4), unschedulable_plugins=["Stubborn"])
+    assert queued.place is QueueName.BACKOFF
+
+
+def test_a_deleted_pod_is_gone_from_every_place(queue):
+    queue.add(make_pod("active", nominated="n1"), at(0))
+    queue.add(make_pod("gated", gates=["g"]), at(0))
+    queue.delete(make_pod("active"), at(1))
+    queue.delete(make_pod("gated"), at(1))
+    queue.delete(make_pod("unknown"), at(1))
+    assert len(queue) == 0
+    assert queue.nominator.nodes() == {}
+
+
+def test_events_are_dropped_with_the_last_pod_that_needed_them(queue):
+    for name in ("a", "b"):
+        queue.add(make_pod(name), at(0))
+    first, second = queue.pop(at(0)), queue.pop(at(0))
+    queue.move(NODE_ADD, at(1))
+    queue.done(first, at(2))
+    assert queue.metrics().inflight_events == {"NodeAdd": 1, "PodPopped": 1}
+    queue.done(second, at(2))
+    assert queue.metrics().inflight_events == {"PodPopped": 0}
+
+
+def test_a_pod_created_anew_during_the_attempt_wins_over_the_old_one(queue):
+    queue.add(make_pod("p", uid="old"), at(0))
+    queued = queue.pop(at(0))
+    queue.add(make_pod("p", uid="new"), at(1))
+    assert queue.park(queued, at(2), unschedulable_plugins=["Fit"]) is QueueName.ACTIVE
+    assert queue.get("default/p").uid == "new"
+    assert queue.in_flight() == []
+
+
+def test_the_same_pod_is_not_given_out_twice(queue):
+    queue.add(make_pod("p"), at(0))
+    queue.pop(at(0))
+    queue.add(make_pod("p"), at(1))
+    assert queue.pop(at(1)) is None
+
+
+def test_pop_pod_takes_one_by_name_wherever_it_waits_unless_gated(queue):
+    queue.add(make_pod("active"), at(0))
+    queue.add(make_pod("gated", gates=["g"]), at(0))
+    assert queue.pop_pod("default/gated", at(1)) is None
+    assert queue.pop_pod("default/nobody", at(1)) is None
+    assert queue.pop_pod("default/active", at(1)).attempts == 1
+    assert names(queue.in_flight()) == ["active"]
+
+
+# ------------------------------------------------------------------ looking
+
+
+def test_story_tells_what_touched_a_pod(queue):
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(1))
+    assert [(touch.step, touch.cause) for touch in queue.story("default/p")] == [
+        ("active", "UnschedulablePodAdd"),
+        ("pop", ""),
+        ("unschedulable", "ScheduleAttemptFailure"),
+        ("backoff", "NodeAdd"),
+    ]
+
+
+def test_metrics_count_what_comes_in_and_what_waits(queue):
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    queue.add(make_pod("gated", gates=["g"]), at(0))
+    metrics = queue.metrics()
+    assert metrics.pending_pods == {"active": 0, "backoff": 0, "unschedulable": 1, "gated": 1}
+    assert metrics.unschedulable_pods["Fit", "default-scheduler"] == 1
+    assert metrics.unschedulable_pods["SchedulingGates", "default-scheduler"] == 1
+    queue.move(NODE_ADD, at(1))
+    queue.pop(at(1))
+    metrics = queue.metrics()
+    assert metrics.queue_incoming_pods_total["backoff", "NodeAdd"] == 1
+    assert metrics.queue_incoming_pods_total["active", "PopFromBackoffQ"] == 1
+    assert metrics.unschedulable_pods["Fit", "default-scheduler"] == 0
+    assert metrics.queueing_hint_executions_total["Fit", "NodeAdd", "Queue"] == 1
+
+
+def test_validate_finds_a_pod_in_two_places(queue):
+    queue.add(make_pod("p"), at(0))
+    queued = queue.get("default/p")
+    queue._places.backoff.errors.push(queued.key, 0, queued)
+    with pytest.raises(AssertionError, match="default/p"):
+        queue.validate()
+    queue._places.backoff.errors.remove(queued.key)
