@@ -56,7 +56,8 @@ def _build(
         if (plugin := registry.make(name, profile.args.get(name), source=source)) is not None
     }
     points = {
-        field: _in_order(profile.plugins.get(point, ()), made) for point, field in _POINTS.items()
+        field: _in_order(point, profile.plugins.get(point, ()), made)
+        for point, field in _POINTS.items()
     }
     return Profile(
         scheduler_name=profile.scheduler_name,
@@ -72,6 +73,12 @@ def _build(
 
 
 def _in_order(
-    entries: tuple[tuple[str, int], ...], made: Mapping[str, Plugin]
+    point: str, entries: tuple[tuple[str, int], ...], made: Mapping[str, Plugin]
 ) -> tuple[Plugin, ...]:
-    return tuple(made[name] for name, _ in entries if name in made)
+    """Return the plugins of one extension point that have something to do there.
+
+    In-tree plugins are named where upstream's are; where ours does nothing, it is not asked.
+    """
+    return tuple(
+        made[name] for name, _ in entries if name in made and point in made[name].extension_points()
+    )

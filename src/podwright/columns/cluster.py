@@ -49,6 +49,11 @@ class Reads(IntFlag):
     """Which images are on which nodes, and how many nodes there are."""
 
 
+# Plain numbers: operations on IntFlag members are too slow for every cycle.
+_NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
+_WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
+
+
 class Cluster:
     """All state that decisions read.
 
@@ -96,16 +101,21 @@ class Cluster:
             + self.images.version
         )
 
-    def version_of(self, reads: Reads) -> tuple[int, ...]:
-        """Return the versions of all that `reads` names; equal means nothing changed."""
+    def version_of(self, reads: int) -> tuple[int, ...]:
+        """Return the versions of all that `reads` names; equal means nothing changed.
+
+        Parameters
+        ----------
+        reads : int
+            Flags of `Reads`.
+        """
         return (
-            self.nodes.node_journal.version if reads & Reads.NODE else 0,
-            self.nodes.pods_journal.version if reads & Reads.PODS else 0,
-            self.storage.version if reads & Reads.STORAGE else 0,
-            self.workloads.version if reads & Reads.WORKLOADS else 0,
-            self.namespaces_version if reads & Reads.NAMESPACES else 0,
-            self.selectors.terms_version if reads & Reads.TERMS else 0,
-            self.images.version if reads & Reads.IMAGES else 0,
+            self.nodes.node_journal.version if reads & _NODE else 0,
+            self.nodes.pods_journal.version if reads & _PODS else 0,
+            self.storage.version if reads & _STORAGE else 0,
+            self.workloads.version if reads & _WORKLOADS else 0,
+            self.namespaces_version if reads & _NAMESPACES else 0,
+            self.selectors.terms_version if reads & _TERMS else 0,
         )
 
     # ---------------------------------------------------------------- objects

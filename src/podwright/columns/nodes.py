@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
+from podwright._arrays import I32Array, I64Matrix, Mask
 from podwright.columns.interning import Interner
 from podwright.columns.journal import Journal
 from podwright.columns.order import NodeTree

@@ -9,7 +9,7 @@ from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 
 
-class PluginFailure(Exception):
+class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
     """A plugin raised, or answered what it may not answer; the cycle ends without a decision.
 
     Attributes
@@ -39,18 +39,18 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     if plugin.implements("filter_columns"):
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
         return
     for slot in out.rows.tolist():
         view = NodeView(cycle.cluster, slot)
         try:
-            status = plugin.filter(cycle, view)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            status: object = plugin.filter(cycle, view)
+        except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name) from error
         if not isinstance(status, Status):
-            error = TypeError(f"returned {status!r}, not a Status")
-            raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name)
+            wrong = TypeError(f"returned {status!r}, not a Status")
+            raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
         if status.is_rejection:
             out.reject_slot(slot, status)
         elif not status.is_success:
@@ -62,19 +62,19 @@ def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
     if plugin.implements("score_columns"):
         try:
             plugin.score_columns(cycle, cycle.cluster.nodes, out)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        except Exception as error:
             raise PluginFailure.raised(plugin, "Score", cycle, error) from error
         return
     values = out.values
     for slot in out.rows.tolist():
         view = NodeView(cycle.cluster, slot)
         try:
-            score = plugin.score(cycle, view)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            score: object = plugin.score(cycle, view)
+        except Exception as error:
             raise PluginFailure.raised(plugin, "Score", cycle, error, view.name) from error
         if not isinstance(score, int):
-            error = TypeError(f"returned {score!r}, not an integer")
-            raise PluginFailure.raised(plugin, "Score", cycle, error, view.name)
+            wrong = TypeError(f"returned {score!r}, not an integer")
+            raise PluginFailure.raised(plugin, "Score", cycle, wrong, view.name)
         values[slot] = score
 
 

@@ -189,8 +189,8 @@ class ClusterEvent(msgspec.Struct, frozen=True):
             return True
         resource_matches = (
             self.resource in (WILDCARD, incoming.resource)
-            or self.resource == POD
-            and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
+            or (self.resource == POD
+            and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
         )
         # "Not wider" is a comparison of numbers upstream, so UPDATE reaches only masks
         # that end in the highest pod action.

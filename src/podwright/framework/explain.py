@@ -234,9 +234,7 @@ class _Recording:
             normalized = {names[slot]: int(scores.values[slot]) for slot in rows.tolist()}
             totals[rows] += weight * scores.values[rows]
             self.scores.append(
-                ScoreExplanation(
-                    plugin=plugin.name, weight=weight, raw=raw, normalized=normalized
-                )
+                ScoreExplanation(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
             )
         self.totals = {names[slot]: int(totals[slot]) for slot in rows.tolist()}
         best = max(self.totals.values())

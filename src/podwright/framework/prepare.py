@@ -60,9 +60,7 @@ def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
             if answer.node_names is None:
                 continue
             restricted_by.append(plugin.name)
-            node_names = (
-                answer.node_names if node_names is None else node_names & answer.node_names
-            )
+            node_names = answer.node_names if node_names is None else node_names & answer.node_names
             if not node_names:
                 return PreFilterOutcome(
                     rejection=_unsatisfied(restricted_by),
@@ -98,7 +96,7 @@ def run_pre_scores(profile: Profile, cycle: Cycle) -> frozenset[str]:
     for plugin in profile.pre_score:
         try:
             answer = plugin.pre_score(cycle)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        except Exception as error:
             raise PluginFailure.raised(plugin, "PreScore", cycle, error) from error
         if answer.is_skip:
             skipped.add(plugin.name)
@@ -110,7 +108,7 @@ def run_pre_scores(profile: Profile, cycle: Cycle) -> frozenset[str]:
 def _pre_filter(plugin: Plugin, cycle: Cycle) -> Status | PreFilterResult:
     try:
         return plugin.pre_filter(cycle)
-    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+    except Exception as error:
         raise PluginFailure.raised(plugin, "PreFilter", cycle, error) from error
 
 

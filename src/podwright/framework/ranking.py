@@ -36,11 +36,18 @@ from podwright.kernels.normalize import (
     feasible_rows,
     merge_verdicts,
 )
-from podwright.kernels.select import BEST, FEASIBLE, LARGEST, TIES, pick_settled, settle
+from podwright.kernels.select import (
+    BEST,
+    FEASIBLE,
+    LARGEST,
+    TIES,
+    add_weighted,
+    count_totals,
+    pick_settled,
+    reject,
+    settle,
+)
 from podwright.kernels.tally import tally
-
-_MOST_TOTALS = 1 << 20
-"""Beyond this greatest possible total, counting slots per total would cost too much memory."""
 
 _FEW = 8
 """Up to so many changed slots are merged one by one; more are merged as arrays."""
@@ -96,28 +103,16 @@ class Ranking:
         self._sweeps = [row for row in filters if isinstance(row, Sweep)]
         self._rows = [*self._local_filters, *(row for row, _ in scores)]
         self._pods_rows = [row for row in self._rows if row.reads_pods]
-        self._plain = [
-            (row, weight)
-            for row, weight in scores
-            if row.plugin.normalization is Normalization.NONE
-        ]
-        self._scaled = [
-            (row, weight)
-            for row, weight in scores
-            if row.plugin.normalization is not Normalization.NONE
-        ]
+        self._plain: list[tuple[ScoreRow, int]] = []
+        self._scaled: list[tuple[ScoreRow, int]] = []
         self._node_version = -1
         self._pods_version = -1
-        self._constants: tuple[int | None, ...] = ()
         self._constant_sum = 0
         self._totals: I32Array = np.empty(0, dtype=np.int32)
         self._counts: I32Array = np.empty(0, dtype=np.int32)
         self._state: I64Array = np.zeros(4, dtype=np.int64)
         self._one_slot: I32Array = np.empty(1, dtype=np.int32)
         self._one_total: I32Array = np.empty(1, dtype=np.int32)
-        self._swept: I64Array = np.empty(0, dtype=np.int64)
-        self._feasible: Mask = np.empty(0, dtype=np.bool_)
-        self.rejections: tuple[tuple[int, int], tuple[Rejection, ...]] | None = None
 
     # ---------------------------------------------------------------- settled totals
 
@@ -128,8 +123,7 @@ class Ranking:
             not self._sweeps
             and not self.sweeping_scores
             and self.failure is None
-            and None not in self._constants
-            and self._state[LARGEST] < _MOST_TOTALS
+            and not self._scaled
         )
 
     @property
@@ -176,7 +170,7 @@ class Ranking:
             if row.pods_version == before:
                 row.catch_up(slots, pods_version)
             elif row.pods_version != pods_version:
-                row.bring_up_to_date(cluster, self.cycle)
+                row.bring_up_to_date(cluster, self.cycle, self.objects_version)
         self._pods_version = pods_version
         if len(slots) == 1:
             self._one_slot[0] = slot = slots[0]
@@ -191,39 +185,46 @@ class Ranking:
     def _start_over(self, cluster: Cluster) -> None:
         """Bring every row up to date and add everything up again."""
         nodes = cluster.nodes
+        objects_version = cluster.objects_version
         for row in self._rows:
-            row.bring_up_to_date(cluster, self.cycle)
+            row.bring_up_to_date(cluster, self.cycle, objects_version)
         self._node_version = nodes.node_journal.version
         self._pods_version = nodes.pods_journal.version
-        self._take_constants()
-        live = cluster.live_slots()
-        if len(self._totals) != nodes.n_slots:
-            self._totals = np.empty(nodes.n_slots, dtype=np.int32)
-            self._swept = np.empty(nodes.n_slots, dtype=np.int64)
-            self._feasible = np.empty(nodes.n_slots, dtype=np.bool_)
-        self._totals.fill(-1)
+        self._sort_scores()
+        totals = self._totals
+        if len(totals) != nodes.n_slots:
+            totals = self._totals = np.empty(nodes.n_slots, dtype=np.int32)
+        totals.fill(self._constant_sum)
+        for score_row, weight in self._plain:
+            add_weighted(score_row.scores.values, weight, totals)
+        for verdict_row in self._local_filters:
+            if verdict_row.rejects_any:
+                reject(verdict_row.verdicts.codes, totals)
+        if nodes.n_alive != nodes.n_slots:
+            totals[~nodes.alive] = -1
         largest = MAX_NODE_SCORE * sum(weight for _, weight in self._plain) + self._constant_sum
         if self._state[LARGEST] != largest or not len(self._counts):
-            size = largest + 1 if largest < _MOST_TOTALS else 1
-            self._counts = np.zeros(size, dtype=np.int32)
-        self._state[:] = (-1, 0, 0, largest)
-        if largest < _MOST_TOTALS:
-            self._counts.fill(0)
-            settle(live, self._totals_of(live), self._totals, self._counts, self._state)
+            self._counts = np.zeros(largest + 1, dtype=np.int32)
+            self._state[LARGEST] = largest
+        count_totals(totals, self._counts, self._state)
 
-    def _take_constants(self) -> None:
-        """Note which normalised rows are the same everywhere, and what they add."""
-        self._constants = tuple(row.constant for row, _ in self._scaled)
-        self._constant_sum = sum(
-            weight * _normalized_constant(row.plugin, row.constant)
-            for row, weight in self._scaled
-            if row.constant is not None
-        )
+    def _sort_scores(self) -> None:
+        """Tell rows that are the same everywhere from those that are not."""
+        self._plain = []
+        self._scaled = []
+        self._constant_sum = 0
+        for row, weight in self.scores:
+            if row.constant is not None:
+                self._constant_sum += weight * _normalized_constant(row.plugin, row.constant)
+            elif row.plugin.normalization is Normalization.NONE:
+                self._plain.append((row, weight))
+            else:
+                self._scaled.append((row, weight))
 
     def _total_of(self, slot: int) -> int:
         """Return the local total of one slot; -1 if a local filter rejects it."""
         for row in self._local_filters:
-            if row.verdicts.codes[slot]:
+            if row.rejects_any and row.verdicts.codes[slot]:
                 return -1
         total = self._constant_sum
         for score_row, weight in self._plain:
@@ -232,12 +233,13 @@ class Ranking:
 
     def _totals_of(self, slots: I32Array) -> I32Array:
         """Return the local totals of many slots: (k,) int32."""
-        totals: I64Array = np.full(len(slots), self._constant_sum, dtype=np.int64)
+        totals: I32Array = np.full(len(slots), self._constant_sum, dtype=np.int32)
         for score_row, weight in self._plain:
-            totals += weight * score_row.scores.values[slots]
+            totals += (weight * score_row.scores.values[slots]).astype(np.int32)
         for row in self._local_filters:
-            totals[row.verdicts.codes[slots] != 0] = -1
-        return totals.astype(np.int32)
+            if row.rejects_any:
+                totals[row.verdicts.codes[slots] != 0] = -1
+        return totals
 
     # ---------------------------------------------------------------- sweeping
 
@@ -247,11 +249,9 @@ class Ranking:
         Returns
         -------
         (n_slots,) int64
-            -1 where a filter rejects the slot, otherwise the local total so far. The array
-            is reused by the next call.
+            -1 where a filter rejects the slot, otherwise the local total so far; a new array.
         """
-        swept = self._swept
-        swept[:] = self._totals
+        swept = self._totals.astype(np.int64)
         live = cluster.live_slots()
         for sweep in self._sweeps:
             verdicts = sweep.verdicts
@@ -287,14 +287,14 @@ class Ranking:
         if self.failure is not None:
             raise self.failure
         for row, weight in self._scaled:
-            if row.constant is None:
-                is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
-                add_default_normalized(row.scores.values, totals, weight, is_reversed)
+            is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
+            add_default_normalized(row.scores.values, totals, weight, is_reversed)
         if self.sweeping_scores:
-            rows = feasible_rows(totals, self._feasible)
+            feasible: Mask = np.empty(len(totals), dtype=np.bool_)
+            rows = feasible_rows(totals, feasible)
             for plugin, weight in self.sweeping_scores:
                 values: I64Array = np.zeros(len(totals), dtype=np.int64)
-                scores = Scores(values, rows, self._feasible)
+                scores = Scores(values, rows, feasible)
                 run_score(plugin, self.cycle, scores)
                 normalize(plugin, self.cycle, scores)
                 add_rows(scores.values, rows, totals, weight)
@@ -351,7 +351,7 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
     if kind is Normalization.CUSTOM:
         try:
             plugin.normalize_score(cycle, scores)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        except Exception as error:
             raise PluginFailure.raised(plugin, "NormalizeScore", cycle, error) from error
     elif kind is not Normalization.NONE:
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
@@ -372,7 +372,9 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
 
 
 def _normalized_constant(plugin: Plugin, raw: int) -> int:
-    """Return what a row that is `raw` everywhere becomes by a default normalisation."""
+    """Return what a row that is `raw` everywhere becomes."""
+    if plugin.normalization is Normalization.NONE:
+        return raw
     if plugin.normalization is Normalization.DEFAULT_REVERSED:
         return MAX_NODE_SCORE if raw == 0 else 0
     return MAX_NODE_SCORE if raw > 0 else raw

@@ -18,46 +18,72 @@ from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import extremes
 
 _NONE: I32Array = np.empty(0, dtype=np.int32)
-_JOURNALS = Reads.NODE | Reads.PODS
+_PODS = int(Reads.PODS)
+_JOURNALS = int(Reads.NODE | Reads.PODS)
+_DEFAULTS = (Normalization.DEFAULT, Normalization.DEFAULT_REVERSED)
 
 
 class Row:
-    """What filter rows and score rows have in common: when they have to be asked again."""
+    """What filter rows and score rows have in common: when they have to be asked again.
 
-    __slots__ = ("_numbering", "_versions", "cycle", "node_version", "plugin", "pods_version", "reads")
+    Attributes
+    ----------
+    reads_pods : bool
+        Whether pods coming and going can change this row.
+    node_version, pods_version : int
+        Journal versions up to which the row is right.
+    """
+
+    __slots__ = (
+        "_numbering",
+        "_objects_version",
+        "_other_reads",
+        "_versions",
+        "cycle",
+        "node_version",
+        "plugin",
+        "pods_version",
+        "reads_pods",
+    )
 
     def __init__(self, plugin: Plugin, reads: Reads, cycle: Cycle) -> None:
         self.plugin = plugin
-        self.reads = reads
         self.cycle = cycle
+        self.reads_pods = bool(int(reads) & _PODS)
         self.node_version = -1
         self.pods_version = -1
+        self._other_reads = int(reads) & ~_JOURNALS
         self._numbering = cycle.cluster.numbering
+        self._objects_version = -1
         self._versions: tuple[int, ...] = ()
 
-    @property
-    def reads_pods(self) -> bool:
-        """Whether pods coming and going can change this row."""
-        return bool(self.reads & Reads.PODS)
-
-    def bring_up_to_date(self, cluster: Cluster, cycle: Cycle) -> None:
+    def bring_up_to_date(self, cluster: Cluster, cycle: Cycle, objects_version: int) -> None:
         """Ask the plugin about whatever changed.
 
         Parameters
         ----------
         cycle : Cycle
             A prepared cycle of a pod with this row's key; kept for later catching up.
+        objects_version : int
+            The cluster's.
         """
-        self.cycle = cycle
         nodes = cluster.nodes
-        versions = cluster.version_of(self.reads & ~_JOURNALS)
         node_version, pods_version = nodes.node_journal.version, nodes.pods_journal.version
-        changed: I32Array | None
-        if versions != self._versions or self._numbering != cluster.numbering:
-            changed = None
-        else:
+        is_same_world = self._objects_version == objects_version or not self._other_reads
+        if (
+            is_same_world
+            and self.node_version == node_version
+            and (self.pods_version == pods_version or not self.reads_pods)
+        ):
+            return
+        self.cycle = cycle
+        changed: I32Array | None = None
+        versions = () if is_same_world else cluster.version_of(self._other_reads)
+        if self._numbering == cluster.numbering and (is_same_world or versions == self._versions):
             changed = self._changed(cluster)
-        self._versions = versions
+        if not is_same_world:
+            self._versions = versions
+        self._objects_version = objects_version
         self._numbering = cluster.numbering
         self.node_version, self.pods_version = node_version, pods_version
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:
@@ -65,8 +91,7 @@ class Row:
             self._evaluate(cluster.live_slots(), is_everything=True)
         elif len(changed):
             self._lengthen(nodes.n_slots)
-            live = changed[nodes.alive[changed]]
-            self._evaluate(live, is_everything=False)
+            self._evaluate(changed[nodes.alive[changed]], is_everything=False)
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Ask again about `slots`, the only ones whose pods changed up to `pods_version`."""
@@ -74,16 +99,13 @@ class Row:
         self._evaluate(slots, is_everything=False)
 
     def _changed(self, cluster: Cluster) -> I32Array | None:
+        """Return the slots that changed since the row was right; None: too many to tell."""
         nodes = cluster.nodes
         of_nodes = nodes.node_journal.since(self.node_version) if self.node_version >= 0 else None
-        if of_nodes is None:
-            return None
-        if not self.reads & Reads.PODS:
+        if of_nodes is None or not self.reads_pods:
             return of_nodes
         of_pods = nodes.pods_journal.since(self.pods_version)
-        if of_pods is None:
-            return None
-        if not len(of_nodes):
+        if of_pods is None or not len(of_nodes):
             return of_pods
         both: I32Array = np.concatenate([of_nodes, of_pods])
         return both
@@ -96,13 +118,21 @@ class Row:
 
 
 class VerdictRow(Row):
-    """A filter plugin's codes."""
+    """A filter plugin's codes.
 
-    __slots__ = ("verdicts",)
+    Attributes
+    ----------
+    verdicts : Verdicts
+    rejects_any : bool
+        False: every slot passes, so there is nothing to merge.
+    """
+
+    __slots__ = ("rejects_any", "verdicts")
 
     def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
         super().__init__(plugin, plugin.filter_reads, cycle)
-        self.verdicts = Verdicts(np.empty(0, dtype=np.int64), _NONE)
+        self.verdicts = Verdicts(np.zeros(cycle.cluster.nodes.n_slots, dtype=np.int64), _NONE)
+        self.rejects_any = False
 
     def _lengthen(self, n_slots: int) -> None:
         if len(self.verdicts.codes) != n_slots:
@@ -110,12 +140,17 @@ class VerdictRow(Row):
 
     def _evaluate(self, slots: I32Array, *, is_everything: bool) -> None:
         verdicts = self.verdicts
-        if is_everything:
-            verdicts.codes[:] = 0
-        else:
-            verdicts.codes[slots] = 0
+        codes = verdicts.codes
         verdicts.rows = slots
-        run_filter(self.plugin, self.cycle, verdicts)
+        if is_everything:
+            codes.fill(0)
+            run_filter(self.plugin, self.cycle, verdicts)
+            self.rejects_any = bool(codes.any())
+        else:
+            codes[slots] = 0
+            run_filter(self.plugin, self.cycle, verdicts)
+            if not self.rejects_any:
+                self.rejects_any = bool(codes[slots].any())
 
 
 class ScoreRow(Row):
@@ -123,17 +158,19 @@ class ScoreRow(Row):
 
     Attributes
     ----------
+    scores : Scores
     constant : int or None
-        The raw score that every live slot has; None if they differ. Known only for rows
-        with a default normalisation, which is then the same for every feasible set.
+        The raw score that every live slot has; None if they differ or if that is not known.
+        A row with a default normalisation and a constant is the same for every feasible set.
     """
 
-    __slots__ = ("constant", "scores")
+    __slots__ = ("_watches_constant", "constant", "scores")
 
     def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
         super().__init__(plugin, plugin.score_reads, cycle)
-        self.scores = Scores(np.empty(0, dtype=np.int64), _NONE)
+        self.scores = Scores(np.zeros(cycle.cluster.nodes.n_slots, dtype=np.int64), _NONE)
         self.constant: int | None = None
+        self._watches_constant = not self.reads_pods
 
     def _lengthen(self, n_slots: int) -> None:
         if len(self.scores.values) != n_slots:
@@ -143,7 +180,7 @@ class ScoreRow(Row):
         scores = self.scores
         scores.rows = slots
         run_score(self.plugin, self.cycle, scores)
-        if self.plugin.normalization in (Normalization.DEFAULT, Normalization.DEFAULT_REVERSED):
+        if self._watches_constant:
             least, greatest = extremes(scores.values, slots)
             if is_everything:
                 self.constant = int(least) if least == greatest else None

@@ -25,13 +25,13 @@ from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.ranking import Ranking, Sweep, is_local
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization
-from podwright.framework.status import Code, Status
+from podwright.framework.status import Code
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import ObjectMeta, Pod, PodSpec
 
 _MOST_TEMPLATES = 65_536
-_RANKING_BYTES = 512 << 20
+_RANKING_BYTES = 128 << 20
 """How much memory cached rankings and rows may take, roughly."""
 
 _MOST_TOTALS = 1 << 20
@@ -75,7 +75,9 @@ class Runner:
         self.seed = seed
         self.next_start = 0
         self._plugins = profile.deciding
-        self._reads = _prepare_reads(profile)
+        self._reads = int(_prepare_reads(profile))
+        self._always_outdated = bool(self._reads & int(Reads.CLUSTER))
+        self._follows_nodes = bool(self._reads & int(Reads.NODE))
         self._templates: dict[int, tuple[PodSpec, ObjectMeta, tuple[Hashable, ...]]] = {}
         self._rankings: OrderedDict[tuple[Hashable, ...], Ranking] = OrderedDict()
         self._rows: OrderedDict[tuple[str, str, Hashable], VerdictRow | ScoreRow] = OrderedDict()
@@ -221,7 +223,9 @@ class Runner:
             return Search(examined=order, start=start, next_start=start, wanted=wanted)
         start_here = start % len(order)
         _, visited = find_in_order(totals >= 0, order, start_here, wanted)
-        examined: I32Array = np.roll(order, -start_here)[:visited] if start_here else order[:visited]
+        examined: I32Array = (
+            np.roll(order, -start_here)[:visited] if start_here else order[:visited]
+        )
         next_start = (start + visited) % node_count
         return Search(examined=examined, start=start, next_start=next_start, wanted=wanted)
 
@@ -280,19 +284,17 @@ class Runner:
         cluster = self.cluster
         if ranking is None:
             ranking = self._rank(pod, key)
-        elif ranking.objects_version != cluster.objects_version or self._reads & Reads.CLUSTER:
+        elif self._always_outdated or ranking.objects_version != cluster.objects_version:
             if self._is_outdated(ranking):
                 ranking = self._rank(pod, key)
-        elif self._reads & Reads.NODE and ranking.prepared_for[0] != (
-            cluster.nodes.node_journal.version
-        ):
+        elif self._follows_nodes and ranking.prepared_for[0] != cluster.nodes.node_journal.version:
             ranking = self._rank(pod, key)
         ranking.refresh(cluster)
         return ranking
 
     def _is_outdated(self, ranking: Ranking) -> bool:
         """Tell whether PreFilter and PreScore have to be asked again."""
-        if self._reads & Reads.CLUSTER:
+        if self._always_outdated:
             return True
         if ranking.prepared_for != self.cluster.version_of(self._reads):
             return True

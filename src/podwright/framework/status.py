@@ -114,9 +114,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
 
 
-_REJECTIONS = frozenset(
-    {Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING}
-)
+_REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 Status.OK = Status()
 Status.SKIPPED = Status(Code.SKIP)

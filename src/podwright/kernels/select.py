@@ -140,6 +140,60 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
 
 
 @kernel
+def add_weighted(values: I64Array, weight: int, totals: I32Array) -> None:
+    """Add weight x value to every total.
+
+    Parameters
+    ----------
+    values : (n_slots,) int64
+    weight : int
+    totals : (n_slots,) int32, written
+    """
+    for slot in range(len(totals)):
+        totals[slot] += np.int32(weight * values[slot])
+
+
+@kernel
+def reject(codes: I64Array, totals: I32Array) -> None:
+    """Mark as not feasible (-1) every slot that has a code.
+
+    Parameters
+    ----------
+    codes : (n_slots,) int64
+    totals : (n_slots,) int32, written
+    """
+    for slot in range(len(totals)):
+        if codes[slot] != 0:
+            totals[slot] = -1
+
+
+@kernel
+def count_totals(totals: I32Array, counts: I32Array, state: I64Array) -> None:
+    """Count the slots per total, from scratch.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int32
+        -1 where not feasible.
+    counts : (largest + 1,) int32, written
+    state : (4,) int64, written
+        As `settle` keeps it.
+    """
+    counts[:] = 0
+    best = np.int32(-1)
+    feasible = 0
+    for slot in range(len(totals)):
+        total = totals[slot]
+        if total >= 0:
+            counts[total] += 1
+            feasible += 1
+            best = max(best, total)
+    state[BEST] = best
+    state[TIES] = counts[best] if best >= 0 else 0
+    state[FEASIBLE] = feasible
+
+
+@kernel
 def settle(
     slots: I32Array, new_totals: I32Array, totals: I32Array, counts: I32Array, state: I64Array
 ) -> None:

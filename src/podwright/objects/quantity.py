@@ -145,27 +145,43 @@ def _wrap_int64(number: int) -> int:
 
 
 def parse_quantity(text: QuantityText) -> Quantity:
-    """Read a quantity.
+    """Read a quantity as it stands in a document.
 
     Parameters
     ----------
     text : str, int or float
-        As it stands in a document; a YAML number is read as it would be written in JSON.
+        Space around it is passed over, as upstream does when it decodes JSON; a YAML number
+        is read as it would be written in JSON.
 
     Raises
     ------
     QuantityError
         The text is not a quantity.
+
+    Notes
+    -----
+    Upstream: apimachinery pkg/api/resource/quantity.go, Quantity.UnmarshalJSON
     """
     if isinstance(text, str):
-        return _parse(text.strip())
+        return parse_quantity_text(text.strip())
     if isinstance(text, bool):
         raise QuantityError("a quantity is a number or a string, not a boolean")
-    return _parse(repr(text))
+    return parse_quantity_text(repr(text))
 
 
 @lru_cache(maxsize=65_536)
-def _parse(text: str) -> Quantity:
+def parse_quantity_text(text: str) -> Quantity:
+    """Read a quantity that stands by itself, as on a command line: no space around it.
+
+    Raises
+    ------
+    QuantityError
+        The text is not a quantity.
+
+    Notes
+    -----
+    Upstream: apimachinery pkg/api/resource/quantity.go, ParseQuantity
+    """
     if text == "0":
         return Quantity(0, 0, text="0")
     match = _GRAMMAR.fullmatch(text)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from podwright.assembly.registry import Registry
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
 from podwright.objects import Pod, decode_pod
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal
 from podwright.parity.setup import cluster_of, effective_configuration, profiles_of
-from podwright.assembly.registry import Registry
 
 _POST_FILTER = "what PostFilter adds (preemption is not built yet)"
 _FIXED_REASONS = (

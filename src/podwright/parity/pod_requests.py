@@ -21,7 +21,9 @@ def check_pod_requests(case: Case) -> Check:
     yield equal("filter", expect["filter"], _present(pending_requests(pod)))
     yield equal("non_zero", expect["non_zero"], non_zero_requests(pod))
     yield equal("score_fit", expect["score_fit"], _cpu_and_memory(score_requests_fit(pod)))
-    yield equal("score_balanced", expect["score_balanced"], _cpu_and_memory(score_requests_balanced(pod)))
+    yield equal(
+        "score_balanced", expect["score_balanced"], _cpu_and_memory(score_requests_balanced(pod))
+    )
 
 
 def _present(amounts: dict[str, int]) -> dict[str, int]:

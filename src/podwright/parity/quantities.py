@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.objects.quantity import QuantityError, parse_quantity
+from podwright.objects.quantity import QuantityError, parse_quantity_text
 from podwright.parity.comparison import Case, Check, equal
 
 
@@ -11,7 +11,7 @@ def check_quantities(case: Case) -> Check:
     for text, expected in zip(case["quantities"], case["expect"], strict=True):
         actual: dict[str, object]
         try:
-            quantity = parse_quantity(text)
+            quantity = parse_quantity_text(text)
         except QuantityError:
             actual = {"error": True}
         else:

@@ -39,9 +39,7 @@ def profiles_of(
 ) -> dict[str, Profile]:
     """Build the profiles of a case's configuration, by schedulerName."""
     registry = Registry()
-    return build_profiles(
-        effective_configuration(document, registry), registry, tie_rule=tie_rule
-    )
+    return build_profiles(effective_configuration(document, registry), registry, tie_rule=tie_rule)
 
 
 def cluster_of(objects: Iterable[dict[str, Any]]) -> Cluster:
