@@ -228,7 +228,8 @@ class Cycle:
         """Score the feasible nodes; return the fields of the vectors."""
         order = self.profile.points["score"]
         if not order:
-            # Without score plugins upstream gives every node 1, before PreScore runs.
+            # Without score plugins upstream runs no PreScore, gives 1 and stops at the first
+            # feasible node; which one that is depends on the order, so all of them may win.
             return {"total": {node.name: 1 for node in feasible}}
         states: dict[str, Any] = {}
         skipped = set()

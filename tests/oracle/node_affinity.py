@@ -91,7 +91,8 @@ class NodeAffinity(Plugin):
             return SKIP_SCORE
         errors: list[str] = []
         for index, term in enumerate(preferred):
-            errors += check_term(term["preference"], f"[{index}]")
+            if term["weight"] != 0:
+                errors += check_term(term["preference"], f"[{index}]")
         if errors:
             raise PluginError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
         return PreScore(state=self.added_preferred + preferred)
