@@ -12,6 +12,7 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.columns.nodes import PODS, NodeColumns
+from podwright.columns.pod_volumes import uses_volumes
 from podwright.columns.ports import HostPort, host_ports
 from podwright.objects import Pod
 from podwright.objects.requests import assigned_requests, non_zero_requests
@@ -112,7 +113,7 @@ class PodKeysCache:
             requests=requests,
             non_zero=np.array([non_zero["cpu"], non_zero["memory"]], dtype=np.int64),
             ports=host_ports(pod),
-            has_volumes=bool(spec.volumes),
+            has_volumes=uses_volumes(spec),
             class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
             term_ids=self._selectors.terms_of(pod),
         )

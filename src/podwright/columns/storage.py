@@ -1,34 +1,360 @@
-"""Volumes, claims, classes and drivers, and which of them the placed pods use."""
+"""Volumes, claims, classes and drivers, and which of them the placed pods use.
+
+Objects are kept by name, with the indexes that the volume plugins need. A pod that is to be
+placed may have decided on volumes before the API server knows: such changed copies are
+assumed, that is, seen by `claim` and `volume` until the API server sends something newer or
+the decision is taken back.
+
+Upstream: pkg/scheduler/util/assumecache/assume_cache.go, the listers of the volume plugins
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from podwright.columns.csi_migration import (
+    CSIVolume,
+    persistent_csi_volume,
+    provisioned_driver,
+)
+from podwright.columns.csi_nodes import CSINodeColumns
 from podwright.columns.nodes import NodeColumns
-from podwright.objects import Object
+from podwright.columns.volume_shelves import VolumeShelf
+from podwright.columns.volume_use import VolumeUse
+from podwright.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    KubernetesObject,
+    Object,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+    label_selector,
+)
+from podwright.objects.quantity import quantity_value
+from podwright.objects.selector import Selector, SelectorError
 
 if TYPE_CHECKING:
     from podwright.columns.placement import PlacedPod
 
+T = TypeVar("T", bound=KubernetesObject)
+
+BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+"""The annotation that goes before `storageClassName`."""
+
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+
+
+def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
+    """Return the name of an object's StorageClass; empty if it has none."""
+    by_annotation = obj.metadata.annotations.get(BETA_STORAGE_CLASS)
+    return obj.spec.storage_class_name or "" if by_annotation is None else by_annotation
+
+
+class StoragePool(NamedTuple):
+    """Room for volumes of a class: the nodes that have access, and the largest volume."""
+
+    nodes: Selector
+    limit_bytes: int
+
 
 class StorageIndex:
-    """Storage objects by name; `version` grows with every change that a plugin could see."""
+    """Storage objects by name; `version` grows with every change that a plugin could see.
+
+    Attributes
+    ----------
+    version : int
+        Also grows when a claim that only one pod may use is taken or released.
+    claims : dict of str to PersistentVolumeClaim
+        As the API server has them, by "namespace/name".
+    volumes, classes, csi_drivers : dict of str to object
+        As the API server has them, by name.
+    csi_nodes : CSINodeColumns
+        The CSINodes, per slot.
+    use : VolumeUse
+        What the placed pods use.
+    """
 
     def __init__(self, nodes: NodeColumns) -> None:
         self.version = 0
         self._nodes = nodes
+        self.claims: dict[str, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.classes: dict[str, StorageClass] = {}
+        self.csi_drivers: dict[str, CSIDriver] = {}
+        self.csi_nodes = CSINodeColumns(nodes)
+        self.use = VolumeUse(nodes, self)
+        self._pools: dict[str, dict[str, StoragePool]] = {}
+        self._attachments: dict[str, dict[str, VolumeAttachment]] = {}
+        self._shelves: dict[str, VolumeShelf] = {}
+        self._nodes_of_volume: dict[str, dict[str, str]] = {}
+        self._claims_of_volume: dict[str, dict[str, None]] = {}
+        self._assumed_claims: dict[str, PersistentVolumeClaim] = {}
+        self._assumed_volumes: dict[str, PersistentVolume] = {}
+
+    # ---------------------------------------------------------------- reading
+
+    def claim(self, key: str) -> PersistentVolumeClaim | None:
+        """Return a claim, with what is assumed of it."""
+        return self._assumed_claims.get(key) or self.claims.get(key)
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Return a volume, with what is assumed of it."""
+        return self._assumed_volumes.get(name) or self.volumes.get(name)
+
+    def shelf(self, class_name: str) -> VolumeShelf:
+        """Return the volumes of a class that claims could be bound to, assumptions included."""
+        return self._shelves.get(class_name) or VolumeShelf()
+
+    def pools(self, class_name: str) -> Iterable[StoragePool]:
+        """Return the room that CSIStorageCapacity objects report for a class."""
+        return self._pools.get(class_name, {}).values()
+
+    def csi_volume(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
+        """Return what a claim counts as towards a node's limit; None if it does not count.
+
+        A claim without a volume counts as one of its own of the class's driver.
+        """
+        volume = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
+        if volume is not None:
+            return persistent_csi_volume(volume)
+        storage_class = self.classes.get(class_of(claim))
+        driver = provisioned_driver(storage_class.provisioner) if storage_class else ""
+        # No driver can have given this name: upstream makes it unique with a random prefix.
+        return CSIVolume(driver, f"unbound {claim.key}") if driver else None
+
+    def attached_to(self, node_name: str) -> Iterable[CSIVolume]:
+        """Return the CSI volumes that VolumeAttachments put on a node, each once."""
+        found: dict[CSIVolume, None] = {}
+        for attachment in self._attachments.get(node_name, {}).values():
+            spec = attachment.spec
+            volume = self.volumes.get(spec.source.persistent_volume_name or "")
+            if spec.attacher and volume is not None and volume.spec.csi is not None:
+                found[CSIVolume(spec.attacher, volume.spec.csi.volume_handle)] = None
+        return found
+
+    # ---------------------------------------------------------------- objects
 
     def put(self, obj: Object) -> None:
         """Take over a new or changed object; other kinds are left alone."""
+        self._take(obj, gone=False)
 
     def delete(self, obj: Object) -> None:
         """Drop an object; unknown ones are ignored."""
+        self._take(obj, gone=True)
+
+    def _take(self, obj: Object, *, gone: bool) -> None:
+        changed = False
+        match obj:
+            case PersistentVolumeClaim():
+                changed = self._take_claim(obj, gone=gone)
+            case PersistentVolume():
+                changed = self._take_volume(obj, gone=gone)
+            case StorageClass():
+                changed = _store(self.classes, obj.metadata.name, obj, gone=gone)
+                if changed:
+                    self.use.all_changed()
+            case CSINode():
+                changed = self.csi_nodes.take(obj, gone=gone)
+            case CSIDriver():
+                changed = _store(self.csi_drivers, obj.metadata.name, obj, gone=gone)
+            case CSIStorageCapacity():
+                changed = self._take_capacity(obj, gone=gone)
+            case VolumeAttachment():
+                changed = self._take_attachment(obj, gone=gone)
+            case _:
+                pass
+        if changed:
+            self.version += 1
+
+    def _take_claim(self, claim: PersistentVolumeClaim, *, gone: bool) -> bool:
+        key = claim.key
+        old = self.claims.get(key)
+        assumed = self._assumed_claims.get(key)
+        changed = _store(self.claims, key, claim, gone=gone)
+        if assumed is not None and (gone or _is_newer(claim, assumed)):
+            del self._assumed_claims[key]
+            changed = True
+        if not changed:
+            return False
+        if old is not None:
+            self._link(old, add=False)
+        if not gone:
+            self._link(claim, add=True)
+        self.use.claim_changed(key)
+        return True
+
+    def _link(self, claim: PersistentVolumeClaim, *, add: bool) -> None:
+        """Keep up which claims name a volume."""
+        name = claim.spec.volume_name
+        if not name:
+            return
+        if add:
+            self._claims_of_volume.setdefault(name, {})[claim.key] = None
+            return
+        claims = self._claims_of_volume.get(name, {})
+        claims.pop(claim.key, None)
+        if not claims:
+            self._claims_of_volume.pop(name, None)
+
+    def _take_volume(self, volume: PersistentVolume, *, gone: bool) -> bool:
+        name = volume.metadata.name
+        seen = self.volume(name)
+        assumed = self._assumed_volumes.get(name)
+        changed = _store(self.volumes, name, volume, gone=gone)
+        if assumed is not None and (gone or _is_newer(volume, assumed)):
+            del self._assumed_volumes[name]
+            changed = True
+        if not changed:
+            return False
+        self._shelve(seen, self.volume(name))
+        for key in self._claims_of_volume.get(name, ()):
+            self.use.claim_changed(key)
+        for node_name in self._nodes_of_volume.get(name, {}).values():
+            self._attachment_changed(node_name)
+        return True
+
+    def _shelve(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
+        """Put the version of a volume that is now seen on its class's shelf."""
+        if old is not None:
+            self._shelves[class_of(old)].remove(old)
+        if new is not None:
+            self._shelves.setdefault(class_of(new), VolumeShelf()).add(new)
+
+    def _take_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
+        # The class of a capacity cannot be changed.
+        of_class = self._pools.setdefault(capacity.storage_class_name, {})
+        old = of_class.pop(capacity.key, None)
+        new = None if gone else _pool(capacity)
+        if new is not None:
+            of_class[capacity.key] = new
+        return new != old
+
+    def _take_attachment(self, attachment: VolumeAttachment, *, gone: bool) -> bool:
+        # Neither can the node or the volume of an attachment.
+        node_name = attachment.spec.node_name
+        of_node = self._attachments.setdefault(node_name, {})
+        name, volume_name = attachment.metadata.name, attachment.spec.source.persistent_volume_name
+        changed = _store(of_node, name, attachment, gone=gone)
+        nodes = self._nodes_of_volume.setdefault(volume_name or "", {})
+        if gone:
+            nodes.pop(name, None)
+        else:
+            nodes[name] = node_name
+        if not of_node:
+            del self._attachments[node_name]
+        if changed:
+            self._attachment_changed(node_name)
+        return changed
+
+    def _attachment_changed(self, node_name: str) -> None:
+        slot = self._nodes.slot_of.get(node_name)
+        if slot is not None:
+            self.use.slot_changed(slot)
+
+    # ---------------------------------------------------------------- assuming
+
+    def assume_claim(self, claim: PersistentVolumeClaim) -> None:
+        """Let `claim` read a changed copy from now on."""
+        assert claim.key in self.claims, f"claim {claim.key} is unknown"
+        self._assumed_claims[claim.key] = claim
+        self.version += 1
+
+    def assume_volume(self, volume: PersistentVolume) -> None:
+        """Let `volume` and the shelves read a changed copy from now on."""
+        name = volume.metadata.name
+        assert name in self.volumes, f"volume {name} is unknown"
+        self._shelve(self.volume(name), volume)
+        self._assumed_volumes[name] = volume
+        self.version += 1
+
+    def restore_claim(self, key: str) -> None:
+        """Forget what is assumed of a claim."""
+        if self._assumed_claims.pop(key, None) is not None:
+            self.version += 1
+
+    def restore_volume(self, name: str) -> None:
+        """Forget what is assumed of a volume."""
+        assumed = self._assumed_volumes.pop(name, None)
+        if assumed is not None:
+            self._shelve(assumed, self.volumes.get(name))
+            self.version += 1
+
+    # ---------------------------------------------------------------- slots
 
     def count(self, placed: PlacedPod, sign: int) -> None:
         """Count (1) or stop counting (-1) the volumes of a pod on its slot."""
+        for key in self.use.count(placed.pod, placed.slot, sign):
+            claim = self.claims.get(key)
+            if claim is not None and READ_WRITE_ONCE_POD in claim.spec.access_modes:
+                self.version += 1
 
     def node_changed(self, slot: int) -> None:
         """Learn that the node in `slot` came, changed or went."""
+        self.csi_nodes.node_changed(slot)
+        if self._attachments:
+            self.use.slot_changed(slot)
 
     def renumber(self) -> None:
         """Forget what is known per slot: nodes get new slots and their pods are counted anew."""
+        self.csi_nodes.renumber()
+        self.use = VolumeUse(self._nodes, self)
+        self.version += 1
+
+
+def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
+    """Read a capacity; None if no node has access to it or it does not say how much it is."""
+    # The largest volume is more precise than the total, which may be in pieces.
+    limit = capacity.maximum_volume_size
+    if limit is None:
+        limit = capacity.capacity
+    if limit is None or capacity.node_topology is None:
+        return None
+    try:
+        nodes = label_selector(capacity.node_topology)
+    except SelectorError:
+        return None
+    return StoragePool(nodes, quantity_value(limit))
+
+
+_NOT_COMPARED = frozenset({"metadata", "raw"})
+
+
+def _store(where: dict[str, T], key: str, obj: T, *, gone: bool) -> bool:
+    """Keep or drop an object; tell whether anything that scheduling reads has changed."""
+    if gone:
+        return where.pop(key, None) is not None
+    old = where.get(key)
+    where[key] = obj
+    return old is None or not _looks_the_same(old, obj)
+
+
+def _looks_the_same(old: KubernetesObject, new: KubernetesObject) -> bool:
+    """Compare all typed fields but those that change without meaning: the version and raw."""
+    if old is new:
+        return True
+    was, now = old.metadata, new.metadata
+    return (
+        was.labels == now.labels
+        and was.annotations == now.annotations
+        and was.uid == now.uid
+        and was.deletion_timestamp == now.deletion_timestamp
+        and was.owner_references == now.owner_references
+        and all(
+            getattr(old, field) == getattr(new, field)
+            for field in old.__struct_fields__
+            if field not in _NOT_COMPARED
+        )
+    )
+
+
+def _is_newer(obj: KubernetesObject, than: KubernetesObject) -> bool:
+    """Tell whether an object replaces what was assumed: its resource version is greater.
+
+    Objects without numeric versions replace it always.
+    """
+    new, old = obj.metadata.resource_version, than.metadata.resource_version
+    return not (new.isdecimal() and old.isdecimal()) or int(new) > int(old)

@@ -1,0 +1,105 @@
+"""CSINodes as columns: limits per driver, and which in-tree plugins are migrated.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, `getVolumeLimits`;
+pkg/scheduler/framework/plugins/volumebinding/binder.go, `isPluginMigratedToCSIOnNode`
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from podwright._arrays import I64Array
+from podwright.columns.csi_migration import MIGRATED_PLUGINS
+from podwright.columns.nodes import NodeColumns
+from podwright.columns.slot_columns import SlotColumns
+from podwright.objects import CSINode
+
+NO_LIMIT = -1
+
+_Row: TypeAlias = tuple[dict[str, int], frozenset[str]]
+"""Limits by driver, and the migrated plugins."""
+
+
+class CSINodeColumns:
+    """What CSINodes say, per slot; written by `StorageIndex` only."""
+
+    def __init__(self, nodes: NodeColumns) -> None:
+        self._nodes = nodes
+        self._rows: dict[str, _Row] = {}
+        self._written: dict[int, _Row] = {}
+        self._limits = SlotColumns(nodes, fill=NO_LIMIT)
+        self._migrated = SlotColumns(nodes, fill=0)
+
+    def limits(self, driver: str) -> I64Array | None:
+        """Return how many volumes of a driver fit.
+
+        Returns
+        -------
+        (n_slots,) int64 or None
+            `NO_LIMIT` where the node sets none; None if no node does.
+        """
+        return self._limits.find(driver)
+
+    def has_limits(self, slot: int) -> bool:
+        """Tell whether a node limits any driver's volumes."""
+        row = self._written.get(slot)
+        return row is not None and bool(row[0])
+
+    def migrated(self, plugin: str) -> I64Array | None:
+        """Tell where an in-tree plugin is migrated.
+
+        Returns
+        -------
+        (n_slots,) int64 or None
+            1 where it is, else 0; None if it is nowhere.
+        """
+        return self._migrated.find(plugin)
+
+    def take(self, csi_node: CSINode, *, gone: bool) -> bool:
+        """Take over or drop a CSINode; tell whether anything that scheduling reads changed."""
+        name = csi_node.metadata.name
+        old = self._rows.get(name)
+        if gone:
+            self._rows.pop(name, None)
+        else:
+            self._rows[name] = _row(csi_node)
+        slot = self._nodes.slot_of.get(name)
+        if slot is not None:
+            self.node_changed(slot)
+        return self._rows.get(name) != old
+
+    def node_changed(self, slot: int) -> None:
+        """Write the row of a node that came or went."""
+        alive = self._nodes.objects[slot] is not None
+        row = self._rows.get(self._nodes.names[slot]) if alive else None
+        old = self._written.get(slot)
+        if row == old:
+            return
+        if old is not None:
+            for driver in old[0]:
+                self._limits.of(driver)[slot] = NO_LIMIT
+            for plugin in old[1]:
+                self._migrated.of(plugin)[slot] = 0
+            del self._written[slot]
+        if row is not None:
+            for driver, limit in row[0].items():
+                self._limits.of(driver)[slot] = limit
+            for plugin in sorted(row[1]):
+                self._migrated.of(plugin)[slot] = 1
+            self._written[slot] = row
+
+    def renumber(self) -> None:
+        """Forget what is known per slot."""
+        self._limits.clear()
+        self._migrated.clear()
+        self._written.clear()
+
+
+def _row(csi_node: CSINode) -> _Row:
+    limits = {
+        driver.name: driver.allocatable.count
+        for driver in csi_node.spec.drivers
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    }
+    listed = csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
+    return limits, frozenset(listed.split(",")) if listed else frozenset()

@@ -1,0 +1,121 @@
+"""Attach no more volumes to a node than its CSI drivers take.
+
+What it does
+    Counts, per driver, the volumes that the pods of a node use and those that a
+    VolumeAttachment names, each once, and rejects nodes where the pod's further volumes
+    would exceed the limit in the node's CSINode. Cloud disks of in-tree plugins count for
+    the driver that took over; a claim without a volume counts for its class's provisioner.
+
+Why it matters
+    A node beyond its limit leaves the pod waiting for a volume that is never attached.
+
+Configuration
+    None. The gate VolumeLimitScaling is off.
+
+Example
+    A pod with two new volumes does not go to a node with 24 of 25:
+    `node(s) exceed max volume count`.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import ClassVar
+
+import numpy as np
+
+from podwright._arrays import Mask
+from podwright.columns import NodeColumns, Reads
+from podwright.columns.csi_migration import CSIVolume, migration_of
+from podwright.columns.pod_volumes import claim_uses, inline_volumes
+from podwright.columns.volume_use import csi_volumes
+from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.plugin import Plugin
+from podwright.framework.status import Status
+from podwright.framework.verdicts import Verdicts
+from podwright.objects import Pod, Volume
+
+TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
+
+_STATE: StateKey[tuple[CSIVolume, ...] | Status] = StateKey("NodeVolumeLimits")
+
+
+class NodeVolumeLimits(Plugin):
+    """Attach no more volumes to a node than its CSI drivers take."""
+
+    name = "NodeVolumeLimits"
+    pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
+    filter_reads: ClassVar[Reads] = Reads.NODE | Reads.PODS | Reads.STORAGE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the claims and cloud disks; with ephemeral claims, also whose they are."""
+        if not any(map(_may_count, pod.spec.volumes)):
+            return ()
+        uses = claim_uses(pod)
+        owner = (pod.key, pod.metadata.uid) if any(use.is_ephemeral for use in uses) else ()
+        return (pod.metadata.namespace, uses, inline_volumes(pod), owner)
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        """Skip pods without volumes that could count."""
+        if not any(map(_may_count, cycle.pod.spec.volumes)):
+            return Status.SKIPPED
+        cycle.write(_STATE, _new_volumes(cycle))
+        return Status.OK
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject the slots where attached and new volumes of a driver exceed its limit."""
+        new = cycle.read(_STATE)
+        rows = out.rows
+        if isinstance(new, Status):
+            out.codes[rows] = out.code_of(new)
+            return
+        storage = cycle.cluster.storage
+        full: Mask = np.zeros(len(rows), dtype=np.bool_)
+        for driver, count in Counter(volume.driver for volume in new).items():
+            limits = storage.csi_nodes.limits(driver)
+            if limits is None:
+                continue
+            limit = limits[rows]
+            further = np.full(len(rows), count, dtype=np.int64)
+            for volume in new:
+                if volume.driver == driver:
+                    # A volume that a pod of the node uses already is not attached again.
+                    holders = list(storage.use.holders(volume))
+                    if holders:
+                        further -= np.isin(rows, holders)
+            attached = storage.use.attached(driver)[rows]
+            full |= (limit >= 0) & (further > 0) & (attached + further > limit)
+        out.codes[rows[full]] = out.code_of(TOO_MANY)
+        errors = storage.use.errors() if new else {}
+        if errors:
+            for slot in rows[np.isin(rows, list(errors))].tolist():
+                if storage.csi_nodes.has_limits(slot):
+                    out.reject_slot(slot, Status.error(errors[slot]))
+
+
+def _may_count(volume: Volume) -> bool:
+    return (
+        volume.persistent_volume_claim is not None
+        or volume.ephemeral is not None
+        or migration_of(volume) is not None
+    )
+
+
+def _new_volumes(cycle: Cycle) -> tuple[CSIVolume, ...] | Status:
+    """Return the CSI volumes of the pod, or why they cannot be counted on any node."""
+    pod, storage = cycle.pod, cycle.cluster.storage
+    for name, _ in claim_uses(pod):
+        if name and f"{pod.metadata.namespace}/{name}" not in storage.claims:
+            return Status.unresolvable(
+                f"looking up PVC {pod.metadata.namespace}/{name}: "
+                f'persistentvolumeclaim "{name}" not found'
+            )
+    found: dict[CSIVolume, None] = {}
+    for volume in csi_volumes(pod, storage.claims.get, storage.csi_volume):
+        if isinstance(volume, str):
+            return Status.error(volume)
+        found[volume] = None
+    return tuple(found)

@@ -1,0 +1,280 @@
+"""Put pods where their volumes are, can be bound or can be made.
+
+What it does
+    Sorts the pod's claims into bound ones, ones that wait for the pod
+    (WaitForFirstConsumer), and ones that should be bound already; the last reject the pod.
+    On each node the volumes of the bound claims must be reachable; each waiting claim, the
+    smallest first, gets the smallest free volume that matches and is reachable; what finds
+    none must be provisionable there: a class with a provisioner, the class's allowed
+    topologies, and enough CSIStorageCapacity if the driver reports it. Reserve assumes what
+    was decided for the chosen node, so that the next pod does not get the same volume.
+
+Why it matters
+    A pod on a node from which its volume cannot be reached never starts.
+
+Configuration
+    `bindTimeoutSeconds` (600): how long PreBind waits for the volumes. `shape` belongs to
+    the gate StorageCapacityScoring, which is off; so PreScore always skips.
+
+Example
+    A claim of a local volume on n1 keeps its pod on n1: elsewhere
+    `node(s) didn't match PersistentVolume's node affinity`.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go and binder.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import numpy as np
+
+from podwright.columns import NodeColumns, Reads
+from podwright.columns.pod_volumes import claim_uses, ownership_error
+from podwright.columns.storage import StorageIndex, class_of
+from podwright.columns.volume_decisions import (
+    BIND_CONFLICT,
+    FAILED,
+    NODE_CONFLICT,
+    NOT_ENOUGH_SPACE,
+    SELECTED_NODE,
+    VOLUME_MISSING,
+    PodClaims,
+    decide,
+)
+from podwright.columns.volume_shelves import is_bound_to
+from podwright.config.schema import VolumeBindingArgs
+from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.plugin import Plugin
+from podwright.framework.scores import Scores
+from podwright.framework.status import Status
+from podwright.framework.verdicts import Verdicts
+from podwright.objects import (
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    with_fields,
+)
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+
+REASONS = (
+    (NODE_CONFLICT, "node(s) didn't match PersistentVolume's node affinity"),
+    (BIND_CONFLICT, "node(s) didn't find available persistent volumes to bind"),
+    (NOT_ENOUGH_SPACE, "node(s) did not have enough free storage"),
+    (
+        VOLUME_MISSING,
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    ),
+)
+"""What a node is told, in upstream's order."""
+
+
+class Assumed:
+    """The changed copies that Reserve assumed, for PreBind to write to the API server.
+
+    Attributes
+    ----------
+    bindings : tuple of (PersistentVolumeClaim, PersistentVolume)
+        Claims, and their volumes with the reference to the claim.
+    provisions : tuple of PersistentVolumeClaim
+        Claims with the annotation that selects the node.
+    """
+
+    __slots__ = ("bindings", "provisions")
+
+    def __init__(
+        self,
+        bindings: tuple[tuple[PersistentVolumeClaim, PersistentVolume], ...] = (),
+        provisions: tuple[PersistentVolumeClaim, ...] = (),
+    ) -> None:
+        self.bindings = bindings
+        self.provisions = provisions
+
+
+_STATE: StateKey[PodClaims] = StateKey("VolumeBinding")
+
+ASSUMED: StateKey[Assumed] = StateKey("VolumeBinding/Assumed")
+"""What has to be bound for the chosen node; missing if every claim is bound already."""
+
+
+class VolumeBinding(Plugin):
+    """Put pods where their volumes are, can be bound or can be made."""
+
+    name = "VolumeBinding"
+    Args: ClassVar = VolumeBindingArgs
+    pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
+    filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
+    pre_score_reads: ClassVar[Reads] = Reads.NOTHING
+    score_reads: ClassVar[Reads] = Reads.NOTHING
+    scores_in_range: ClassVar[bool] = True
+
+    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+        self.args = VolumeBindingArgs() if args is None else args
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the claims; with ephemeral ones, also whose they are."""
+        uses = claim_uses(pod)
+        if not uses:
+            return ()
+        owner = (pod.key, pod.metadata.uid) if any(use.is_ephemeral for use in uses) else ()
+        return (pod.metadata.namespace, uses, owner)
+
+    # ------------------------------------------------------------ filtering
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        """Sort the claims; reject the pod if one is missing, lost or should be bound."""
+        pod, storage = cycle.pod, cycle.cluster.storage
+        uses = claim_uses(pod)
+        if not uses:
+            return Status.SKIPPED
+        namespace = pod.metadata.namespace
+        for name, is_ephemeral in uses:
+            error = _claim_error(pod, name, storage, is_ephemeral=is_ephemeral)
+            if error:
+                return Status.unresolvable(error)
+        bound: list[PersistentVolumeClaim] = []
+        waiting: list[PersistentVolumeClaim] = []
+        has_unbound = False
+        for name, _ in uses:
+            claim = storage.claim(f"{namespace}/{name}")
+            assert claim is not None, f"claim {namespace}/{name} was there a moment ago"
+            if _is_fully_bound(claim):
+                bound.append(claim)
+                continue
+            storage_class = storage.classes.get(class_of(claim)) if class_of(claim) else None
+            if storage_class is not None and storage_class.volume_binding_mode is None:
+                return Status.error(
+                    f'VolumeBindingMode not set for StorageClass "{class_of(claim)}"'
+                )
+            waits = (
+                storage_class is not None
+                and storage_class.volume_binding_mode == "WaitForFirstConsumer"
+            )
+            # A claim that names its volume is for the volume controller to bind.
+            if waits and not claim.spec.volume_name:
+                waiting.append(claim)
+            else:
+                has_unbound = True
+        if has_unbound:
+            return Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
+        cycle.write(_STATE, PodClaims(tuple(bound), tuple(waiting)))
+        return Status.OK
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject the slots where some claim can neither be reached, bound nor provisioned."""
+        rows = out.rows
+        decisions = decide(cycle.read(_STATE), cycle.cluster.storage, nodes, rows)
+        conflicts = decisions.conflicts
+        for bits in np.flatnonzero(np.bincount(conflicts)).tolist():
+            if bits:
+                status = (
+                    Status.error(decisions.error)
+                    if bits & FAILED
+                    else Status.unresolvable(*(text for bit, text in REASONS if bits & bit))
+                )
+                out.codes[rows[conflicts == bits]] = out.code_of(status)
+
+    # ------------------------------------------------------------ scoring
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        """Skip: volumes are scored only with the gate StorageCapacityScoring."""
+        return Status.SKIPPED
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Score nothing; PreScore skips before."""
+        out.values[out.rows] = 0
+
+    # ------------------------------------------------------------ placing
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Assume the volumes and claims that were decided on for the chosen node."""
+        claims = cycle.find(_STATE)
+        if claims is None or not claims.waiting:
+            return Status.OK
+        cluster = cycle.cluster
+        # Nothing that the filter read has changed since, so asking again for one node gives
+        # the same decisions; upstream keeps those of all nodes.
+        row = np.array([cluster.nodes.slot_of[node_name]], dtype=np.int32)
+        decisions = decide(claims, cluster.storage, cluster.nodes, row)
+        bindings: list[tuple[PersistentVolumeClaim, PersistentVolume]] = []
+        for claim, volume in decisions.bindings(0):
+            bound = bind_volume(volume, claim)
+            if bound is not volume:
+                cluster.storage.assume_volume(bound)
+            bindings.append((claim, bound))
+        provisions: list[PersistentVolumeClaim] = []
+        for claim in decisions.provisions(0):
+            annotations = claim.metadata.annotations | {SELECTED_NODE: node_name}
+            selected = with_fields(claim, "metadata", annotations=annotations)
+            cluster.storage.assume_claim(selected)
+            provisions.append(selected)
+        cycle.write(ASSUMED, Assumed(tuple(bindings), tuple(provisions)))
+        return Status.OK
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Take back what was assumed."""
+        assumed = cycle.find(ASSUMED)
+        if assumed is None:
+            return
+        storage = cycle.cluster.storage
+        for _, volume in assumed.bindings:
+            storage.restore_volume(volume.metadata.name)
+        for claim in assumed.provisions:
+            storage.restore_claim(claim.key)
+
+
+def bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """Return a volume bound to a claim; the volume itself if nothing has to change.
+
+    Upstream: component-helpers/storage/volume/pv_helpers.go, `GetBindVolumeToClaim`
+    """
+    bound = volume
+    meta, reference = claim.metadata, volume.spec.claim_ref
+    if reference is None or (reference.name, reference.namespace, reference.uid) != (
+        meta.name,
+        meta.namespace,
+        meta.uid,
+    ):
+        reference = ObjectReference(
+            api_version=claim.api_version,
+            kind=claim.kind,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            resource_version=meta.resource_version,
+        )
+        bound = with_fields(bound, "spec", claim_ref=reference)
+    annotations = volume.metadata.annotations
+    if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
+        bound = with_fields(
+            bound, "metadata", annotations=annotations | {BOUND_BY_CONTROLLER: "yes"}
+        )
+    return bound
+
+
+def _claim_error(pod: Pod, name: str, storage: StorageIndex, *, is_ephemeral: bool) -> str:
+    """Return why a pod cannot be scheduled with a claim, as the API server has it."""
+    claim = storage.claims.get(f"{pod.metadata.namespace}/{name}")
+    if claim is None:
+        if is_ephemeral:
+            return (
+                "waiting for ephemeral volume controller to create the "
+                f'persistentvolumeclaim "{name}"'
+            )
+        return f'persistentvolumeclaim "{name}" not found'
+    if claim.status.phase == "Lost":
+        return (
+            f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume '
+            f'"{claim.spec.volume_name}"'
+        )
+    if claim.metadata.deletion_timestamp is not None:
+        return f'persistentvolumeclaim "{name}" is being deleted'
+    return ownership_error(claim, pod) if is_ephemeral else ""
+
+
+def _is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations

@@ -1,0 +1,135 @@
+"""Keep pods in the zones of their volumes.
+
+What it does
+    Rejects nodes whose zone or region is none of those in the labels of the pod's bound
+    volumes. A label may list several zones, `us-east-1a__us-east-1b`. Nodes without any zone
+    or region label pass.
+
+Why it matters
+    Volumes made before node affinity existed say where they are by labels alone.
+
+Configuration
+    None.
+
+Example
+    A volume with ``topology.kubernetes.io/zone: a`` keeps its pods out of zone b:
+    `node(s) had no available volume zone`.
+
+Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import numpy as np
+
+from podwright._arrays import Mask
+from podwright.columns import ABSENT, NodeColumns, Reads
+from podwright.columns.csi_migration import (
+    BETA_REGION,
+    BETA_ZONE,
+    MULTI_ZONE_DELIMITER,
+    REGION,
+    ZONE,
+)
+from podwright.columns.pod_volumes import claim_names
+from podwright.columns.storage import StorageIndex, class_of
+from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.plugin import Plugin
+from podwright.framework.status import Status
+from podwright.framework.verdicts import Verdicts
+from podwright.objects import PersistentVolume, PersistentVolumeClaim, Pod
+
+ZONE_CONFLICT = Status.unresolvable("node(s) had no available volume zone")
+
+TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+_SUCCESSORS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+Topologies = tuple[tuple[str, frozenset[str]], ...]
+"""Labels and the values that a node may have there."""
+
+_STATE: StateKey[Topologies] = StateKey("VolumeZone")
+
+
+def volume_topologies(volume: PersistentVolume) -> Topologies:
+    """Return where a volume is, by its labels; lists with an empty zone are passed over."""
+    found: list[tuple[str, frozenset[str]]] = []
+    for key in TOPOLOGY_LABELS:
+        text = volume.metadata.labels.get(key)
+        if text is None:
+            continue
+        zones = frozenset(zone.strip() for zone in text.split(MULTI_ZONE_DELIMITER))
+        if "" not in zones:
+            found.append((key, zones))
+    return tuple(found)
+
+
+class VolumeZone(Plugin):
+    """Keep pods in the zones of their volumes."""
+
+    name = "VolumeZone"
+    pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
+    filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the claims; ephemeral ones do not count here."""
+        names = claim_names(pod)
+        return (pod.metadata.namespace, names) if names else ()
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        """Find where the pod's volumes are; skip if none of them says."""
+        namespace, storage = cycle.pod.metadata.namespace, cycle.cluster.storage
+        found: list[tuple[str, frozenset[str]]] = []
+        for name in claim_names(cycle.pod):
+            if not name:
+                return Status.unresolvable("PersistentVolumeClaim had no name")
+            claim = storage.claims.get(f"{namespace}/{name}")
+            if claim is None:
+                return Status.unresolvable(f'persistentvolumeclaim "{name}" not found')
+            volume_name = claim.spec.volume_name
+            if not volume_name:
+                status = _unbound(claim, storage)
+                if status.is_success:
+                    continue
+                return status
+            volume = storage.volumes.get(volume_name)
+            if volume is None:
+                return Status.unresolvable(f'persistentvolume "{volume_name}" not found')
+            found += volume_topologies(volume)
+        if not found:
+            return Status.SKIPPED
+        cycle.write(_STATE, tuple(found))
+        return Status.OK
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        """Reject labelled nodes whose zone or region is not the volume's."""
+        rows = out.rows
+        labelled: Mask = np.zeros(len(rows), dtype=np.bool_)
+        for key in TOPOLOGY_LABELS:
+            labelled |= nodes.label_ids(key)[rows] != ABSENT
+        fits: Mask = np.ones(len(rows), dtype=np.bool_)
+        for key, values in cycle.read(_STATE):
+            ids = nodes.label_ids(key)[rows]
+            if key in _SUCCESSORS:
+                newer = nodes.label_ids(_SUCCESSORS[key])[rows]
+                ids = np.where(ids == ABSENT, newer, ids)
+            wanted = [nodes.label_values.find(value) for value in values]
+            fits &= np.isin(ids, [number for number in wanted if number >= 0])
+        out.codes[rows[labelled & ~fits]] = out.code_of(ZONE_CONFLICT)
+
+
+def _unbound(claim: PersistentVolumeClaim, storage: StorageIndex) -> Status:
+    """Pass over a claim that waits for its pod, reject any other that is not bound."""
+    class_name = class_of(claim)
+    if not class_name:
+        return Status.unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
+    storage_class = storage.classes.get(class_name)
+    if storage_class is None:
+        return Status.unresolvable(f'storageclass.storage.k8s.io "{class_name}" not found')
+    if storage_class.volume_binding_mode is None:
+        return Status.unresolvable(f'VolumeBindingMode not set for StorageClass "{class_name}"')
+    if storage_class.volume_binding_mode == "WaitForFirstConsumer":
+        return Status.OK
+    return Status.unresolvable("PersistentVolume had no name")
