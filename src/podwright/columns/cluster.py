@@ -52,6 +52,7 @@ class Reads(IntFlag):
 # Plain numbers: operations on IntFlag members are too slow for every cycle.
 _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
+_IMAGES = int(Reads.IMAGES)
 
 
 class Cluster:
@@ -116,6 +117,7 @@ class Cluster:
             self.workloads.version if reads & _WORKLOADS else 0,
             self.namespaces_version if reads & _NAMESPACES else 0,
             self.selectors.terms_version if reads & _TERMS else 0,
+            self.images.version if reads & _IMAGES else 0,
         )
 
     # ---------------------------------------------------------------- objects

@@ -9,6 +9,19 @@ import msgspec
 from podwright.objects.pod import Pod
 
 
+def status_changes_requests(pod: Pod) -> bool:
+    """Tell whether a pod's status has to be looked at to know what it occupies.
+
+    Only a pod that has run has such a status: it may be in the middle of a resize.
+    """
+    status = pod.status
+    return (
+        bool(status.container_statuses or status.init_container_statuses)
+        or status.resources is not None
+        or status.allocated_resources is not None
+    )
+
+
 def request_key(pod: Pod) -> Hashable:
     """Return a key that is equal only for pods with the same requests.
 
@@ -16,7 +29,7 @@ def request_key(pod: Pod) -> Hashable:
     themselves some tens. Requests that are the same but written differently get different
     keys.
     """
-    spec, status = pod.spec, pod.status
+    spec = pod.spec
     key: tuple[Hashable, ...] = tuple(
         [tuple(container.resources.requests.items()) for container in spec.containers]
     )
@@ -33,13 +46,7 @@ def request_key(pod: Pod) -> Hashable:
     if spec.resources is not None or spec.overhead:
         of_pod = () if spec.resources is None else tuple(spec.resources.requests.items())
         key = (key, of_pod, tuple(spec.overhead.items()))
-    if (
-        status.container_statuses
-        or status.init_container_statuses
-        or status.resources is not None
-        or status.allocated_resources is not None
-    ):
-        # A pod in the middle of a resize, which is rare while it is pending.
+    if status_changes_requests(pod):
         names = tuple([container.name for container in (*spec.containers, *spec.init_containers)])
-        key = (key, names, msgspec.json.encode(status))
+        key = (key, names, msgspec.json.encode(pod.status))
     return key

@@ -52,6 +52,10 @@ class DynamicResources(Plugin):
         """Return the names of the claims."""
         return tuple(claim.name for claim in pod.spec.resource_claims)
 
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Let every pod into the queue; those with claims hear there that they cannot run."""
+        return Status.OK
+
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods without claims; refuse the others."""
         claims = cycle.pod.spec.resource_claims
@@ -62,6 +66,17 @@ class DynamicResources(Plugin):
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Pass every node: pods that get here have no claims."""
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Set aside nothing."""
+        return Status.OK
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Take back nothing."""
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
+        """Do nothing."""
+        return Status.OK
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Give every node 0: no device is allocated."""

@@ -66,9 +66,11 @@ class NodeAffinity(Plugin):
     def __init__(self, args: NodeAffinityArgs | None = None) -> None:
         added = (args.added_affinity if args is not None else None) or _NO_AFFINITY
         self._added_required = added.required_during_scheduling_ignored_during_execution
-        self._added_terms = preferred_node_terms(
-            added.preferred_during_scheduling_ignored_during_execution
-        )
+        preferred = added.preferred_during_scheduling_ignored_during_execution
+        # A term that matches nothing still keeps the score from being skipped; see golden
+        # case mixed_config-t-0351.
+        self._adds_preferred = bool(preferred)
+        self._added_terms = preferred_node_terms(preferred)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return node selector and node affinity."""
@@ -104,7 +106,7 @@ class NodeAffinity(Plugin):
     def pre_score(self, cycle: Cycle) -> Status:
         """Skip pods without preferred terms; fail if a term cannot be read."""
         preferred = _preferred(cycle.pod)
-        if not preferred and not self._added_terms:
+        if not preferred and not self._adds_preferred:
             return Status.SKIPPED
         try:
             terms = preferred_node_terms(preferred)

@@ -27,7 +27,7 @@ from podwright.config.schema import NodeResourcesBalancedAllocationArgs, Resourc
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Scores, StateKey, Status
 from podwright.kernels.resource_scores import balanced_scores
 from podwright.objects import Pod
-from podwright.objects.request_key import request_key
+from podwright.objects.request_key import request_key, status_changes_requests
 from podwright.objects.requests import score_requests_balanced
 from podwright.objects.resource_name import is_scalar_resource
 
@@ -52,6 +52,10 @@ class NodeResourcesBalancedAllocation(Plugin):
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""
         return request_key(pod)
+
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Tell that the key is the spec's alone, unless the pod has been resized."""
+        return not status_changes_requests(pod)
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to compare; skip pods that ask for none of them."""

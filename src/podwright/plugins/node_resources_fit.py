@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I64Array
@@ -60,8 +61,8 @@ from podwright.kernels.resource_scores import (
     allocation_scores,
     shaped_scores,
 )
-from podwright.objects import Pod
-from podwright.objects.request_key import request_key
+from podwright.objects import Pod, PodStatus
+from podwright.objects.request_key import request_key, status_changes_requests
 from podwright.objects.requests import pending_requests, score_requests_fit
 from podwright.objects.resource_name import is_extended_resource, is_scalar_resource
 
@@ -141,6 +142,10 @@ class NodeResourcesFit(Plugin):
         """Return what decides the pod's requests."""
         return request_key(pod)
 
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Tell that the key is the spec's alone, unless the pod has been resized."""
+        return not status_changes_requests(pod)
+
     def pre_filter(self, cycle: Cycle) -> Status:
         """Add up what the pod asks for."""
         amounts = pending_requests(cycle.pod)
@@ -163,7 +168,7 @@ class NodeResourcesFit(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to score, and with how much of the pod's."""
-        amounts = score_requests_fit(cycle.pod)
+        amounts = score_requests_fit(_as_scored(cycle.pod))
         cycle.write(_PLAN, score_plan(self._resources, amounts, cycle.cluster.nodes))
         return Status.OK
 
@@ -178,6 +183,21 @@ class NodeResourcesFit(Plugin):
             allocation_scores(
                 allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
             )
+
+
+def _as_scored(pod: Pod) -> Pod:
+    """Return the pod as this plugin's scores see it: containers and overhead only.
+
+    Notes
+    -----
+    Upstream's strategies are made without the gates PodLevelResources and
+    InPlacePodVerticalScaling, so they pass over the requests of the pod as a whole, which
+    the filter counts (fit.go, `nodeResourceStrategyTypeMap`; golden case resources-t-0010).
+    """
+    if pod.spec.resources is None and not status_changes_requests(pod):
+        return pod
+    spec = msgspec.structs.replace(pod.spec, resources=None)
+    return msgspec.structs.replace(pod, spec=spec, status=PodStatus())
 
 
 def score_plan(

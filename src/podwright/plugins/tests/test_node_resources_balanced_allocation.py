@@ -1,0 +1,33 @@
+import pytest
+
+from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from podwright.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, pod, scored
+
+
+def test_a_pod_that_asks_for_nothing_is_not_scored():
+    plugin = NodeResourcesBalancedAllocation()
+    assert plugin.pre_score(cycle_of(pod(), node("n"))).is_skip
+
+
+def test_a_pod_that_asks_for_none_of_the_resources_is_not_scored():
+    args = NodeResourcesBalancedAllocationArgs(
+        resources=(ResourceSpec(name="example.com/gpu", weight=1),)
+    )
+    plugin = NodeResourcesBalancedAllocation(args)
+    assert plugin.pre_score(cycle_of(pod(requests={"cpu": "1"}), node("n"))).is_skip
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "expected"),
+    [
+        pytest.param({}, {"cpu": "2", "memory": "4Gi"}, 75, id="as even as before"),
+        pytest.param({"cpu": "2"}, {"memory": "4Gi"}, 87, id="better with the pod"),
+        pytest.param({}, {"memory": "4Gi"}, 62, id="worse with the pod"),
+    ],
+)
+def test_the_change_is_scored(there, wanted, expected):
+    plugin = NodeResourcesBalancedAllocation()
+    cycle = cycle_of(pod(requests=wanted), node("n"), pod("there", there, nodeName="n"))
+    assert plugin.pre_score(cycle).is_success
+    assert scored(plugin, cycle) == {"n": expected}
