@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -226,17 +228,22 @@ QueueHistory.TestCase.settings = settings(
 TestQueueHistory = QueueHistory.TestCase
 
 
+class Item(NamedTuple):
+    key: str
+    pushed: int
+
+
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5), st.booleans())))
 def test_indexed_heap_agrees_with_a_sorted_dictionary(steps: list[tuple[int, int, bool]]) -> None:
-    heap: IndexedHeap[int] = IndexedHeap()
+    heap: IndexedHeap[Item] = IndexedHeap()
     model: dict[str, tuple[int, int]] = {}
-    for index, (name, key, is_push) in enumerate(steps):
+    for index, (name, priority, is_push) in enumerate(steps):
         if is_push:
-            heap.push(str(name), key, index)
-            model[str(name)] = (key, index)
+            heap.push(Item(str(name), index), (priority, index))
+            model[str(name)] = (priority, index)
         else:
-            expected = min(model, key=lambda one: model[one], default=None)
-            popped = heap.pop()
-            assert popped == (None if expected is None else model.pop(expected)[1])
+            first = min(model, key=lambda one: model[one], default=None)
+            expected = None if first is None else Item(first, model.pop(first)[1])
+            assert heap.pop() == expected
         assert len(heap) == len(model)
-        assert heap.ordered() == [pushed for _, pushed in sorted(model.values())]
+        assert [item.pushed for item in heap.ordered()] == [i for _, i in sorted(model.values())]

@@ -112,9 +112,9 @@ class ActionType(enum.IntFlag):
     @property
     def label(self) -> str:
         """The action in upstream's spelling, as metrics and golden data show it."""
-        label = _ACTION_LABELS.get(self)
+        label = _ACTION_LABELS.get(self.value)
         if label is None:
-            return "|".join(_ACTION_LABELS[action] for action in type(self) if action in self)
+            return "|".join(_ACTION_LABELS[action.value] for action in self)
         return label
 
     @classmethod
@@ -133,14 +133,17 @@ def _upstream_spelling(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
+# By number: the hash of a flag is computed in Python, that of its value is not.
 _ACTION_LABELS: Final = {
-    action: _upstream_spelling(name) for name, action in ActionType.__members__.items()
+    action.value: _upstream_spelling(name) for name, action in ActionType.__members__.items()
 }
-_ACTIONS_BY_LABEL: Final = {label: action for action, label in _ACTION_LABELS.items()}
+_ACTIONS_BY_LABEL: Final = {
+    _upstream_spelling(name): action for name, action in ActionType.__members__.items()
+}
 
 
 class Hint(enum.Enum):
-    """A hint function's answer: is another attempt worth it?"""
+    """A hint function's answer: whether another attempt is worth it."""
 
     QUEUE = "Queue"
     SKIP = "Skip"
@@ -187,10 +190,8 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         """
         if self.is_wildcard:
             return True
-        resource_matches = (
-            self.resource in (WILDCARD, incoming.resource)
-            or (self.resource == POD
-            and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
+        resource_matches = self.resource in (WILDCARD, incoming.resource) or (
+            self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
         )
         # "Not wider" is a comparison of numbers upstream, so UPDATE reaches only masks
         # that end in the highest pod action.

@@ -89,9 +89,9 @@ class BackoffQueue:
                 if self._settings.pop_from_backoff
                 else (end_ns, queued.entered_index)
             )
-            self.regular.push(queued.key, key, queued)
+            self.regular.push(queued, key)
             return QueueName.BACKOFF
-        self.errors.push(queued.key, (end_ns, queued.entered_index), queued)
+        self.errors.push(queued, (end_ns, queued.entered_index))
         return QueueName.ERROR_BACKOFF
 
     def remove(self, name: str) -> QueuedPod | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from podwright.framework.events import (
     ALL_RESOURCES,
@@ -25,7 +26,7 @@ from podwright.framework.events import (
 from podwright.objects import Pod
 from podwright.queueing.pod import QueuedPod
 
-__all__ = ["HintTable", "Requeue"]
+__all__ = ["HintTable", "Interested", "Requeue"]
 
 
 class Requeue(enum.Enum):
@@ -34,6 +35,13 @@ class Requeue(enum.Enum):
     SKIP = "skip"
     AFTER_BACKOFF = "after_backoff"
     IMMEDIATELY = "immediately"
+
+
+class Interested(NamedTuple):
+    """An event's label, and who registered it with which hint functions."""
+
+    label: str
+    functions_of: dict[str, tuple[HintFunction | None, ...]]
 
 
 class HintTable:
@@ -47,7 +55,11 @@ class HintTable:
 
     def __init__(self, registrations: Mapping[str, Sequence[EventHint]]) -> None:
         self._registrations = {plugin: tuple(hints) for plugin, hints in registrations.items()}
-        self._interested: dict[ClusterEvent, dict[str, tuple[HintFunction | None, ...]]] = {}
+        self._interested: dict[ClusterEvent, Interested] = {}
+        # One event is asked about for every waiting pod in turn, and hashing it costs more
+        # than most hints: it is recognised by identity.
+        self._last_event: ClusterEvent | None = None
+        self._last_found = Interested("", {})
         self.executions: Counter[tuple[str, str, str]] = Counter()
         """Hint calls by (plugin, event label, answer)."""
 
@@ -77,26 +89,27 @@ class HintTable:
         """Tell whether the plugin registered the event."""
         return any(hint.event.matches(event) for hint in self._registrations.get(plugin, ()))
 
-    def interested(self, event: ClusterEvent) -> dict[str, tuple[HintFunction | None, ...]]:
+    def interested(self, event: ClusterEvent) -> Interested:
         """Return the plugins that registered the event, with their hint functions."""
+        if event is self._last_event:
+            return self._last_found
         found = self._interested.get(event)
         if found is None:
-            found = {
+            functions_of = {
                 plugin: functions
                 for plugin, hints in self._registrations.items()
                 if (functions := tuple(hint.hint for hint in hints if hint.event.matches(event)))
             }
-            self._interested[event] = found
+            found = self._interested[event] = Interested(event.label, functions_of)
+        self._last_event, self._last_found = event, found
         return found
 
     def answers(
         self, pod: Pod, event: ClusterEvent, old: object | None, new: object | None
     ) -> dict[str, Hint]:
         """Ask every interested plugin, as if each had rejected the pod."""
-        return {
-            plugin: self._ask(plugin, functions, pod, event, old, new)
-            for plugin, functions in self.interested(event).items()
-        }
+        found = self.interested(event)
+        return {plugin: self._ask(found, plugin, pod, old, new) for plugin in found.functions_of}
 
     def requeue(
         self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
@@ -118,33 +131,25 @@ class HintTable:
     def _ask_rejectors(
         self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
     ) -> Requeue:
-        interested = self.interested(event)
+        found = self.interested(event)
+        pod = queued.pod
         pending = queued.pending_plugins
         if pending:
-            for plugin, functions in interested.items():
-                if plugin in pending and (
-                    self._ask(plugin, functions, queued.pod, event, old, new) is Hint.QUEUE
-                ):
+            for plugin in found.functions_of:
+                if plugin in pending and self._ask(found, plugin, pod, old, new) is Hint.QUEUE:
                     return Requeue.IMMEDIATELY
-        for plugin, functions in interested.items():
-            if (
-                plugin in queued.unschedulable_plugins
-                and plugin not in pending
-                and self._ask(plugin, functions, queued.pod, event, old, new) is Hint.QUEUE
-            ):
+        rejectors = (
+            queued.unschedulable_plugins - pending if pending else queued.unschedulable_plugins
+        )
+        for plugin in found.functions_of:
+            if plugin in rejectors and self._ask(found, plugin, pod, old, new) is Hint.QUEUE:
                 return Requeue.AFTER_BACKOFF
         return Requeue.SKIP
 
     def _ask(
-        self,
-        plugin: str,
-        functions: tuple[HintFunction | None, ...],
-        pod: Pod,
-        event: ClusterEvent,
-        old: object | None,
-        new: object | None,
+        self, found: Interested, plugin: str, pod: Pod, old: object | None, new: object | None
     ) -> Hint:
-        for function in functions:
+        for function in found.functions_of[plugin]:
             answer = "Queue"
             if function is not None:
                 try:
@@ -154,7 +159,7 @@ class HintTable:
                 # pod: upstream takes it for Queue.
                 except Exception:  # noqa: BLE001
                     answer = "Error"
-            self.executions[plugin, event.label, answer] += 1
+            self.executions[plugin, found.label, answer] += 1
             if answer != "QueueSkip":
                 return Hint.QUEUE
         return Hint.SKIP

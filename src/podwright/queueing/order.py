@@ -13,15 +13,19 @@ from podwright.queueing.pod import QueuedPod
 __all__ = ["Less", "SortKey", "priority_sort_key", "sort_key_of"]
 
 SortKey = Callable[[QueuedPod], Any]
-"""A pod's place in the order: something with `<`, and no two pods equal."""
+"""A pod's place in the order: something with `<` and a hash, different for every pod."""
 
 Less = Callable[[QueuedPod, QueuedPod], bool]
 """A QueueSort plugin's rule: whether the first pod goes before the second."""
 
 
-def priority_sort_key(queued: QueuedPod) -> tuple[int, int, int]:
-    """Order by priority, highest first, then by timestamp, then by order of entry."""
-    return (-queued.priority, queued.timestamp_ns, queued.entered_index)
+def priority_sort_key(queued: QueuedPod) -> int:
+    """Order by priority, highest first, then by timestamp, then by order of entry.
+
+    One number for the three, because a heap of numbers is several times as fast as one of
+    tuples: 64 bits of time and 48 of entries below the priority.
+    """
+    return (-queued.priority << 112) + (queued.timestamp_ns << 48) + queued.entered_index
 
 
 def sort_key_of(less: Less) -> SortKey:

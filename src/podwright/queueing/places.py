@@ -48,7 +48,7 @@ class Places:
     def put_active(self, queued: QueuedPod) -> QueueName:
         """Move the pod to active."""
         self._leave(queued)
-        self.active.push(queued.key, self._active_key(queued), queued)
+        self.active.push(queued, self._active_key(queued))
         return self._enter(queued, QueueName.ACTIVE)
 
     def put_backoff(self, queued: QueuedPod) -> QueueName:
@@ -78,7 +78,7 @@ class Places:
         """Replace the object, and move the entry to where the new one belongs in its heap."""
         queued.renew(pod)
         if queued.place is QueueName.ACTIVE:
-            self.active.push(queued.key, self._active_key(queued), queued)
+            self.active.push(queued, self._active_key(queued))
         elif queued.place in BACKING_OFF:
             self.backoff.add(queued)
 

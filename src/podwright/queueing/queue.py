@@ -496,7 +496,7 @@ class SchedulingQueue:
         rejectors = [
             (profile, plugin)
             for profile, table in self._hints.items()
-            for plugin in table.interested(event)
+            for plugin in table.interested(event).functions_of
         ]
         if not rejectors:
             return None
@@ -511,13 +511,14 @@ class SchedulingQueue:
         new: object | None,
     ) -> list[str]:
         moved = []
+        label = event.label
         for queued in candidates:
             if queued.is_gated and not self._can_ungate(queued, event):
                 continue
             verdict = self._verdict(queued, event, old, new)
             if verdict is Requeue.SKIP:
                 continue
-            place = self._requeue(queued, verdict, event.label, now_ns)
+            place = self._requeue(queued, verdict, label, now_ns)
             if place not in SET_APART:
                 moved.append(queued.key)
         self._in_flight.record(event, old, new)

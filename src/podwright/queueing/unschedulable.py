@@ -46,7 +46,7 @@ class UnschedulablePods:
             self._unrejected[queued.key] = queued
         if can_time_out:
             age_key = (queued.timestamp_ns, queued.entered_index)
-            self._by_age.push(queued.key, age_key, queued)
+            self._by_age.push(queued, age_key)
         self.gated_count += queued.is_gated
 
     def remove(self, queued: QueuedPod) -> None:

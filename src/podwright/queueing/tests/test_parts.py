@@ -1,4 +1,4 @@
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -22,32 +22,46 @@ from podwright.queueing.tests.pods import NODE_ADD, always_skip, make_pod
 # ------------------------------------------------------------------ heap
 
 
-def test_heap_gives_out_by_key_and_equal_keys_by_insertion():
-    heap: IndexedHeap[Any] = IndexedHeap()
-    for name, key in [("a", 2), ("b", 1), ("c", 2), ("d", 1)]:
-        heap.push(name, key, name)
-    assert heap.ordered() == ["b", "d", "a", "c"]
-    assert [heap.pop() for _ in range(5)] == ["b", "d", "a", "c", None]
+class Item(NamedTuple):
+    key: str
+    value: int = 0
+
+
+def make_heap(**sort_keys):
+    heap: IndexedHeap[Item] = IndexedHeap()
+    for name, sort_key in sort_keys.items():
+        heap.push(Item(name), sort_key)
+    return heap
+
+
+def test_heap_gives_out_by_sort_key():
+    heap = make_heap(a=3, b=1, c=4, d=2)
+    assert [item.key for item in heap.ordered()] == ["b", "d", "a", "c"]
+    assert [item and item.key for item in (heap.pop() for _ in range(5))] == [*"bdac", None]
 
 
 def test_heap_replaces_and_removes_by_name():
-    heap: IndexedHeap[Any] = IndexedHeap()
-    heap.push("a", 1, "old")
-    heap.push("b", 2, "b")
-    heap.push("a", 3, "new")
-    assert heap.get("a") == "new"
-    assert heap.remove("b") == "b"
+    heap = make_heap(a=1, b=2)
+    heap.push(Item("a", 7), 3)
+    assert heap.get("a") == Item("a", 7)
+    assert heap.remove("b") == Item("b")
     assert heap.remove("b") is None
-    assert heap.peek() == "new"
-    assert (heap.pop(), heap.pop()) == ("new", None)
+    assert heap.peek() == Item("a", 7)
+    heap.push(Item("a", 8), 3)
+    assert (heap.pop(), heap.pop()) == (Item("a", 8), None)
+
+
+def test_heap_refuses_two_items_with_one_sort_key():
+    with pytest.raises(AssertionError):
+        make_heap(a=1, b=1)
 
 
 def test_heap_does_not_grow_with_replacements():
-    heap: IndexedHeap[Any] = IndexedHeap()
+    heap = make_heap()
     for index in range(100_000):
-        heap.push(str(index % 10), -index, index)
-    assert len(heap._heap) < 200
-    assert heap.pop() == 99_999
+        heap.push(Item(str(index % 10), index), -index)
+    assert len(heap._keys) < 200
+    assert heap.pop() == Item("9", 99_999)
 
 
 # ------------------------------------------------------------------ backoff

@@ -55,6 +55,28 @@ def test_an_update_moves_an_active_pod_to_its_new_priority(queue):
     assert names(queue.pods_in(QueueName.ACTIVE)) == ["raised", "low"]
 
 
+@pytest.mark.parametrize("pending_count", [1_000, 100_000])
+def test_a_pop_compares_few_pods_however_many_are_pending(pending_count):
+    comparisons = 0
+
+    class Key:
+        def __init__(self, queued):
+            self.order = (queued.entered_index * 7919) % pending_count
+
+        def __lt__(self, other):
+            nonlocal comparisons
+            comparisons += 1
+            return self.order < other.order
+
+    queue = make_queue(sort_key=Key)
+    for index in range(pending_count):
+        queue.add(make_pod(f"p{index}"), at(0))
+    comparisons = 0
+    for _ in range(100):
+        queue.done(queue.pop(at(1)), at(1))
+    assert comparisons <= 100 * 2 * pending_count.bit_length()
+
+
 # ------------------------------------------------------------------ backoff
 
 
@@ -319,7 +341,7 @@ def test_metrics_count_what_comes_in_and_what_waits(queue):
 def test_validate_finds_a_pod_in_two_places(queue):
     queue.add(make_pod("p"), at(0))
     queued = queue.get("default/p")
-    queue._places.backoff.errors.push(queued.key, 0, queued)
+    queue._places.backoff.errors.push(queued, (0, 0))
     with pytest.raises(AssertionError, match="default/p"):
         queue.validate()
     queue._places.backoff.errors.remove(queued.key)
