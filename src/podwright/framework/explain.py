@@ -17,7 +17,7 @@ from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_p
 from podwright.framework.ranking import normalize
 from podwright.framework.run import Runner
 from podwright.framework.scores import Scores
-from podwright.framework.status import Code, Status
+from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
 
@@ -156,11 +156,9 @@ class _Recording:
         if not len(self._live):
             return
         cycle = Cycle(self._pod, self._cluster)
-        try:
-            self.outcome = run_pre_filters(self._profile, cycle)
-        except PluginFailure as failure:
-            self.outcome = PreFilterOutcome(rejection=failure.status)
-            raise
+        self.outcome = run_pre_filters(self._profile, cycle)
+        if self.outcome.failure is not None:
+            raise self.outcome.failure
         if self.outcome.rejection is not None:
             return
         totals = self._filter(cycle)
@@ -243,13 +241,11 @@ class _Recording:
     def result(self) -> Explanation:
         """Return what was recorded."""
         rejection = self.outcome.rejection
-        error = self.error
-        is_failure = rejection is not None and rejection.code == Code.ERROR
         return Explanation(
             pod=self._pod,
             decision=self._decision,
             node_names=tuple(self._names[slot] for slot in self._live.tolist()),
-            pre_filter=Status.OK if rejection is None or is_failure else rejection,
+            pre_filter=rejection or Status.OK,
             skipped_filters=self.outcome.skipped,
             restricted_to=self.outcome.node_names,
             restricted_by=self.outcome.restricted_by,
@@ -261,5 +257,5 @@ class _Recording:
             scores=tuple(self.scores),
             totals=self.totals,
             winners=self.winners,
-            error=error,
+            error=self.error,
         )

@@ -10,7 +10,6 @@ import msgspec
 
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle, PreFilterResult
-from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.status import Code, Status
 
@@ -28,12 +27,15 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
         The nodes that are left; None: all.
     restricted_by : tuple of str
         The plugins that named nodes, in the order they ran.
+    failure : PluginFailure, optional
+        Set if a plugin failed; the cycle ends with it.
     """
 
     rejection: Status | None = None
     skipped: frozenset[str] = frozenset()
     node_names: frozenset[str] | None = None
     restricted_by: tuple[str, ...] = ()
+    failure: PluginFailure | None = None
 
     @property
     def absent_status(self) -> Status:
@@ -43,19 +45,18 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
-    """Run the PreFilter plugins in order.
-
-    Raises
-    ------
-    PluginFailure
-        If a plugin failed.
-    """
+    """Run the PreFilter plugins in order."""
     skipped: set[str] = set()
     node_names: frozenset[str] | None = None
     restricted_by: list[str] = []
     rejection: Status | None = None
+    failure: PluginFailure | None = None
     for plugin in profile.pre_filter:
-        answer = _pre_filter(plugin, cycle)
+        try:
+            answer = plugin.pre_filter(cycle)
+        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            failure = PluginFailure.raised(plugin, "PreFilter", cycle, error)
+            break
         if isinstance(answer, PreFilterResult):
             if answer.node_names is None:
                 continue
@@ -75,12 +76,14 @@ def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
             if answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 break
         elif not answer.is_success:
-            raise PluginFailure(plugin, "PreFilter", answer.message)
+            failure = PluginFailure(plugin, "PreFilter", answer.message)
+            break
     return PreFilterOutcome(
         rejection=rejection,
         skipped=frozenset(skipped),
         node_names=node_names,
         restricted_by=tuple(restricted_by),
+        failure=failure,
     )
 
 
@@ -103,13 +106,6 @@ def run_pre_scores(profile: Profile, cycle: Cycle) -> frozenset[str]:
         elif not answer.is_success:
             raise PluginFailure(plugin, "PreScore", answer.message)
     return frozenset(skipped)
-
-
-def _pre_filter(plugin: Plugin, cycle: Cycle) -> Status | PreFilterResult:
-    try:
-        return plugin.pre_filter(cycle)
-    except Exception as error:
-        raise PluginFailure.raised(plugin, "PreFilter", cycle, error) from error
 
 
 def _unsatisfied(restricted_by: list[str]) -> Status:

@@ -327,6 +327,8 @@ class Runner:
         cycle = Cycle(pod, cluster)
         keys = dict(zip((plugin.name for plugin in self._plugins), key, strict=True))
         outcome = run_pre_filters(profile, cycle)
+        if outcome.failure is not None:
+            raise outcome.failure
         failure: PluginFailure | None = None
         skipped_scores: frozenset[str] = frozenset()
         filters: list[VerdictRow | Sweep] = []

@@ -93,14 +93,14 @@ def _compare_message(expect: dict[str, Any], found: Explanation) -> Iterator[Com
 
 
 def _plugins(case: Case) -> dict[str, Any]:
-    """Return the plugins in effect, in the form of `expect.plugins`."""
+    """Return the plugins in effect, at the extension points that the case lists."""
     configuration = effective_configuration(case.get("config"), Registry())
     expected = case["expect"]["plugins"]
     return {
         profile.scheduler_name: {
             point: [list(entry) if point == "score" else entry[0] for entry in entries]
             for point, entries in profile.plugins.items()
-            if entries or point in expected.get(profile.scheduler_name, {})
+            if point in expected.get(profile.scheduler_name, {})
         }
         for profile in configuration.profiles
     }
