@@ -1,0 +1,68 @@
+"""The selector that spreading deduces for a pod that names none.
+
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go, `DefaultSelector`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podwright.columns.workloads import WorkloadIndex
+from podwright.objects import (
+    OwnerReference,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from podwright.objects.selector import (
+    Requirement,
+    Selector,
+    SelectorError,
+    label_selector,
+    labels_as_selector,
+)
+
+_KINDS = {
+    ("v1", "ReplicationController"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+}
+
+
+def default_selector(
+    workloads: WorkloadIndex,
+    namespace: str,
+    labels: Mapping[str, str],
+    controller: OwnerReference | None,
+) -> Selector:
+    """Deduce a selector from the services that select a pod and the controller that owns it.
+
+    Returns
+    -------
+    Selector
+        Empty if nothing selects the pod.
+    """
+    merged: dict[str, str] = {}
+    for service in workloads.services.get(namespace, {}).values():
+        wanted = service.spec.selector
+        if all(labels.get(key) == value for key, value in wanted.items()):
+            merged.update(wanted)
+    owner: object = None
+    if controller is not None and (controller.api_version, controller.kind) in _KINDS:
+        owner = workloads.controllers.get((controller.kind, namespace, controller.name))
+    if isinstance(owner, ReplicationController):
+        merged.update(owner.spec.selector)
+    selector = labels_as_selector(merged)
+    if isinstance(owner, ReplicaSet | StatefulSet):
+        try:
+            other = label_selector(owner.spec.selector)
+        except SelectorError:
+            return selector
+        return conjunction(selector, other.requirements)
+    return selector
+
+
+def conjunction(selector: Selector, requirements: tuple[Requirement, ...]) -> Selector:
+    """Return a selector that also demands `requirements`; "nothing" demands them alone."""
+    both = {*selector.requirements, *requirements}
+    return Selector(tuple(sorted(both, key=lambda r: (r.key, r.operator, r.values))))

@@ -1,0 +1,270 @@
+"""Topology domains: which slots share the value of a label, and which of them count.
+
+A `Domains` numbers the values of one topology key from zero. Some nodes do not take part in
+a pod's spreading (its node affinity or its tolerations exclude them, or they lack another
+constraint's key): pods there are not counted, and a domain made of such nodes only does not
+take part in the minimum.
+
+Nothing is done when a node comes or changes; `Domains` catches up with the node journal when
+it is next asked. New nodes are appended, any other change numbers all nodes anew and makes
+the counters over these domains start over.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array, Mask
+from podwright.columns.node_selector import node_selector_mask
+from podwright.columns.nodes import NodeColumns
+from podwright.objects import NodeSelector, Toleration
+from podwright.objects.toleration import untolerated_taint
+
+_MOST_APPENDED = 256
+"""More new nodes than this are numbered together with all others."""
+
+
+class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a domain, and which nodes count.
+
+    Parameters
+    ----------
+    topology_key : str
+        The label whose values are the domains; "" makes every node a domain of its own.
+    read_keys : tuple of str
+        A node that lacks one of these labels has no domain, as far as reading goes.
+    counted_keys : tuple of str
+        Pods on a node that lacks one of these labels are not counted.
+    node_selector : tuple of (str, str)
+        Labels that a node must have to be counted.
+    affinity : NodeSelector, optional
+        What a node must match to be counted.
+    tolerations : tuple of Toleration, optional
+        If given, nodes with another taint that keeps pods away are not counted.
+    absent_is_empty : bool
+        Whether pods on nodes without the label are counted in the domain of the empty value.
+    """
+
+    topology_key: str
+    read_keys: tuple[str, ...] = ()
+    counted_keys: tuple[str, ...] = ()
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: NodeSelector | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    absent_is_empty: bool = False
+
+    @classmethod
+    def of_key(cls, topology_key: str) -> DomainRule:
+        """Return the rule by which every node that has the label counts."""
+        keys = (topology_key,)
+        return cls(topology_key=topology_key, read_keys=keys, counted_keys=keys)
+
+    def counted(self, nodes: NodeColumns, rows: I32Array) -> Mask:
+        """Tell which of the slots `rows` count: (k,) bool."""
+        mask: Mask = nodes.alive[rows]
+        for key in self.counted_keys:
+            mask &= nodes.label_ids(key)[rows] >= 0
+        for key, value in self.node_selector:
+            mask &= nodes.label_ids(key)[rows] == nodes.label_values.id_of(value)
+        if self.affinity is not None:
+            mask &= node_selector_mask(self.affinity, nodes, rows)
+        if self.tolerations is not None:
+            taint_sets = nodes.taint_set_ids[rows]
+            tolerated: Mask = np.array(
+                [
+                    untolerated_taint(taints, self.tolerations) is None
+                    for taints in nodes.taint_sets.values
+                ],
+                dtype=np.bool_,
+            )
+            mask &= tolerated[taint_sets]
+        return mask
+
+    def readable(self, nodes: NodeColumns, rows: I32Array) -> Mask:
+        """Tell which of the slots `rows` have a domain to read: (k,) bool."""
+        mask: Mask = nodes.alive[rows]
+        for key in self.read_keys:
+            mask &= nodes.label_ids(key)[rows] >= 0
+        return mask
+
+
+class Follower(Protocol):
+    """Something that is counted over domains."""
+
+    def start_over(self) -> None:
+        """Learn that the domains were numbered anew."""
+
+    def make_room(self) -> None:
+        """Learn that there may be more domains."""
+
+
+class Domains:
+    """The domains of one rule over the slots.
+
+    Attributes
+    ----------
+    n_slots : int
+        So many slots are known; ask `catch_up` for the others.
+    n_counted : int
+        Domains with a counted node; these have the lowest numbers.
+    n_domains : int
+        All domains.
+    counting : (n_slots,) int32
+        The domain in which pods on a slot are counted, or -1.
+    reading : (n_slots,) int32
+        The domain of a slot, or -1 if the node lacks a label.
+    empty_domain : int
+        The domain of the empty value if the rule has one, else -1.
+    cells : memoryview
+        `counting`, for single accesses from Python.
+    """
+
+    def __init__(self, rule: DomainRule, nodes: NodeColumns) -> None:
+        self.rule = rule
+        self.followers: list[Follower] = []
+        self._nodes = nodes
+        self._version = -1
+        self._domain_of_value: I32Array = np.zeros(0, dtype=np.int32)
+        self._counting_rows: I32Array = np.zeros(0, dtype=np.int32)
+        self._reading_rows: I32Array = np.zeros(0, dtype=np.int32)
+        self.n_slots = 0
+        self.n_counted = 0
+        self.n_domains = 0
+        self.empty_domain = -1
+        self._take_views(0)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no node changed since the last `catch_up`."""
+        return self._version == self._nodes.node_journal.version
+
+    def catch_up(self) -> None:
+        """Take in the nodes that came or changed since the last time."""
+        nodes = self._nodes
+        if self.is_current:
+            return
+        changed = nodes.node_journal.since(self._version) if self._version >= 0 else None
+        self._version = nodes.node_journal.version
+        if changed is not None and (not len(changed) or changed.min() >= self.n_slots):
+            fresh = range(self.n_slots, nodes.n_slots)
+            if len(fresh) <= _MOST_APPENDED and self._append(fresh):
+                for follower in self.followers:
+                    follower.make_room()
+                return
+        self._number_anew()
+        for follower in self.followers:
+            follower.start_over()
+
+    def forget(self) -> None:
+        """Start from nothing at the next `catch_up`: slots were renumbered."""
+        self._version = -1
+        self._take_views(0)
+
+    def _value_ids(self, rows: I32Array) -> I32Array:
+        """Return what tells the domains of `rows` apart; negative for none."""
+        rule, nodes = self.rule, self._nodes
+        if not rule.topology_key:
+            return rows
+        ids = nodes.label_ids(rule.topology_key)[rows]
+        if rule.absent_is_empty:
+            ids[ids < 0] = nodes.label_values.id_of("")
+        return ids
+
+    def _number_anew(self) -> None:
+        rule, nodes = self.rule, self._nodes
+        n = nodes.n_slots
+        rows: I32Array = np.arange(n, dtype=np.int32)
+        counted = rule.counted(nodes, rows)
+        readable = rule.readable(nodes, rows)
+        ids = self._value_ids(rows)
+        counted &= ids >= 0
+        table: I32Array = np.full(max(len(nodes.label_values), n) + 1, -1, dtype=np.int32)
+        first = _distinct(ids[counted], len(table))
+        table[first] = np.arange(len(first), dtype=np.int32)
+        named = ids >= 0 if rule.absent_is_empty else readable & (ids >= 0)
+        others = _distinct(ids[named & ~counted & nodes.alive], len(table))
+        others = others[table[others] < 0]
+        self.n_counted = len(first)
+        self.n_domains = len(first) + len(others)
+        table[others] = np.arange(len(first), self.n_domains, dtype=np.int32)
+        self._domain_of_value = table
+        # The last entry of the table is -1 and answers for negative ids.
+        domains = table[ids]
+        room = max(2 * n, 16)
+        self._counting_rows = np.full(room, -1, dtype=np.int32)
+        self._reading_rows = np.full(room, -1, dtype=np.int32)
+        self._counting_rows[:n] = np.where(counted, domains, -1)
+        self._reading_rows[:n] = np.where(readable, domains, -1)
+        self._note_empty_domain()
+        self._take_views(n)
+
+    def _append(self, fresh: range) -> bool:
+        """Add new slots; False if their domains do not fit into the numbering."""
+        rule, nodes = self.rule, self._nodes
+        if fresh.stop > len(self._counting_rows):
+            self._lengthen(2 * fresh.stop)
+        rows: I32Array = np.arange(fresh.start, fresh.stop, dtype=np.int32)
+        counted = rule.counted(nodes, rows).tolist()
+        readable = rule.readable(nodes, rows).tolist()
+        ids = self._value_ids(rows).tolist()
+        for slot, value, counts, reads in zip(fresh, ids, counted, readable, strict=True):
+            domain = self._domain_of(value) if value >= 0 else -1
+            if value >= 0 and (counts or reads or rule.absent_is_empty):
+                if counts and (domain >= self.n_counted or (domain < 0 and not self._is_dense)):
+                    return False
+                if domain < 0:
+                    domain = self._new_domain(value)
+                    self.n_counted += counts
+            self._counting_rows[slot] = domain if counts else -1
+            self._reading_rows[slot] = domain if reads else -1
+        self._note_empty_domain()
+        self._take_views(fresh.stop)
+        return True
+
+    @property
+    def _is_dense(self) -> bool:
+        return self.n_counted == self.n_domains
+
+    def _domain_of(self, value: int) -> int:
+        # The last entry answers for negative ids and is not a value's own.
+        table = self._domain_of_value
+        return int(table[value]) if value < len(table) - 1 else -1
+
+    def _new_domain(self, value: int) -> int:
+        table = self._domain_of_value
+        if value >= len(table) - 1:
+            longer: I32Array = np.full(2 * value + 16, -1, dtype=np.int32)
+            longer[: len(table)] = table
+            table = self._domain_of_value = longer
+        domain = self.n_domains
+        table[value] = domain
+        self.n_domains += 1
+        return domain
+
+    def _note_empty_domain(self) -> None:
+        if self.rule.absent_is_empty:
+            self.empty_domain = self._domain_of(self._nodes.label_values.id_of(""))
+
+    def _lengthen(self, room: int) -> None:
+        for name in ("_counting_rows", "_reading_rows"):
+            longer: I32Array = np.full(room, -1, dtype=np.int32)
+            rows = getattr(self, name)
+            longer[: len(rows)] = rows
+            setattr(self, name, longer)
+
+    def _take_views(self, n_slots: int) -> None:
+        self.n_slots = n_slots
+        self.counting: I32Array = self._counting_rows[:n_slots]
+        self.reading: I32Array = self._reading_rows[:n_slots]
+        self.cells = self.counting.data
+
+
+def _distinct(ids: I32Array, bound: int) -> I32Array:
+    """Return the distinct values of `ids`, all from 0 to below `bound`, in order."""
+    there: Mask = np.zeros(bound, dtype=np.bool_)
+    there[ids] = True
+    found: I32Array = np.flatnonzero(there).astype(np.int32)
+    return found

@@ -1,0 +1,180 @@
+"""Which selectors match which pods, found without comparing all with all.
+
+Nearly every selector in use demands one exact label value, like `app=web`. Selectors are
+filed under that demand, and label classes under the labels that selectors demand, so a new
+selector meets only the classes that have its value and a new class only the selectors that
+demand one of its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
+
+from podwright.objects.selector import Selector
+
+if TYPE_CHECKING:
+    from podwright.columns.counters import Counter, PlacementLog, Presence
+
+T = TypeVar("T")
+
+_MOST_NAMESPACES = 16
+"""A selector of more namespaces is filed under none and so meets those of all."""
+
+
+class PodSelector(msgspec.Struct, frozen=True):
+    """Pods of some namespaces with some labels.
+
+    Parameters
+    ----------
+    selector : Selector
+    namespaces : frozenset of str, optional
+        None: all namespaces.
+    """
+
+    selector: Selector
+    namespaces: frozenset[str] | None = None
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a pod is meant."""
+        namespaces = self.namespaces
+        return (namespaces is None or namespace in namespaces) and self.selector.matches(labels)
+
+
+class LabelClass:
+    """Pods with one namespace and one set of labels, and where they are."""
+
+    __slots__ = ("id", "labels", "log", "namespace")
+
+    def __init__(
+        self, class_id: int, namespace: str, labels: Mapping[str, str], log: PlacementLog
+    ) -> None:
+        self.id = class_id
+        self.namespace = namespace
+        self.labels = labels
+        self.log = log
+
+
+class Matcher:
+    """Several pod selectors that must all match, and the classes that they match.
+
+    Attributes
+    ----------
+    classes : dict of int to PlacementLog
+        The matching label classes by number.
+    counters : list of (Counter, int)
+        Who has to follow every matching class, and what each pod adds.
+    presences : list of Presence
+        The same for those who ask whether there are any.
+    """
+
+    __slots__ = ("classes", "counters", "parts", "presences")
+
+    def __init__(self, parts: tuple[PodSelector, ...]) -> None:
+        self.parts = parts
+        self.classes: dict[int, PlacementLog] = {}
+        self.counters: list[tuple[Counter, int]] = []
+        self.presences: list[Presence] = []
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether all parts match."""
+        return all(part.matches(namespace, labels) for part in self.parts)
+
+
+class SelectorFile(Generic[T]):
+    """Things with a selector, filed so that the ones that may match a pod are found fast."""
+
+    __slots__ = ("_by_label", "_loose")
+
+    def __init__(self) -> None:
+        self._by_label: dict[str, dict[tuple[str | None, str], list[T]]] = {}
+        self._loose: dict[str | None, list[T]] = {}
+
+    def add(self, thing: T, selector: Selector, namespaces: frozenset[str] | None) -> None:
+        """File `thing` under what it demands."""
+        if selector.is_nothing:
+            return
+        demand = demanded_label(selector)
+        for namespace in _filed_under(namespaces):
+            if demand is None:
+                self._loose.setdefault(namespace, []).append(thing)
+            else:
+                key, value = demand
+                filed = self._by_label.setdefault(key, {})
+                filed.setdefault((namespace, value), []).append(thing)
+
+    def candidates(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
+        """Yield what may match a pod, each once, in the order in which it was filed per label."""
+        for key, filed in self._by_label.items():
+            value = labels.get(key)
+            if value is not None:
+                yield from filed.get((namespace, value), ())
+                yield from filed.get((None, value), ())
+        if self._loose:
+            yield from self._loose.get(namespace, ())
+            yield from self._loose.get(None, ())
+
+
+class ClassFile:
+    """Label classes, filed under those labels that selectors have asked for."""
+
+    __slots__ = ("_by_label", "_by_namespace", "_classes")
+
+    def __init__(self) -> None:
+        self._classes: list[LabelClass] = []
+        self._by_namespace: dict[str, list[LabelClass]] = {}
+        self._by_label: dict[str, dict[tuple[str | None, str], list[LabelClass]]] = {}
+
+    def add(self, cls: LabelClass) -> None:
+        """File a class."""
+        self._classes.append(cls)
+        self._by_namespace.setdefault(cls.namespace, []).append(cls)
+        for key, filed in self._by_label.items():
+            _file_class(filed, key, cls)
+
+    def candidates(self, wanted: PodSelector) -> Iterator[LabelClass]:
+        """Yield the classes that `wanted` may match, each once."""
+        if wanted.selector.is_nothing:
+            return
+        demand = demanded_label(wanted.selector)
+        namespaces = _filed_under(wanted.namespaces)
+        if demand is None:
+            for namespace in namespaces:
+                if namespace is None:
+                    yield from self._classes
+                else:
+                    yield from self._by_namespace.get(namespace, ())
+            return
+        key, value = demand
+        filed = self._by_label.get(key)
+        if filed is None:
+            filed = self._by_label[key] = {}
+            for cls in self._classes:
+                _file_class(filed, key, cls)
+        for namespace in namespaces:
+            yield from filed.get((namespace, value), ())
+
+
+def demanded_label(selector: Selector) -> tuple[str, str] | None:
+    """Return a label and the one value that a selector demands of it, if there is one."""
+    for requirement in selector.requirements:
+        if requirement.operator == "In" and len(requirement.values) == 1:
+            return requirement.key, requirement.values[0]
+    return None
+
+
+def _filed_under(namespaces: frozenset[str] | None) -> list[str] | tuple[None]:
+    if namespaces is None or len(namespaces) > _MOST_NAMESPACES:
+        return (None,)
+    return sorted(namespaces)
+
+
+def _file_class(
+    filed: dict[tuple[str | None, str], list[LabelClass]], key: str, cls: LabelClass
+) -> None:
+    value = cls.labels.get(key)
+    if value is not None:
+        filed.setdefault((cls.namespace, value), []).append(cls)
+        filed.setdefault((None, value), []).append(cls)
