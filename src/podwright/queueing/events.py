@@ -71,7 +71,7 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
 
 
 def derive_events(
-    old: KubernetesObject | None, new: KubernetesObject | None
+    old: KubernetesObject | None, new: KubernetesObject | None, *, gang_scheduling: bool = False
 ) -> tuple[ClusterEvent, ...]:
     """Return the cluster events of one change, in the order in which they are told.
 
@@ -81,16 +81,26 @@ def derive_events(
         The object before; None if it was added.
     new : KubernetesObject or None
         The object after; None if it was deleted.
+    gang_scheduling : bool
+        Feature gate GangScheduling: a new pending pod is an event for its group.
 
     Returns
     -------
     tuple of ClusterEvent
         Empty if no plugin could care.
+
+    Notes
+    -----
+    `SchedulingQueue.update` derives the events of a pending pod itself; to tell them again
+    with `move` would count them twice. The deletion of a pending pod is told only if it was
+    nominated or waited at permit, and a nominated one only to pods of no higher priority.
     """
     changed = old if new is None else new
     if isinstance(changed, Pod):
         assert old is None or isinstance(old, Pod), old
-        return _pod_events(old, new if isinstance(new, Pod) else None)
+        return _pod_events(
+            old, new if isinstance(new, Pod) else None, gang_scheduling=gang_scheduling
+        )
     if isinstance(old, Node) and isinstance(new, Node):
         return derive_node_update(old, new)
     resource = _resource_of(changed)
@@ -159,12 +169,16 @@ def _resource_of(changed: KubernetesObject | None) -> str | None:
     return None if changed is None else _RESOURCE_OF.get(type(changed))
 
 
-def _pod_events(old: Pod | None, new: Pod | None) -> tuple[ClusterEvent, ...]:
+def _pod_events(
+    old: Pod | None, new: Pod | None, *, gang_scheduling: bool
+) -> tuple[ClusterEvent, ...]:
     if new is None:
         # A pending pod that goes is told as an assigned one: its nomination is free now.
         return (ASSIGNED_POD_DELETE,)
     if old is None:
-        return (ASSIGNED_POD_ADD if new.spec.node_name else UNSCHEDULABLE_POD_ADD,)
+        if new.spec.node_name:
+            return (ASSIGNED_POD_ADD,)
+        return (UNSCHEDULABLE_POD_ADD,) if gang_scheduling else ()
     if new.spec.node_name and not old.spec.node_name:
         return (ASSIGNED_POD_ADD,)
     return derive_pod_update(old, new)

@@ -5,8 +5,6 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
-from typing import Any
-
 from podwright.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -37,26 +35,20 @@ def events_to_register() -> tuple[EventHint, ...]:
 
 
 def after_claim_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if a claim of the pod is new, or its status changed."""
+    """Queue if any claim gave its devices back, or a claim of the pod is new or changed."""
     before, after = changed(KubernetesObject, old, new)
-    if (
-        after.metadata.namespace != pod.metadata.namespace
-        or after.metadata.name not in _claim_names(pod)
-    ):
-        # An allocation that was given back may be what this pod needs.
-        return queue_if(
-            before is not None
-            and _status(before, "allocation")
-            and not _status(after, "allocation")
-        )
-    if before is None:
-        return Hint.QUEUE
-    return queue_if(
-        any(
-            _status(before, field) != _status(after, field)
-            for field in ("allocation", "reservedFor")
-        )
+    names = _claim_names(pod)
+    if None in names:
+        # A claim that is not generated yet keeps the pod waiting, whatever else happens.
+        return Hint.SKIP
+    had, has = (
+        None if before is None else before.raw.get("status") or {},
+        after.raw.get("status") or {},
     )
+    if had is not None and had.get("allocation") and not has.get("allocation"):
+        return Hint.QUEUE
+    is_mine = after.metadata.namespace == pod.metadata.namespace and after.metadata.name in names
+    return queue_if(is_mine and had != has)
 
 
 def after_generated_claims(pod: Pod, old: object | None, new: object | None) -> Hint:
@@ -79,7 +71,3 @@ def _claim_names(pod: Pod) -> list[str | None]:
     if extended.get("resourceClaimName"):
         names.append(extended["resourceClaimName"])
     return names
-
-
-def _status(claim: KubernetesObject, field: str) -> Any:
-    return (claim.raw.get("status") or {}).get(field)

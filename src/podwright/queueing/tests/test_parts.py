@@ -130,6 +130,18 @@ def test_kinds_that_are_not_typed_give_events_by_their_group():
     assert derive_events(None, other) == ()
 
 
+def test_a_new_pending_pod_is_an_event_only_for_gangs():
+    pod = make_pod("p")
+    assert derive_events(None, pod) == ()
+    labels = [event.label for event in derive_events(None, pod, gang_scheduling=True)]
+    assert labels == ["UnschedulablePodAdd"]
+
+
+def test_a_pod_that_is_bound_is_told_as_an_assigned_one_that_is_new():
+    labels = [event.label for event in derive_events(make_pod("p"), make_pod("p", node="n"))]
+    assert labels == ["AssignedPodAdd"]
+
+
 # ------------------------------------------------------------------ hints
 
 
