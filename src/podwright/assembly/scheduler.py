@@ -174,18 +174,47 @@ class Scheduler:
         for pod in self.in_queue_order():
             yield self.schedule(pod)
 
-    def explain(self, pod: Pod | str) -> Explanation:
-        """Decide for one pod with everything recorded; nothing is changed.
+    def schedule_before(self, key: str) -> Iterator[Decision]:
+        """Decide for the pending pods that the queue would hand out before one of them.
+
+        Parameters
+        ----------
+        key : str
+            "namespace/name" of a pending pod; that pod itself is left pending.
 
         Raises
         ------
         UnknownPod
-            If a name is given and no such pod is known, or nothing decides for it.
+            If no such pod is pending.
+        """
+        self._find(key)
+        for pod in self.in_queue_order():
+            if pod.key == key:
+                return
+            yield self.schedule(pod)
+
+    def explain(self, pod: Pod | str) -> Explanation:
+        """Decide for one pod with everything recorded; nothing is changed.
+
+        If nobody decides for the pod, or PreEnqueue holds it back, the explanation has only
+        the decision that says so.
+
+        Raises
+        ------
+        UnknownPod
+            If a name is given and no such pod is pending.
         """
         pod = self._find(pod)
         runner, refusal = self._runner_for(pod)
         if runner is None:
-            raise UnknownPod(refusal.message)
+            nodes = self.cluster.nodes
+            return Explanation(
+                pod=pod,
+                decision=refusal,
+                node_names=tuple(nodes.names[slot] for slot in self.cluster.live_slots().tolist()),
+                pre_filter=Status.OK,
+                skipped_filters=frozenset(),
+            )
         return explain(runner, pod, cycle_number=self._cycle_number + 1)
 
     def explain_again(self, key: str) -> Explanation:

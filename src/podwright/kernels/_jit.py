@@ -7,9 +7,10 @@ Kernels are compiled at their first call for the types of that call, and kept on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba.core import event
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,3 +20,27 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
     compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
     return compiled
+
+
+class _Compilations(event.Listener):
+    """Tells a function about each kernel that Numba begins to compile."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def on_start(self, event: Any) -> None:
+        """Name the kernel."""
+        self._tell(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing: the next kernel is told when it begins."""
+
+
+def tell_before_compiling(tell: Callable[[str], None]) -> None:
+    """Call `tell` with a kernel's name before Numba compiles it.
+
+    Kernels whose machine code is on disk are loaded without being told. Compiling takes
+    seconds, so a driver that a person waits for should say what it waits for.
+    """
+    register: Callable[[str, event.Listener], None] = event.register
+    register("numba:compile", _Compilations(tell))

@@ -115,8 +115,10 @@ def _manifests_in(folder: Path) -> list[Path]:
     )
 
 
-def load(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> LoadedObjects:
-    """Read the objects of files and folders.
+def load(
+    paths: str | Path | Sequence[str | Path], *, stdin: BinaryIO | None = None
+) -> LoadedObjects:
+    """Read the objects of files and folders, of one or of several.
 
     An object that is there twice with the same content counts once; so a folder may hold a
     dump of everything beside the dumps of single kinds.
@@ -126,7 +128,8 @@ def load(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Loade
     InputError
         With everything that is wrong with any of the files; nothing is half loaded.
     """
-    return load_bytes(read_paths(paths, stdin=stdin))
+    several = (paths,) if isinstance(paths, str | Path) else paths
+    return load_bytes(read_paths(several, stdin=stdin))
 
 
 def load_bytes(files: Iterable[tuple[str, bytes]]) -> LoadedObjects:

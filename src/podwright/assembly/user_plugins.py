@@ -1,0 +1,97 @@
+"""Plugins of the user's own, from the text of a Python file.
+
+Reading the file is the caller's business. What is wrong with it is an `InputError` with the
+line, not a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from types import ModuleType
+
+from podwright.framework import Plugin
+from podwright.objects.errors import FieldError, InputError
+
+_PACKAGE = "podwright_user_plugins"
+
+
+def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugin]]:
+    """Run the text of a plugin file and return the plugins that it defines.
+
+    Parameters
+    ----------
+    text : str
+        Python source; running it runs the user's code.
+    source : str
+        The file's path, for errors and tracebacks.
+    folder : str
+        Where the file's own imports are looked for first, as Python does for a script.
+
+    Returns
+    -------
+    list of type
+        Every class in the file that derives from `Plugin` and has a name, in the order of
+        definition. Classes that the file imports are not its own.
+
+    Raises
+    ------
+    InputError
+        If the text is not Python, fails when run, or defines no plugin or two of one name.
+    """
+    # The module has to be known to sys.modules, or annotations of its classes (an `Args`
+    # struct, say) could not be resolved. A prefix keeps it from shadowing anything.
+    stem = source.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+    module = ModuleType(f"{_PACKAGE}.{stem}")
+    module.__file__ = source
+    sys.modules[module.__name__] = module
+    added = [folder] if folder else []
+    sys.path[:0] = added
+    try:
+        exec(compile(text, source, "exec"), module.__dict__)  # noqa: S102 - the user asked for it
+    except SyntaxError as error:
+        raise _refused(error.filename or source, error.lineno, f"{error.msg}") from error
+    except InputError:
+        raise
+    except Exception as error:
+        # The outermost edge: a user's file may raise anything while it is being run.
+        line = _line_in(error, source)
+        raise _refused(source, line, f"{type(error).__name__}: {error}") from error
+    finally:
+        del sys.path[: len(added)]
+    return _plugins_of(module, source)
+
+
+def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:
+    by_name: dict[str, type[Plugin]] = {}
+    nameless: list[str] = []
+    for value in list(vars(module).values()):
+        if not (isinstance(value, type) and issubclass(value, Plugin)):
+            continue
+        if value.__module__ != module.__name__:
+            continue
+        if not value.name:
+            nameless.append(value.__qualname__)
+            continue
+        other = by_name.setdefault(value.name, value)
+        if other is not value:
+            message = (
+                f"{other.__qualname__} and {value.__qualname__} are both named "
+                f'"{value.name}"; give one of them another `name`, or a file of its own'
+            )
+            raise _refused(source, None, message)
+    if not by_name:
+        detail = f"{', '.join(nameless)} has no `name`" if nameless else "it defines none"
+        raise _refused(source, None, f"no plugin in this file: {detail}")
+    return list(by_name.values())
+
+
+def _line_in(error: BaseException, source: str) -> int | None:
+    """Return the last line of the user's file that led to the error."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == source]
+    return lines[-1] if lines else None
+
+
+def _refused(source: str, line: int | None, message: str) -> InputError:
+    place = source if line is None else f"{source}: line {line}"
+    return InputError([FieldError(source=place, path="", message=message)])

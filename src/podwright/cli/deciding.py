@@ -1,0 +1,231 @@
+"""What `podwright schedule` does, once it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from podwright.assembly.scheduler import Scheduler
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_paragraph,
+    print_table,
+    progress,
+    say,
+    write,
+)
+from podwright.cli.inputs import find_pod, load_all
+from podwright.cli.options import Setup
+from podwright.framework.decision import Decision, Rejection
+from podwright.objects import Condition, Pod, encode, with_condition, with_node_name
+
+NO_NODE = "<none>"
+
+
+def run_schedule(
+    files: Sequence[str],
+    setup: Setup,
+    *,
+    wanted: Sequence[str],
+    namespace: str,
+    output: str,
+    with_reasons: bool,
+) -> bool:
+    """Schedule and print; tell whether every pod fits."""
+    loaded, scheduler = load_all(files, setup)
+    scheduler.add(*loaded.objects)
+    pods = loaded.of(Pod)
+    if wanted:
+        chosen = [find_pod(text, pods, namespace=namespace) for text in wanted]
+        queue = [_pending(scheduler, pod) for pod in dict.fromkeys(pod.key for pod in chosen)]
+    else:
+        queue = [
+            pod for pod in scheduler.in_queue_order() if namespace in ("", pod.metadata.namespace)
+        ]
+    announce_compilation()
+    decided = (scheduler.schedule(pod) for pod in queue)
+    decisions = list(progress(decided, "scheduling", len(queue)))
+    if not decisions and output in ("table", "wide", "name"):
+        say(_nothing_to_do(scheduler, len(pods)))
+        return True
+    _print(decisions, output)
+    if output in ("table", "wide"):
+        if with_reasons:
+            _print_reasons(decisions)
+        say(summary(decisions, len(scheduler.cluster.live_slots())))
+    return all(outcome_of(decision) not in _UNFIT for decision in decisions)
+
+
+def _pending(scheduler: Scheduler, key: str) -> Pod:
+    from podwright.assembly.scheduler import UnknownPod
+
+    pod = scheduler.pending.get(key)
+    if pod is not None:
+        return pod
+    placed = scheduler.cluster.pods.get(key)
+    if placed is None:
+        raise UnknownPod(f"pod {key} is neither pending nor on a node of these files")
+    node = scheduler.cluster.nodes.names[placed.slot]
+    raise UnknownPod(f"pod {key} is on node {node} already; see: podwright explain {key}")
+
+
+def _nothing_to_do(scheduler: Scheduler, pod_count: int) -> str:
+    nodes = len(scheduler.cluster.live_slots())
+    placed = len(scheduler.cluster.pods)
+    return (
+        f"Nothing to schedule: no pending pods among {_count(pod_count, 'pod')} "
+        f"({placed} placed, {_count(nodes, 'node')})."
+    )
+
+
+# ---------------------------------------------------------------- outcomes
+
+_UNFIT = frozenset({"Unschedulable", "SchedulerError"})
+
+
+def outcome_of(decision: Decision) -> str:
+    """Name what came of a decision; the words of the PodScheduled condition where it has some."""
+    if decision.node:
+        return "Scheduled"
+    if decision.ignored:
+        return "Ignored"
+    if decision.held_back is not None:
+        return "SchedulingGated"
+    return "SchedulerError" if decision.error is not None else "Unschedulable"
+
+
+def summary(decisions: Sequence[Decision], node_count: int) -> str:
+    """Say in a sentence what came of all decisions."""
+    counts: dict[str, int] = {}
+    for decision in decisions:
+        outcome = outcome_of(decision)
+        counts[outcome] = counts.get(outcome, 0) + 1
+    told = {
+        "Unschedulable": ("does not fit", "do not fit"),
+        "SchedulerError": ("failed", "failed"),
+        "SchedulingGated": ("is held back", "are held back"),
+        "Ignored": ("is not ours to schedule", "are not ours to schedule"),
+    }
+    placed = counts.pop("Scheduled", 0)
+    total = _count(len(decisions), "pending pod")
+    parts = [f"{placed} of {total} placed on {_count(node_count, 'node')}"]
+    parts += [f"{n} {told[outcome][n > 1]}" for outcome, n in counts.items()]
+    return "; ".join(parts) + "."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _print(decisions: Sequence[Decision], output: str) -> None:
+    match output:
+        case "table":
+            heads = ("NAMESPACE", "POD", "NODE", "MESSAGE")
+            print_table(heads, ((*_names(d), _node(d), d.message) for d in decisions))
+        case "wide":
+            heads = (
+                "NAMESPACE", "POD", "NODE", "PRIORITY", "FEASIBLE", "EXAMINED", "TIES", "SCORE",
+                "MESSAGE",
+            )  # fmt: skip
+            print_table(heads, map(_wide, decisions))
+        case "json" | "yaml":
+            print_document({"decisions": [document_of(d) for d in decisions]}, output)
+        case "name":
+            for decision in decisions:
+                if decision.node:
+                    write(decision.pod.key)
+        case "pods":
+            items = [_pod_document(decision) for decision in decisions]
+            print_document({"apiVersion": "v1", "kind": "List", "items": items}, "yaml")
+
+
+def _names(decision: Decision) -> tuple[str, str]:
+    return decision.pod.metadata.namespace, decision.pod.metadata.name
+
+
+def _node(decision: Decision) -> Text:
+    return Text(decision.node, style="green") if decision.node else Text(NO_NODE, style="red")
+
+
+def _wide(decision: Decision) -> tuple[str | Text, ...]:
+    return (
+        *_names(decision),
+        _node(decision),
+        str(decision.pod.spec.priority or 0),
+        str(decision.feasible_count),
+        str(decision.evaluated_count),
+        str(decision.tie_count) if decision.node else "",
+        "" if decision.total is None else str(decision.total),
+        decision.message,
+    )
+
+
+def document_of(decision: Decision) -> dict[str, Any]:
+    """Return a decision as a plain document."""
+    document: dict[str, Any] = {
+        "pod": decision.pod.key,
+        "outcome": outcome_of(decision),
+        "node": decision.node or None,
+        "message": decision.message,
+        "priority": decision.pod.spec.priority or 0,
+        "feasibleNodes": decision.feasible_count,
+        "examinedNodes": decision.evaluated_count,
+        "tiedNodes": decision.tie_count,
+        "score": decision.total,
+    }
+    if decision.diagnosis is not None:
+        document["rejections"] = [_rejection(r) for r in _rejections_of(decision)]
+    return document
+
+
+def _rejections_of(decision: Decision) -> Iterator[Rejection]:
+    diagnosis = decision.diagnosis
+    if diagnosis is None:
+        return
+    if diagnosis.pre_filter is not None:
+        yield Rejection(diagnosis.pre_filter, diagnosis.node_count)
+    yield from diagnosis.rejections
+
+
+def _rejection(rejection: Rejection) -> dict[str, Any]:
+    status = rejection.status
+    return {
+        "plugin": status.plugin or None,
+        "code": status.code.label,
+        "reasons": list(status.reasons),
+        "nodeCount": rejection.count,
+    }
+
+
+def _pod_document(decision: Decision) -> dict[str, Any]:
+    pod = decision.pod
+    if decision.node:
+        return encode(with_node_name(pod, decision.node))
+    outcome = outcome_of(decision)
+    if outcome == "Ignored":
+        return encode(pod)
+    condition = Condition(
+        type="PodScheduled", status="False", reason=outcome, message=decision.message
+    )
+    return encode(with_condition(pod, condition))
+
+
+def _print_reasons(decisions: Sequence[Decision]) -> None:
+    """Explain shortly each pod without a node, and say what to ask next."""
+    left = [decision for decision in decisions if not decision.node]
+    for decision in left:
+        print_heading(f"Why {decision.pod.key} has no node:")
+        rejections = list(_rejections_of(decision))
+        if not rejections:
+            print_paragraph(decision.message, indent=2)
+        for rejection in rejections:
+            status = rejection.status
+            what = f"{_count(rejection.count, 'node')}: {status.message}"
+            print_paragraph(f"{what} ({status.plugin or 'PreFilter'})", indent=2, hanging=4)

@@ -1,0 +1,161 @@
+"""From what stands on the command line to objects, a configuration and a scheduler."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from podwright.assembly.scheduler import Scheduler, UnknownPod
+from podwright.assembly.user_plugins import plugins_from
+from podwright.cli.console import waiting
+from podwright.cli.options import Setup
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    parse_gates,
+    read_configuration,
+)
+from podwright.framework import Plugin
+from podwright.framework.profile import TieRule
+from podwright.objects import FieldError, InputError, Pod
+from podwright.store.files import LoadedObjects, load
+
+
+class Collected:
+    """Errors of several inputs, to be raised together."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def __enter__(self) -> Collected:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        self.errors.extend(error.errors)
+        return True
+
+    def raise_all(self) -> None:
+        """Raise what was collected, if anything was."""
+        if self.errors:
+            raise InputError(self.errors)
+
+
+def read_text(path: Path) -> str:
+    """Read a file; `-` is the standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    if str(path) == "-":
+        return sys.stdin.read()
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text: {error.reason} at byte {error.start}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+
+
+def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
+    """Run plugin files and gather what they define; all errors are raised together."""
+    found: list[type[Plugin]] = []
+    collected = Collected()
+    for path in paths:
+        with collected:
+            text = read_text(path)
+            found += plugins_from(text, source=str(path), folder=str(path.parent.resolve()))
+    collected.raise_all()
+    return found
+
+
+def load_all(
+    files: Sequence[str], setup: Setup
+) -> tuple[LoadedObjects, Scheduler]:
+    """Read everything that the command line names, and make an empty scheduler.
+
+    Raises
+    ------
+    InputError
+        With what is wrong with any of it.
+    """
+    collected = Collected()
+    loaded = LoadedObjects()
+    configuration: KubeSchedulerConfiguration | None = None
+    gates: Gates = DEFAULT_GATES
+    plugins: list[type[Plugin]] = []
+    source = "configuration"
+    with waiting("reading the files"):
+        with collected:
+            loaded = load(list(files), stdin=sys.stdin.buffer if "-" in files else None)
+        with collected:
+            if setup.config is not None:
+                source = str(setup.config)
+                configuration = read_configuration(read_text(setup.config), source=source)
+            elif loaded.configuration is not None:
+                source = loaded.configuration.source
+                configuration = read_configuration(loaded.configuration.document, source=source)
+        with collected:
+            gates = parse_gates(setup.feature_gates)
+        with collected:
+            plugins = load_plugins(setup.plugins)
+        collected.raise_all()
+        scheduler = Scheduler(
+            configuration,
+            plugins=plugins,
+            gates=gates,
+            seed=setup.seed,
+            tie_rule=TieRule(setup.tie_rule.value),
+            source=source,
+        )
+    return loaded, scheduler
+
+
+def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
+    """Return the pod that a user means by `name`, `ns/name` or `pod/name`.
+
+    A name alone is looked for in `namespace` if one is given, else in all; if several
+    namespaces have it, `default` is meant, as with kubectl.
+
+    Raises
+    ------
+    UnknownPod
+        If there is none, or it is not clear which; with suggestions.
+    """
+    by_key = {pod.key: pod for pod in pods}
+    head, slash, name = text.rpartition("/")
+    if head in ("pod", "pods", "po"):
+        head, slash = "", ""
+    if slash and namespace and head != namespace:
+        raise UnknownPod(f'"{text}" is not in namespace "{namespace}"')
+    wanted = head or namespace
+    if wanted:
+        found = by_key.get(f"{wanted}/{name}")
+    else:
+        matches = [key for key in by_key if key.rpartition("/")[2] == name]
+        if len(matches) > 1 and f"default/{name}" not in matches:
+            raise UnknownPod(f'"{name}" is in several namespaces: {", ".join(matches)}')
+        found = by_key[matches[0]] if len(matches) == 1 else by_key.get(f"default/{name}")
+    if found is None:
+        raise UnknownPod(f'no pod "{text}" in these files{_near(text, name, by_key)}')
+    return found
+
+
+def _near(text: str, name: str, keys: Iterable[str]) -> str:
+    by_name: dict[str, list[str]] = {}
+    all_keys = list(keys)
+    for key in all_keys:
+        by_name.setdefault(key.rpartition("/")[2], []).append(key)
+    close = difflib.get_close_matches(name, by_name, n=3, cutoff=0.6)
+    near = [key for match in close for key in by_name[match]][:3]
+    if not near and "/" in text:
+        near = difflib.get_close_matches(text, all_keys, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,97 @@
+"""The options that several commands have, spelled and explained once.
+
+Imports nothing of podwright, so that a command's `--help` is quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command_app() -> typer.Typer:
+    """Make the Typer app of one command, set up as all of them are."""
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
+class TieRuleName(StrEnum):
+    """How a node is chosen among equals."""
+
+    drawn = "drawn"
+    heap = "heap"
+    first = "first"
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Manifests, dumps, snapshots or openb tables; folders of them; - for stdin.",
+        show_default=False,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="A KubeSchedulerConfiguration. Without it, the one among the files, or the default.",
+    ),
+]
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        help="A Python file with plugins of your own; it is run. Repeatable.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Of the draws among equally good nodes.")]
+Ties = Annotated[
+    TieRuleName,
+    typer.Option(
+        "--tie-rule",
+        help="Which of equally good nodes: drawn by seed, as 1.36's heap does, or the first name.",
+    ),
+]
+Gates = Annotated[
+    str,
+    typer.Option(
+        "--feature-gates", metavar="A=true,B=false", help="As for kube-scheduler.", show_default=False
+    ),
+]
+Namespace = Annotated[
+    str,
+    typer.Option("--namespace", "-n", help="Where pods are looked for.", show_default=False),
+]
+Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What decides besides the objects."""
+
+    config: Path | None = None
+    plugins: tuple[Path, ...] = ()
+    seed: int = 0
+    tie_rule: TieRuleName = TieRuleName.drawn
+    feature_gates: str = ""

@@ -1,0 +1,106 @@
+"""`podwright schedule`: files in, decisions out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import (
+    Config,
+    Files,
+    Gates,
+    Namespace,
+    Plugins,
+    Seed,
+    Setup,
+    TieRuleName,
+    Ties,
+    command_app,
+)
+
+app = command_app()
+
+
+class ScheduleFormat(StrEnum):
+    """How decisions are printed."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+    name = "name"
+    pods = "pods"
+
+
+@app.command()
+def schedule(  # noqa: PLR0913 - the options of the command
+    files: Files,
+    config: Config = None,
+    plugin: Plugins = None,
+    pod: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pod",
+            metavar="POD",
+            help="Decide for this pod only, in the cluster as it is: would it fit, and where? "
+            "Repeatable.",
+        ),
+    ] = None,
+    namespace: Namespace = "",
+    seed: Seed = 0,
+    tie_rule: Ties = TieRuleName.drawn,
+    feature_gates: Gates = "",
+    output: Annotated[
+        ScheduleFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="How to print it; name: the pods that were placed; "
+            "pods: the Pod objects with nodeName set.",
+        ),
+    ] = ScheduleFormat.table,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say below the table why pods do not fit.")
+    ] = False,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit 0 although pods do not fit.")
+    ] = False,
+) -> None:
+    """Decide where pending pods go.
+
+    Reads a cluster from files, goes through its pending pods in the order of the queue
+    (priority, then age), places those that fit, and prints what came of each. Nothing is
+    changed anywhere: this is the scheduler's dry run.
+
+    Exit status 1 if a pod does not fit. Pods that another scheduler decides for, and pods
+    that wait for a scheduling gate, are told but do not count.
+
+    \b
+    Examples:
+      $ podwright schedule examples/quickstart --exit-zero
+      $ podwright schedule examples/quickstart --pod web-0
+      $ podwright schedule examples/quickstart -o json --exit-zero
+      $ podwright schedule examples/quickstart --plugin examples/plugins/keep_zone.py \\
+          --config examples/plugins/keep_zone.yaml --exit-zero
+    """
+    from podwright.cli.deciding import run_schedule
+
+    setup = Setup(
+        config=config,
+        plugins=tuple(plugin or ()),
+        seed=seed,
+        tie_rule=tie_rule,
+        feature_gates=feature_gates,
+    )
+    all_fit = run_schedule(
+        files,
+        setup,
+        wanted=pod or [],
+        namespace=namespace,
+        output=output.value,
+        with_reasons=explain,
+    )
+    if not all_fit and not exit_zero:
+        raise typer.Exit(1)

@@ -1,0 +1,152 @@
+"""Decisions and explanations as tables, for pandas and Arrow.
+
+Both libraries are optional; without them a call says what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from podwright.framework.decision import Decision
+from podwright.framework.explain import Explanation
+from podwright.objects.errors import PodwrightError
+
+Columns: TypeAlias = dict[str, list[Any]]
+
+_ARROW_TYPES = {"int": "int64", "str": "string"}
+
+
+class MissingExtra(PodwrightError, ImportError):  # noqa: N818 - named for what it is
+    """A library that is optional, and not installed."""
+
+
+def to_arrow(source: Explanation | Iterable[Decision]) -> Any:
+    """Return an explanation or decisions as a `pyarrow.Table`.
+
+    See `to_columns` for the columns.
+
+    Raises
+    ------
+    MissingExtra
+        If pyarrow is not installed.
+    """
+    arrow = _library("pyarrow", "pip install 'podwright[tables]'")
+    names = _EXPLANATION if isinstance(source, Explanation) else _DECISIONS
+    schema = arrow.schema([(name, getattr(arrow, _ARROW_TYPES[t])()) for name, t in names.items()])
+    return arrow.table(to_columns(source), schema=schema)
+
+
+def to_pandas(source: Explanation | Iterable[Decision]) -> Any:
+    """Return an explanation or decisions as a `pandas.DataFrame`.
+
+    See `to_columns` for the columns.
+
+    Raises
+    ------
+    MissingExtra
+        If pandas is not installed.
+    """
+    pandas = _library("pandas", "pip install pandas")
+    return pandas.DataFrame(to_columns(source))
+
+
+def to_columns(source: Explanation | Iterable[Decision]) -> Columns:
+    """Return an explanation or decisions as plain lists, one per column.
+
+    Returns
+    -------
+    dict of str to list
+        Decisions: one row each, with namespace, name, node (None without one), score,
+        feasible, evaluated, ties and message. An explanation: one row per node and plugin,
+        with node, point (filter or score), plugin, answer (passed, rejected, did not apply,
+        not examined, scored), code, reasons, raw, normalized, weight and weighted; what does
+        not apply to a row is None.
+    """
+    if isinstance(source, Explanation):
+        return _transposed(_EXPLANATION, _rows_of_explanation(source))
+    return _transposed(_DECISIONS, map(_row_of_decision, source))
+
+
+_DECISIONS = {
+    "namespace": "str",
+    "name": "str",
+    "node": "str",
+    "score": "int",
+    "feasible": "int",
+    "evaluated": "int",
+    "ties": "int",
+    "message": "str",
+}
+_EXPLANATION = {
+    "node": "str",
+    "point": "str",
+    "plugin": "str",
+    "answer": "str",
+    "code": "str",
+    "reasons": "str",
+    "raw": "int",
+    "normalized": "int",
+    "weight": "int",
+    "weighted": "int",
+}
+
+
+def _row_of_decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "namespace": decision.pod.namespace,
+        "name": decision.pod.name,
+        "node": decision.node or None,
+        "score": decision.total,
+        "feasible": decision.feasible_count,
+        "evaluated": decision.evaluated_count,
+        "ties": decision.tie_count,
+        "message": decision.message,
+    }
+
+
+def _rows_of_explanation(explanation: Explanation) -> Iterable[dict[str, Any]]:
+    unseen = frozenset(explanation.not_examined)
+    for answer in explanation.filters:
+        for node in explanation.node_names:
+            row: dict[str, Any] = {"node": node, "point": "filter", "plugin": answer.plugin}
+            status = answer.rejected.get(node)
+            if node in unseen:
+                row["answer"] = "not examined"
+            elif not answer.applies:
+                row["answer"] = "did not apply"
+            elif status is None:
+                row["answer"] = "passed"
+            else:
+                reasons = "; ".join(status.reasons)
+                row |= {"answer": "rejected", "code": status.code.label, "reasons": reasons}
+            yield row
+    for scores in explanation.scores:
+        for node, raw in scores.raw.items():
+            normalized = scores.normalized[node]
+            yield {
+                "node": node,
+                "point": "score",
+                "plugin": scores.plugin,
+                "answer": "scored",
+                "raw": raw,
+                "normalized": normalized,
+                "weight": scores.weight,
+                "weighted": normalized * scores.weight,
+            }
+
+
+def _transposed(names: dict[str, str], rows: Iterable[dict[str, Any]]) -> Columns:
+    columns: Columns = {name: [] for name in names}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(row.get(name))
+    return columns
+
+
+def _library(name: str, command: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtra(f"{name} is not installed; install it with: {command}") from error

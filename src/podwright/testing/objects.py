@@ -1,0 +1,169 @@
+"""Nodes and pods in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from podwright.objects import Node, Pod, decode_as
+
+GPU = "nvidia.com/gpu"
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def make_node(
+    name: str,
+    *,
+    cpu: str | int = "4",
+    memory: str | int = "16Gi",
+    pods: int = 110,
+    gpu: int = 0,
+    resources: Mapping[str, str | int] | None = None,
+    zone: str = "",
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[str] = (),
+    unschedulable: bool = False,
+    images: Mapping[str, int] | None = None,
+) -> Node:
+    """Make a node.
+
+    Parameters
+    ----------
+    cpu, memory, pods
+        Allocatable.
+    gpu : int
+        Allocatable ``nvidia.com/gpu``.
+    resources : mapping
+        Further allocatable resources.
+    zone : str
+        Value of the label ``topology.kubernetes.io/zone``.
+    labels : mapping
+        Further labels; ``kubernetes.io/hostname`` is the name unless given here.
+    taints : iterable of str
+        As kubectl writes them: ``key=value:NoSchedule`` or ``key:NoExecute``.
+    unschedulable : bool
+        Cordoned.
+    images : mapping of str to int
+        Images on the node and their sizes in bytes.
+
+    Examples
+    --------
+    >>> node = make_node("n1", cpu="2", zone="a", taints=["gpu=yes:NoSchedule"])
+    >>> node.spec.taints[0].key, node.metadata.labels["kubernetes.io/hostname"]
+    ('gpu', 'n1')
+    """
+    allocatable: dict[str, str] = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods)}
+    if gpu:
+        allocatable[GPU] = str(gpu)
+    allocatable |= {key: str(value) for key, value in (resources or {}).items()}
+    all_labels = {HOSTNAME: name} | ({ZONE: zone} if zone else {}) | dict(labels or {})
+    spec: dict[str, Any] = {"taints": [_taint(text) for text in taints]}
+    if unschedulable:
+        spec["unschedulable"] = True
+    status: dict[str, Any] = {"allocatable": allocatable, "capacity": allocatable}
+    if images:
+        status["images"] = [
+            {"names": [image], "sizeBytes": size} for image, size in images.items()
+        ]
+    document = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": all_labels},
+        "spec": spec,
+        "status": status,
+    }
+    return decode_as(document, Node, source=f"make_node({name!r})")
+
+
+def make_pod(
+    name: str,
+    *,
+    namespace: str = "default",
+    cpu: str | int | None = None,
+    memory: str | int | None = None,
+    gpu: int = 0,
+    resources: Mapping[str, str | int] | None = None,
+    labels: Mapping[str, str] | None = None,
+    node: str = "",
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Iterable[str] = (),
+    priority: int | None = None,
+    image: str = "",
+    host_port: int = 0,
+    scheduler: str = "",
+    gates: Iterable[str] = (),
+    spec: Mapping[str, Any] | None = None,
+) -> Pod:
+    """Make a pod with one container.
+
+    Parameters
+    ----------
+    cpu, memory, gpu, resources
+        Requests; None asks for nothing.
+    node : str
+        The node that the pod is on already.
+    tolerations : iterable of str
+        ``key=value:Effect``, ``key:Effect``, ``key=value`` or ``key``: without a value any
+        value is tolerated, without an effect any effect.
+    priority : int, optional
+        The number; priority classes need a PriorityClass object and `spec`.
+    gates : iterable of str
+        Scheduling gates.
+    spec : mapping
+        Further fields of the pod's spec as a manifest has them (affinity, volumes, ...).
+
+    Examples
+    --------
+    >>> pod = make_pod("web", cpu="500m", tolerations=["gpu:NoSchedule"], node="n1")
+    >>> pod.key, pod.spec.node_name, pod.spec.tolerations[0].operator
+    ('default/web', 'n1', 'Exists')
+    """
+    requests = {key: str(value) for key, value in (resources or {}).items()}
+    for resource, amount in (("cpu", cpu), ("memory", memory), (GPU, gpu or None)):
+        if amount is not None:
+            requests[resource] = str(amount)
+    container: dict[str, Any] = {"name": "main", "resources": {"requests": requests}}
+    if image:
+        container["image"] = image
+    if host_port:
+        container["ports"] = [{"containerPort": host_port, "hostPort": host_port}]
+    fields: dict[str, Any] = {
+        "containers": [container],
+        "tolerations": [_toleration(text) for text in tolerations],
+        "nodeSelector": dict(node_selector or {}),
+        "schedulingGates": [{"name": gate} for gate in gates],
+        "nodeName": node,
+        "schedulerName": scheduler,
+        "priority": priority,
+    }
+    written = {key: value for key, value in fields.items() if value not in ("", None, [], {})}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"{namespace}/{name}",
+            "labels": dict(labels or {}),
+        },
+        "spec": written | dict(spec or {}),
+    }
+    return decode_as(document, Pod, source=f"make_pod({name!r})")
+
+
+def _taint(text: str) -> dict[str, str]:
+    head, _, effect = text.rpartition(":")
+    key, _, value = head.partition("=")
+    return {"key": key, "effect": effect} | ({"value": value} if value else {})
+
+
+def _toleration(text: str) -> dict[str, str]:
+    head, _, effect = text.partition(":")
+    key, equals, value = head.partition("=")
+    toleration = {"key": key, "operator": "Equal" if equals else "Exists"}
+    if equals:
+        toleration["value"] = value
+    if effect:
+        toleration["effect"] = effect
+    return {name: part for name, part in toleration.items() if part or name == "value"}
