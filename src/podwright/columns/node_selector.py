@@ -17,6 +17,7 @@ staging/src/k8s.io/apimachinery/pkg/labels/selector.go
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
@@ -120,7 +121,7 @@ def value_mask(
 ) -> Mask:
     """Tell which nodes have one of `values` in label `key`."""
     ids = nodes.label_ids(key)
-    return _is_any(ids if rows is None else ids[rows], values, nodes)
+    return any_of(ids if rows is None else ids[rows], values, nodes)
 
 
 def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array | None) -> Mask:
@@ -129,10 +130,10 @@ def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array |
         ids = ids[rows]
     match requirement.operator:
         case "In":
-            return _is_any(ids, requirement.values, nodes)
+            return any_of(ids, requirement.values, nodes)
         case "NotIn":
             # A node without the label passes.
-            mask = _is_any(ids, requirement.values, nodes)
+            mask = any_of(ids, requirement.values, nodes)
             return np.logical_not(mask, out=mask)
         case "Exists":
             there: Mask = ids != ABSENT
@@ -146,7 +147,8 @@ def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array |
             return _compares(ids, requirement.values[0], nodes, greater=False)
 
 
-def _is_any(ids: I32Array, values: tuple[str, ...], nodes: NodeColumns) -> Mask:
+def any_of(ids: I32Array, values: Collection[str], nodes: NodeColumns) -> Mask:
+    """Tell where value ids, as `NodeColumns.label_ids` has them, stand for any of `values`."""
     find = nodes.label_values.find
     wanted = [number for number in map(find, values) if number >= 0]
     if len(wanted) == 1:

@@ -107,7 +107,7 @@ class StorageIndex:
 
     def shelf(self, class_name: str) -> VolumeShelf:
         """Return the volumes of a class that claims could be bound to, assumptions included."""
-        return self._shelves.get(class_name) or VolumeShelf()
+        return self._shelves.get(class_name) or VolumeShelf(self._nodes)
 
     def pools(self, class_name: str) -> Iterable[StoragePool]:
         """Return the room that CSIStorageCapacity objects report for a class."""
@@ -222,7 +222,10 @@ class StorageIndex:
         if old is not None:
             self._shelves[class_of(old)].remove(old)
         if new is not None:
-            self._shelves.setdefault(class_of(new), VolumeShelf()).add(new)
+            name = class_of(new)
+            if name not in self._shelves:
+                self._shelves[name] = VolumeShelf(self._nodes)
+            self._shelves[name].add(new)
 
     def _take_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
         # The class of a capacity cannot be changed.

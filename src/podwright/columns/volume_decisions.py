@@ -18,12 +18,7 @@ from podwright.columns.csi_migration import TranslationError, migrated_affinity,
 from podwright.columns.node_selector import labels_mask, node_selector_mask, value_mask
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.storage import StorageIndex, class_of
-from podwright.columns.volume_shelves import (
-    NO_VOLUME,
-    Matches,
-    required_affinity,
-    storage_nano,
-)
+from podwright.columns.volume_shelves import Matches, required_affinity, storage_nano
 from podwright.objects import (
     NodeSelector,
     PersistentVolume,
@@ -70,11 +65,9 @@ class Decisions:
 
     def bindings(self, row: int) -> list[tuple[PersistentVolumeClaim, PersistentVolume]]:
         """Return the claims that get existing volumes on a row."""
-        return [
-            (claim, self._matches.volumes[chosen[row]])
-            for claim, chosen in zip(self._matched, self._matches.chosen, strict=True)
-            if chosen[row] != NO_VOLUME
-        ]
+        volumes = [self._matches.volume(i, row) for i in range(len(self._matched))]
+        pairs = zip(self._matched, volumes, strict=True)
+        return [(claim, volume) for claim, volume in pairs if volume is not None]
 
     def provisions(self, row: int) -> list[PersistentVolumeClaim]:
         """Return the claims for which volumes are to be made on a row."""

@@ -1,10 +1,11 @@
 """The volumes of a class that claims could be bound to, and the best one for every node.
 
 Upstream walks all volumes of the class for every node and takes the smallest that matches.
-Here the volumes are kept in order of size; those that match a claim apart from the node are
-picked once, and then the first that each node can reach is found for all nodes together:
-volumes that name their nodes by one label (local volumes) through a table over label values,
-others through a mask per distinct node affinity.
+Here free volumes that no claim can tell apart but by size and place stand on one board. A
+board has lanes, in each of which the volumes are in order of size: one lane per label for
+the volumes that name their nodes by that label alone (local volumes), one per node affinity
+for the others. The first volume of a lane that is large enough is found for all nodes
+together, through a table over label values or a mask.
 
 Volumes of equal size have no order upstream (a Go map); here the name decides.
 
@@ -15,10 +16,13 @@ Upstream: staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go,
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
+from podwright.columns.interning import Interner
 from podwright.columns.node_selector import compile_node_selector, node_selector_mask
 from podwright.columns.nodes import NodeColumns
 from podwright.objects import (
@@ -33,6 +37,9 @@ from podwright.objects.quantity import parse_quantity
 NO_VOLUME = -1
 """The number of the volume that a node does not have."""
 
+_Size: TypeAlias = tuple[int, str]
+"""Size in 10^-9 bytes, and name: the order of preference."""
+
 
 def storage_nano(amounts: ResourceList) -> int:
     """Return the `storage` of a resource list in units of 10^-9 bytes, exact; 0 if missing."""
@@ -46,72 +53,149 @@ def required_affinity(volume: PersistentVolume) -> NodeSelector | None:
     return None if affinity is None else affinity.required
 
 
-class VolumeShelf:
-    """The volumes of one class; written by `StorageIndex` only."""
+class _Kind(NamedTuple):
+    """What a claim may ask of a volume besides size, place and labels."""
 
-    __slots__ = ("_free", "_reserved", "_volumes")
+    volume_mode: str
+    attributes_class: str
+    access_modes: frozenset[str]
+
+
+class _LabelLane:
+    """Volumes that name their nodes by one label, one entry per value, in order of size."""
+
+    __slots__ = ("numbers", "sizes", "value_ids")
 
     def __init__(self) -> None:
-        self._volumes: dict[str, PersistentVolume] = {}
-        self._free: list[tuple[int, str]] = []
+        self.sizes: list[_Size] = []
+        self.value_ids: I64Array = np.empty(0, dtype=np.int64)
+        self.numbers: I64Array = np.empty(0, dtype=np.int64)
+
+    def add(self, size: _Size, value_ids: list[int], number: int) -> None:
+        """Take in a volume."""
+        place = bisect_left(self.sizes, size)
+        self.sizes[place:place] = [size] * len(value_ids)
+        self.value_ids = np.insert(self.value_ids, place, value_ids)
+        self.numbers = np.insert(self.numbers, place, [number] * len(value_ids))
+
+    def remove(self, size: _Size, count: int) -> None:
+        """Take out a volume that has `count` values."""
+        place = bisect_left(self.sizes, size)
+        gone = slice(place, place + count)
+        del self.sizes[gone]
+        self.value_ids = np.delete(self.value_ids, gone)
+        self.numbers = np.delete(self.numbers, gone)
+
+
+class _Board:
+    """Free volumes of one kind."""
+
+    __slots__ = ("by_label", "by_selector")
+
+    def __init__(self) -> None:
+        self.by_label: dict[str, _LabelLane] = {}
+        self.by_selector: dict[NodeSelector | None, list[_Size]] = {}
+
+
+class VolumeShelf:
+    """The volumes of one class; written by `StorageIndex` only.
+
+    Attributes
+    ----------
+    volumes : dict of str to PersistentVolume
+        By name.
+    numbers : Interner of str
+        Names to numbers; a name keeps its number.
+    """
+
+    __slots__ = ("_boards", "_nodes", "_reserved", "numbers", "volumes")
+
+    def __init__(self, nodes: NodeColumns) -> None:
+        self._nodes = nodes
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.numbers: Interner[str] = Interner()
+        self._boards: dict[_Kind, _Board] = {}
         self._reserved: dict[str, list[str]] = {}
+
+    # ---------------------------------------------------------------- writing
 
     def add(self, volume: PersistentVolume) -> None:
         """Take in a volume that is not there."""
         name = volume.metadata.name
-        self._volumes[name] = volume
+        self.volumes[name] = volume
         if (owner := _owner(volume)) is not None:
             insort(self._reserved.setdefault(owner, []), name)
         elif _is_free(volume):
-            insort(self._free, (storage_nano(volume.spec.capacity), name))
+            self._put_on_board(volume)
 
     def remove(self, volume: PersistentVolume) -> None:
         """Take out a volume that is there, in this version."""
         name = volume.metadata.name
-        del self._volumes[name]
+        del self.volumes[name]
         if (owner := _owner(volume)) is not None:
             names = self._reserved[owner]
             names.remove(name)
             if not names:
                 del self._reserved[owner]
         elif _is_free(volume):
-            place = bisect_left(self._free, (storage_nano(volume.spec.capacity), name))
-            del self._free[place]
+            self._take_off_board(volume)
+
+    def _put_on_board(self, volume: PersistentVolume) -> None:
+        board = self._boards.setdefault(_kind(volume), _Board())
+        number = self.numbers.id_of(volume.metadata.name)
+        selector = required_affinity(volume)
+        single = _single_label(selector)
+        if single is None:
+            insort(board.by_selector.setdefault(selector, []), _size(volume))
+            return
+        key, values = single
+        lane = board.by_label.setdefault(key, _LabelLane())
+        lane.add(_size(volume), list(map(self._nodes.label_values.id_of, values)), number)
+
+    def _take_off_board(self, volume: PersistentVolume) -> None:
+        kind = _kind(volume)
+        board = self._boards[kind]
+        selector = required_affinity(volume)
+        single = _single_label(selector)
+        if single is None:
+            sizes = board.by_selector[selector]
+            sizes.remove(_size(volume))
+            if not sizes:
+                del board.by_selector[selector]
+        else:
+            key, values = single
+            lane = board.by_label[key]
+            lane.remove(_size(volume), len(values))
+            if not lane.sizes:
+                del board.by_label[key]
+        if not board.by_label and not board.by_selector:
+            del self._boards[kind]
+
+    # ---------------------------------------------------------------- reading
 
     def reserved_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """Return the volumes that are bound, by anybody, to this claim and suit it."""
+        names = self._reserved.get(claim.key)
+        if not names:
+            return []
         wanted = storage_nano(claim.spec.resources.requests)
-        volumes = (self._volumes[name] for name in self._reserved.get(claim.key, ()))
+        mode, attributes = _wishes(claim)
         return [
             volume
-            for volume in volumes
+            for volume in map(self.volumes.__getitem__, names)
             if is_bound_to(volume, claim)
             and storage_nano(volume.spec.capacity) >= wanted
-            and _suits(volume, claim)
+            and _kind(volume)[:2] == (mode, attributes)
             and volume.metadata.deletion_timestamp is None
         ]
 
-    def free_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
-        """Return the unbound volumes that suit a claim wherever they are, smallest first.
-
-        Raises
-        ------
-        SelectorError
-            The claim's selector is invalid.
-        """
-        selector = None
-        if claim.spec.selector is not None:
-            selector = label_selector(claim.spec.selector)
+    def boards_for(self, claim: PersistentVolumeClaim) -> Iterator[_Board]:
+        """Return the boards whose volumes have the mode, class and access that a claim wants."""
+        wishes = _wishes(claim)
         modes = set(claim.spec.access_modes)
-        start = bisect_left(self._free, (storage_nano(claim.spec.resources.requests), ""))
-        volumes = (self._volumes[name] for _, name in self._free[start:])
-        return [
-            volume
-            for volume in volumes
-            if _suits(volume, claim)
-            and modes.issubset(volume.spec.access_modes)
-            and (selector is None or selector.matches(volume.metadata.labels))
-        ]
+        for kind, board in self._boards.items():
+            if kind[:2] == wishes and modes <= kind.access_modes:
+                yield board
 
 
 class Matches:
@@ -119,137 +203,195 @@ class Matches:
 
     Attributes
     ----------
-    volumes : list of PersistentVolume
-        By number.
-    chosen : list of (k,) int64
-        Per claim, the number of its volume on each of the rows, or `NO_VOLUME`.
+    chosen : list of (VolumeShelf, (k,) int64)
+        Per claim, the number of its volume on each of the rows, or `NO_VOLUME`, and the
+        shelf whose numbers these are.
     """
 
-    __slots__ = ("_nodes", "_numbers", "_rows", "chosen", "volumes")
+    __slots__ = ("_nodes", "_rows", "chosen")
 
     def __init__(self, nodes: NodeColumns, rows: I32Array) -> None:
         self._nodes = nodes
         self._rows = rows
-        self._numbers: dict[str, int] = {}
-        self.volumes: list[PersistentVolume] = []
-        self.chosen: list[I64Array] = []
+        self.chosen: list[tuple[VolumeShelf, I64Array]] = []
+
+    def volume(self, claim_index: int, row: int) -> PersistentVolume | None:
+        """Return the volume chosen for a claim on a row."""
+        shelf, chosen = self.chosen[claim_index]
+        number = int(chosen[row])
+        return None if number == NO_VOLUME else shelf.volumes[shelf.numbers.values[number]]
 
     def choose(self, claim: PersistentVolumeClaim, shelf: VolumeShelf) -> Mask:
         """Choose the volume of the next claim on each row; tell which rows have one.
 
         A volume that a row's earlier claims have got is not chosen again.
         """
-        chosen = np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
-        undecided: Mask = np.ones(len(self._rows), dtype=np.bool_)
+        taken = [numbers for other, numbers in self.chosen if other is shelf]
+        chosen: I64Array = np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
+        undecided: Mask | None = None
         for volume in shelf.reserved_for(claim):
-            number = self._number(volume)
-            deciding = undecided & ~self._is_taken(number)
+            number = shelf.numbers.id_of(volume.metadata.name)
+            deciding: Mask = np.ones(len(self._rows), dtype=np.bool_)
+            for numbers in taken:
+                deciding &= numbers != number
+            if undecided is not None:
+                deciding &= undecided
             # If the node cannot reach it, the claim has no volume there at all.
-            chosen[deciding & self._reach(volume)] = number
-            undecided &= ~deciding
-        if undecided.any():
-            best = self._smallest(shelf.free_for(claim))
-            chosen[undecided] = best[undecided]
-        self.chosen.append(chosen)
+            chosen[deciding & self._reach(required_affinity(volume))] = number
+            undecided = ~deciding if undecided is None else undecided & ~deciding
+        if undecided is None:
+            chosen = self._smallest(claim, shelf, taken)
+        elif undecided.any():
+            chosen[undecided] = self._smallest(claim, shelf, taken)[undecided]
+        self.chosen.append((shelf, chosen))
         found: Mask = chosen != NO_VOLUME
         return found
 
-    def _smallest(self, volumes: list[PersistentVolume]) -> I64Array:
-        """Return per row the number of the first volume that it reaches and has not taken."""
-        depth = len(self.chosen) + 1  # as many may be taken, and one more
-        none = len(volumes)
-        tables, selectors = _by_affinity(volumes, depth)
-        blocks: list[I64Matrix] = []
-        find = self._nodes.label_values.find
-        for key, places_of in tables.items():
-            ids = self._nodes.label_ids(key)[self._rows]  # may add values: before the table
-            table = np.full((len(self._nodes.label_values) + 1, depth), none, dtype=np.int64)
-            for value, places in places_of.items():
-                number = find(value)
-                if number >= 0:
-                    table[number, : len(places)] = places
-            blocks.append(table[ids])
-        for selector, places in selectors.items():
-            block = np.full((len(self._rows), depth), none, dtype=np.int64)
-            reached = self._reach_selector(selector)
-            block[reached, : len(places)] = places
-            blocks.append(block)
-        if not blocks:
+    def _smallest(
+        self, claim: PersistentVolumeClaim, shelf: VolumeShelf, taken: list[I64Array]
+    ) -> I64Array:
+        """Return per row the smallest volume that suits, is reached and is not taken."""
+        lanes, sets = _large_enough(claim, shelf)
+        if not lanes and not sets:
             return np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
-        if depth == 1:
-            places_by_row = np.minimum.reduce(blocks)
-        else:
-            places_by_row = np.sort(np.concatenate(blocks, axis=1), axis=1)
-        numbers = np.array([*map(self._number, volumes), NO_VOLUME], dtype=np.int64)
-        candidates = numbers[places_by_row]
-        if depth == 1:
-            return candidates[:, 0]
-        allowed = np.ones(candidates.shape, dtype=np.bool_)
-        for taken in self.chosen:
-            allowed &= candidates != taken[:, np.newaxis]
-        allowed |= candidates == NO_VOLUME
-        first = allowed.argmax(axis=1)
-        picked = candidates[np.arange(len(first)), first]
-        # Without any allowed column everything there was is taken.
-        return np.where(allowed.any(axis=1), picked, NO_VOLUME)
+        depth = len(taken) + 1  # as many may be taken, and one more
+        numbers, ranks_of_lane, ranks_of_set = _ranked(lanes, sets, shelf)
+        none = len(numbers)
+        blocks: list[I64Matrix] = []
+        for (key, lane), ranks in zip(lanes, ranks_of_lane, strict=True):
+            ids = self._nodes.label_ids(key)[self._rows]  # may add values: before the table
+            table = _table(lane.value_ids, ranks, len(self._nodes.label_values), depth, none)
+            blocks.append(table[ids])
+        for (selector, _), ranks in zip(sets, ranks_of_set, strict=True):
+            block = np.full((len(self._rows), depth), none, dtype=np.int64)
+            block[self._reach(selector), : len(ranks)] = ranks[:depth]
+            blocks.append(block)
+        ranks_of_row = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        candidates = np.append(numbers, NO_VOLUME)
+        if not taken:
+            smallest: I64Array = candidates[ranks_of_row.min(axis=1)]
+            return smallest
+        if len(blocks) > 1:
+            ranks_of_row.sort(axis=1)
+        found = candidates[ranks_of_row]
+        allowed: Mask = np.ones(found.shape, dtype=np.bool_)
+        for chosen in taken:
+            allowed &= found != chosen[:, np.newaxis]
+        allowed |= found == NO_VOLUME
+        first = found[np.arange(len(found)), allowed.argmax(axis=1)]
+        return np.where(allowed.any(axis=1), first, NO_VOLUME)
 
-    def _number(self, volume: PersistentVolume) -> int:
-        number = self._numbers.setdefault(volume.metadata.name, len(self.volumes))
-        if number == len(self.volumes):
-            self.volumes.append(volume)
-        return number
-
-    def _is_taken(self, number: int) -> Mask:
-        taken: Mask = np.zeros(len(self._rows), dtype=np.bool_)
-        for chosen in self.chosen:
-            taken |= chosen == number
-        return taken
-
-    def _reach(self, volume: PersistentVolume) -> Mask:
-        return self._reach_selector(required_affinity(volume))
-
-    def _reach_selector(self, selector: NodeSelector | None) -> Mask:
+    def _reach(self, selector: NodeSelector | None) -> Mask:
         if selector is None:
             everywhere: Mask = np.ones(len(self._rows), dtype=np.bool_)
             return everywhere
         return node_selector_mask(selector, self._nodes, self._rows, with_fields=False)
 
 
-def _by_affinity(
-    volumes: list[PersistentVolume], depth: int
-) -> tuple[dict[str, dict[str, list[int]]], dict[NodeSelector | None, list[int]]]:
-    """Group volumes by the nodes that reach them: the first `depth` of each group.
+class _Slice(NamedTuple):
+    """The part of a lane that is large enough (and has the right labels)."""
+
+    sizes: list[_Size]
+    value_ids: I64Array
+    numbers: I64Array
+
+
+def _large_enough(
+    claim: PersistentVolumeClaim, shelf: VolumeShelf
+) -> tuple[list[tuple[str, _Slice]], list[tuple[NodeSelector | None, list[_Size]]]]:
+    """Return the volumes that a claim could get if it were for size and labels alone.
 
     Returns
     -------
-    (dict, dict)
-        Places in `volumes` by label and value, for volumes that ask for one label only; and
-        by node affinity for the others.
+    (list, list)
+        Parts of label lanes, with their label; and of the others, with their selector.
+
+    Raises
+    ------
+    SelectorError
+        The claim's selector is invalid.
     """
-    tables: dict[str, dict[str, list[int]]] = {}
-    selectors: dict[NodeSelector | None, list[int]] = {}
-    for place, volume in enumerate(volumes):
-        selector = required_affinity(volume)
-        single = None if selector is None else _single_label(selector)
-        if single is None:
-            groups = [selectors.setdefault(selector, [])]
-        else:
-            key, values = single
-            of_key = tables.setdefault(key, {})
-            groups = [of_key.setdefault(value, []) for value in dict.fromkeys(values)]
-        for group in groups:
-            if len(group) < depth:
-                group.append(place)
-    return tables, selectors
+    smallest = (storage_nano(claim.spec.resources.requests), "")
+    lanes: list[tuple[str, _Slice]] = []
+    sets: list[tuple[NodeSelector | None, list[_Size]]] = []
+    for board in shelf.boards_for(claim):
+        for key, lane in board.by_label.items():
+            start = bisect_left(lane.sizes, smallest)
+            sizes = lane.sizes[start:] if start else lane.sizes
+            part = _Slice(sizes, lane.value_ids[start:], lane.numbers[start:])
+            lanes.append((key, part))
+        for selector, sizes in board.by_selector.items():
+            sets.append((selector, sizes[bisect_left(sizes, smallest) :]))
+    if claim.spec.selector is not None:
+        wanted = label_selector(claim.spec.selector)
+
+        def matches(size: _Size) -> bool:
+            return wanted.matches(shelf.volumes[size[1]].metadata.labels)
+
+        lanes = [(key, _only(part, list(map(matches, part.sizes)))) for key, part in lanes]
+        sets = [(selector, list(filter(matches, sizes))) for selector, sizes in sets]
+    return [x for x in lanes if x[1].sizes], [x for x in sets if x[1]]
 
 
-def _single_label(selector: NodeSelector) -> tuple[str, tuple[str, ...]] | None:
+def _only(part: _Slice, keep: list[bool]) -> _Slice:
+    mask = np.array(keep, dtype=np.bool_)
+    sizes = [size for size, kept in zip(part.sizes, keep, strict=True) if kept]
+    return _Slice(sizes, part.value_ids[mask], part.numbers[mask])
+
+
+def _ranked(
+    lanes: list[tuple[str, _Slice]],
+    sets: list[tuple[NodeSelector | None, list[_Size]]],
+    shelf: VolumeShelf,
+) -> tuple[I64Array, list[I64Array], list[I64Array]]:
+    """Put the volumes of all lanes into one order.
+
+    Returns
+    -------
+    ((n,) int64, list, list)
+        Numbers by rank, and the ranks of each lane's and set's volumes.
+    """
+    if len(lanes) == 1 and not sets:
+        # A rank per entry instead of per volume does as well, and there is nothing to sort.
+        numbers = lanes[0][1].numbers
+        return numbers, [np.arange(len(numbers), dtype=np.int64)], []
+    listed = [part.sizes for _, part in lanes] + [sizes for _, sizes in sets]
+    in_order = sorted({size for sizes in listed for size in sizes})
+    rank_of = {size: rank for rank, size in enumerate(in_order)}
+    numbers = np.array([shelf.numbers.id_of(name) for _, name in in_order], dtype=np.int64)
+    ranks = [np.array([rank_of[size] for size in sizes], dtype=np.int64) for sizes in listed]
+    return numbers, ranks[: len(lanes)], ranks[len(lanes) :]
+
+
+def _table(value_ids: I64Array, ranks: I64Array, n_values: int, depth: int, none: int) -> I64Matrix:
+    """Return the first `depth` ranks of each label value.
+
+    Returns
+    -------
+    (n_values + 1, depth) int64
+        `none` where there are no more; the last row is for nodes without the label.
+    """
+    table = np.full((n_values + 1, depth), none, dtype=np.int64)
+    for column in range(depth):
+        # Of several entries for one value the last one written stays: the smallest.
+        table[value_ids[::-1], column] = ranks[::-1]
+        if column + 1 < depth:
+            left = table[value_ids, column] != ranks
+            value_ids, ranks = value_ids[left], ranks[left]
+    return table
+
+
+def _single_label(selector: NodeSelector | None) -> tuple[str, tuple[str, ...]] | None:
     """Return the label and values of a selector that asks for nothing else."""
+    if selector is None:
+        return None
     terms = compile_node_selector(selector).terms
     if len(terms) != 1 or terms[0].errors or len(terms[0].labels.requirements) != 1:
         return None
     requirement = terms[0].labels.requirements[0]
-    return (requirement.key, requirement.values) if requirement.operator == "In" else None
+    if requirement.operator != "In":
+        return None
+    return requirement.key, tuple(dict.fromkeys(requirement.values))
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
@@ -272,9 +414,19 @@ def _is_free(volume: PersistentVolume) -> bool:
     return volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None
 
 
-def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Compare what must be equal: the mode (a file system if not set) and attributes class."""
-    ours, theirs = claim.spec, volume.spec
-    return (ours.volume_mode or "Filesystem") == (theirs.volume_mode or "Filesystem") and (
-        ours.volume_attributes_class_name or ""
-    ) == (theirs.volume_attributes_class_name or "")
+def _size(volume: PersistentVolume) -> _Size:
+    return storage_nano(volume.spec.capacity), volume.metadata.name
+
+
+def _kind(volume: PersistentVolume) -> _Kind:
+    spec = volume.spec
+    return _Kind(
+        spec.volume_mode or "Filesystem",
+        spec.volume_attributes_class_name or "",
+        frozenset(spec.access_modes),
+    )
+
+
+def _wishes(claim: PersistentVolumeClaim) -> tuple[str, str]:
+    spec = claim.spec
+    return spec.volume_mode or "Filesystem", spec.volume_attributes_class_name or ""

@@ -11,7 +11,7 @@ pkg/scheduler/framework/types.go, `updatePVCRefCounts`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from podwright._arrays import I64Array
@@ -149,7 +149,7 @@ class VolumeUse:
         self._catch_up()
         return self._attached.of(driver)
 
-    def holders(self, volume: CSIVolume) -> Iterable[int]:
+    def holders(self, volume: CSIVolume) -> Collection[int]:
         """Return the slots where a pod uses a volume."""
         self._catch_up()
         return self._holders.get(volume, ())

@@ -81,11 +81,12 @@ class NodeVolumeLimits(Plugin):
             limit = limits[rows]
             further = np.full(len(rows), count, dtype=np.int64)
             for volume in new:
-                if volume.driver == driver:
+                holders = storage.use.holders(volume) if volume.driver == driver else ()
+                if holders:
                     # A volume that a pod of the node uses already is not attached again.
-                    holders = list(storage.use.holders(volume))
-                    if holders:
-                        further -= np.isin(rows, holders)
+                    is_holder: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
+                    is_holder[list(holders)] = True
+                    further -= is_holder[rows]
             attached = storage.use.attached(driver)[rows]
             full |= (limit >= 0) & (further > 0) & (attached + further > limit)
         out.codes[rows[full]] = out.code_of(TOO_MANY)

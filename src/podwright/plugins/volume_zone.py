@@ -34,6 +34,7 @@ from podwright.columns.csi_migration import (
     REGION,
     ZONE,
 )
+from podwright.columns.node_selector import any_of
 from podwright.columns.pod_volumes import claim_names
 from podwright.columns.storage import StorageIndex, class_of
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
@@ -115,8 +116,7 @@ class VolumeZone(Plugin):
             if key in _SUCCESSORS:
                 newer = nodes.label_ids(_SUCCESSORS[key])[rows]
                 ids = np.where(ids == ABSENT, newer, ids)
-            wanted = [nodes.label_values.find(value) for value in values]
-            fits &= np.isin(ids, [number for number in wanted if number >= 0])
+            fits &= any_of(ids, values, nodes)
         out.codes[rows[labelled & ~fits]] = out.code_of(ZONE_CONFLICT)
 
 
