@@ -45,8 +45,7 @@ class UnschedulablePods:
         if not watched:
             self._unrejected[queued.key] = queued
         if can_time_out:
-            age_key = (queued.timestamp_ns, queued.entered_index)
-            self._by_age.push(queued, age_key)
+            self._by_age.push(queued, (queued.timestamp_ns << 48) + queued.entered_index)
         self.gated_count += queued.is_gated
 
     def remove(self, queued: QueuedPod) -> None:
