@@ -8,6 +8,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 EXTRAS ?= dev,tables
 ARGS   ?=
+BENCH_ONLY ?=
+BENCH_JSON ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -54,8 +56,8 @@ format: $(VENV)/.installed  ## Let ruff fix what it can
 docs: $(VENV)/.installed  ## Run every example of the documentation
 	$(BIN)/python -m pytest docs README.md $(ARGS)
 
-bench: $(VENV)/.installed  ## Benchmarks: numbers to read, nothing asserted
-	$(BIN)/python -m pytest -m perf -s $(ARGS)
+bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
+	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
 
 browser: EXTRAS := dev,ui,sweep,tables,browser
 browser: $(VENV)/.installed  ## UI tests in Debian's chromium

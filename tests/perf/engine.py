@@ -1,0 +1,238 @@
+"""Benchmarks of the engine: `Runner.decide` and `Cluster.place`, pod after pod.
+
+Every node is scored and every pod gets a cycle and a full decision of its own. The initial
+pods are scheduled as well, before the clock starts. The clock runs over deciding and placing
+alone: no queue, no binding.
+
+The numbers of nodes and pods are those of upstream's largest workloads of the same name:
+test/integration/scheduler_perf/{misc,affinity,topology_spreading}/performance-config.yaml.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.perf import templates
+from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, SECONDS, Case
+
+from podwright.columns import Cluster
+from podwright.framework.run import Runner
+from podwright.objects import Node, Pod, decode, decode_node
+from podwright.parity.setup import profiles_of
+
+_MIB = 1 << 20
+
+
+def basic() -> float:
+    """SchedulingBasic, 5000Nodes_50000Pods: 5,000 nodes, 5,000 + 50,000 of pod-default."""
+    template = templates.pod_document()
+    return _throughput(templates.nodes(5_000), [template], [template], (5_000, 50_000))
+
+
+def distinct() -> float:
+    """5,000 nodes, 1,000 of pod-default, then 10,000 pods of which no two ask for the same."""
+    own = [
+        templates.pods(
+            templates.pod_document(cpu=f"{50 + i % 100}m", memory=f"{100 + i // 100}Mi"),
+            1,
+            f"distinct-{i}",
+        )[0]
+        for i in range(10_000)
+    ]
+    initial = templates.pods(templates.pod_document(), 1_000, "initial")
+    return _pods_per_second(_cluster(templates.nodes(5_000)), initial, own)
+
+
+def spread_hard() -> float:
+    """TopologySpreading, 5000Nodes_5000Pods: 3 zones, 5,000 of pod-default, 5,000 spreading."""
+    return _spreading("DoNotSchedule")
+
+
+def spread_soft() -> float:
+    """PreferredTopologySpreading, 5000Nodes_5000Pods: as `spread_hard`, preferred."""
+    return _spreading("ScheduleAnyway")
+
+
+def affinity_required() -> float:
+    """SchedulingPodAffinity, 5000Nodes_5000Pods: one zone, 5,000 in sched-0, 5,000 in sched-1."""
+    of = templates.pod_affinity
+    return _throughput(
+        templates.nodes(5_000, ["zone1"]), [of("sched-0")], [of("sched-1")], (5_000, 5_000)
+    )
+
+
+def affinity_preferred() -> float:
+    """SchedulingPreferredPodAffinity, 5000Nodes_5000Pods: over hosts, 5,000 and 5,000."""
+    of = templates.preferred_pod_affinity
+    return _throughput(templates.nodes(5_000), [of("sched-0")], [of("sched-1")], (5_000, 5_000))
+
+
+def antiaffinity() -> float:
+    """SchedulingPodAntiAffinity, 5000Nodes_2000Pods: over hosts, 1,000 and 2,000."""
+    of = templates.pod_anti_affinity
+    return _throughput(templates.nodes(5_000), [of("sched-0")], [of("sched-1")], (1_000, 2_000))
+
+
+def nodeaffinity() -> float:
+    """SchedulingNodeAffinity, 5000Nodes_10000Pods: one zone, 5,000 and 10,000."""
+    template = templates.node_affinity()
+    nodes = templates.nodes(5_000, ["zone1"])
+    return _throughput(nodes, [template], [template], (5_000, 10_000))
+
+
+def basic_large() -> float:
+    """SchedulingBasic on 130,000 nodes: 5,000 + 50,000 of pod-default."""
+    template = templates.pod_document()
+    return _throughput(templates.nodes(130_000), [template], [template], (5_000, 50_000))
+
+
+def memory_large() -> float:
+    """Growth of the resident set: 130,000 lifelike nodes, 1,000,000 placed pods.
+
+    The nodes are read from JSON one by one and keep their documents. The pods come from 100
+    templates, share the specs of these, and are placed in turn; one decision for each template
+    follows, so that its ranking is counted.
+    """
+    _cluster_of_one()
+    before = _resident_bytes()
+    cluster = _cluster(decode_node(templates.lifelike_node_json(i)) for i in range(130_000))
+    documents = [
+        templates.pod_document(labels={"app": f"app-{i}"}, cpu=f"{10 + i}m", memory=f"{64 + i}Mi")
+        for i in range(100)
+    ]
+    slots = itertools.cycle(range(130_000))
+    for number, document in enumerate(documents):
+        for pod in templates.pods(document, 10_000, f"app-{number}"):
+            cluster.place(pod, next(slots))
+    runner = _runner(cluster)
+    for number, document in enumerate(documents):
+        (pod,) = templates.pods(document, 1, f"next-{number}")
+        assert runner.decide(pod, cycle_number=number).node
+    gc.collect()
+    return (_resident_bytes() - before) / _MIB
+
+
+def first_decision() -> float:
+    """From the start of the process to the first decision on 5,000 nodes, kernels compiled."""
+    cluster = _cluster(templates.nodes(5_000))
+    (pod,) = templates.pods(templates.pod_document(), 1)
+    assert _runner(cluster).decide(pod, cycle_number=0).node
+    return 0.0
+
+
+# -------------------------------------------------------------------- how they are done
+
+
+def _spreading(when_unsatisfiable: str) -> float:
+    return _throughput(
+        templates.nodes(5_000, ["moon-1", "moon-2", "moon-3"]),
+        [templates.pod_document()],
+        [templates.spreading(when_unsatisfiable)],
+        (5_000, 5_000),
+    )
+
+
+def _throughput(
+    nodes: Sequence[Node],
+    initial: Sequence[templates.Document],
+    measured: Sequence[templates.Document],
+    counts: tuple[int, int],
+) -> float:
+    """Return pods per second for pods of templates; the templates are taken in turn."""
+    return _pods_per_second(
+        _cluster(nodes), _in_turn(initial, counts[0], "i"), _in_turn(measured, counts[1], "m")
+    )
+
+
+def _in_turn(documents: Sequence[templates.Document], count: int, prefix: str) -> list[Pod]:
+    share = count // len(documents)
+    of_each = [templates.pods(d, share, f"{prefix}{i}") for i, d in enumerate(documents)]
+    return [pod for turn in zip(*of_each, strict=True) for pod in turn]
+
+
+def _pods_per_second(cluster: Cluster, initial: Sequence[Pod], measured: Sequence[Pod]) -> float:
+    runner = _runner(cluster)
+    decide, place = runner.decide, cluster.place
+    for number, pod in enumerate(initial):
+        place(pod, decide(pod, cycle_number=number).slot)
+    gc.collect()
+    number = len(initial)
+    start_s = time.perf_counter()
+    for pod in measured:
+        decision = decide(pod, cycle_number=number)
+        place(pod, decision.slot)
+        number += 1
+    elapsed_s = time.perf_counter() - start_s
+    assert len(cluster.pods) == len(initial) + len(measured)
+    assert all(placed.slot >= 0 for placed in cluster.pods.values()), "every pod finds a node"
+    return len(measured) / elapsed_s
+
+
+def _cluster(nodes: Iterable[Node]) -> Cluster:
+    cluster = Cluster()
+    for name in ("default", "sched-0", "sched-1"):
+        cluster.put(decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+    for node in nodes:
+        cluster.put(node)
+    return cluster
+
+
+def _runner(cluster: Cluster) -> Runner:
+    return Runner(profiles_of(None)["default-scheduler"], cluster)
+
+
+def _cluster_of_one() -> None:
+    """Load everything that deciding needs, so that it does not count as growth."""
+    cluster = _cluster(templates.nodes(1))
+    (pod,) = templates.pods(templates.pod_document(), 1)
+    assert _runner(cluster).decide(pod, cycle_number=0).node
+
+
+def _resident_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    # Elsewhere the peak has to do; it is in KiB but for macOS.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1_024
+
+
+def _pods_case(name: str, measure: object, target: float) -> Case:
+    assert callable(measure)
+    return Case(name=name, unit=PODS_PER_SECOND, measure=measure, target=target)
+
+
+CASES = (
+    _pods_case("engine_basic_5000", basic, 50_000),
+    _pods_case("engine_distinct_5000", distinct, 10_000),
+    _pods_case("engine_spread_hard_5000", spread_hard, 10_000),
+    _pods_case("engine_spread_soft_5000", spread_soft, 10_000),
+    _pods_case("engine_affinity_required_5000", affinity_required, 10_000),
+    _pods_case("engine_affinity_preferred_5000", affinity_preferred, 10_000),
+    _pods_case("engine_antiaffinity_5000", antiaffinity, 10_000),
+    _pods_case("engine_nodeaffinity_5000", nodeaffinity, 10_000),
+    _pods_case("engine_basic_130000", basic_large, 20_000),
+    Case(
+        name="engine_memory_130000",
+        unit=MEBIBYTES,
+        measure=memory_large,
+        target=6_144,
+        runs=1,
+        is_process_per_run=True,
+    ),
+    Case(
+        name="engine_first_decision_5000",
+        unit=SECONDS,
+        measure=first_decision,
+        target=3,
+        is_process_per_run=True,
+        is_timed_from_start=True,
+    ),
+)
