@@ -1,0 +1,154 @@
+import pytest
+
+from podwright.columns import Cluster
+from podwright.columns.tests.storage_objects import (
+    attachment,
+    capacity,
+    claim,
+    csi_driver,
+    csi_node,
+    storage_class,
+    using,
+    volume,
+)
+from podwright.objects import decode, with_fields
+
+
+def pod(name, *volumes, node=""):
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"containers": [], "volumes": list(volumes), "nodeName": node},
+        }
+    )
+
+
+def node(name):
+    return decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        claim("c"),
+        volume("v"),
+        storage_class("s"),
+        csi_node("n", csi_x=1),
+        csi_driver("csi.x"),
+        capacity("k", "s", {"zone": "a"}, capacity="1Gi"),
+        attachment("a", "csi.x", "n", "v"),
+    ],
+    ids=lambda obj: obj.kind,
+)
+def test_the_version_grows_with_what_scheduling_reads(obj):
+    storage = Cluster().storage
+    storage.put(obj)
+    assert storage.version == 1
+    storage.put(with_fields(obj, "metadata", resource_version="7"))
+    assert storage.version == 1, "a new version that says the same"
+    storage.delete(obj)
+    assert storage.version == 2
+    storage.delete(obj)
+    assert storage.version == 2
+
+
+def test_other_kinds_are_left_alone():
+    storage = Cluster().storage
+    storage.put(node("n"))
+    assert storage.version == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "stays"),
+    [
+        pytest.param("1", True, id="the version it was made from is no news"),
+        pytest.param("2", False, id="a newer one is"),
+        pytest.param("", False, id="so is one that has no version"),
+    ],
+)
+def test_what_is_assumed_lasts_until_something_newer_comes(version, stays):
+    storage = Cluster().storage
+    storage.put(claim("c"))
+    assumed = with_fields(claim("c"), "metadata", annotations={"x": "y"})
+    storage.assume_claim(assumed)
+    assert storage.claim("default/c") is assumed
+    assert storage.claims["default/c"] == claim("c")
+    before = storage.version
+    storage.put(claim("c", version=version))
+    assert (storage.claim("default/c") is assumed) == stays
+    assert (storage.version == before) == stays
+
+
+def test_an_assumed_volume_moves_on_the_shelf_and_back():
+    storage = Cluster().storage
+    storage.put(volume("v"))
+    taken = volume("v", claim="c")
+    storage.assume_volume(taken)
+    assert storage.shelf("local").reserved_for(claim("c")) == [taken]
+    storage.restore_volume("v")
+    storage.restore_volume("v")
+    assert storage.shelf("local").reserved_for(claim("c")) == []
+    assert storage.volume("v") == volume("v")
+
+
+def test_a_deleted_volume_leaves_the_shelf_assumed_or_not():
+    storage = Cluster().storage
+    storage.put(volume("v"))
+    storage.assume_volume(volume("v", claim="c"))
+    storage.delete(volume("v"))
+    assert storage.volume("v") is None
+    assert storage.shelf("local").volumes == {}
+
+
+def test_the_class_annotation_goes_before_the_field():
+    storage = Cluster().storage
+    annotated = {"annotations": {"volume.beta.kubernetes.io/storage-class": "fast"}}
+    storage.put(storage_class("fast", "csi.fast"))
+    storage.put(storage_class("local", "csi.slow"))
+    assert storage.csi_volume(claim("c", meta=annotated)).driver == "csi.fast"
+    assert storage.csi_volume(claim("c")).driver == "csi.slow"
+
+
+def test_pods_that_only_mount_what_the_node_has_are_not_counted():
+    cluster = Cluster()
+    cluster.put(node("n"))
+    token = {"name": "t", "projected": {"sources": []}}
+    assert not cluster.keys_of(pod("p", token, {"name": "e", "emptyDir": {}})).has_volumes
+    assert cluster.keys_of(pod("q", token, *using("c"))).has_volumes
+
+
+def test_nothing_is_left_of_pods_that_went():
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(node(name))
+    inline = {"name": "g", "gcePersistentDisk": {"pdName": "d"}}
+    pods = [pod(f"p{i}", *using("c", "d"), inline, node=f"n{i % 2}") for i in range(4)]
+    csi = {"driver": "csi.x", "volumeHandle": "h"}
+    for obj in (claim("c", bound_to="v"), volume("v", csi=csi, claim="c"), *pods):
+        cluster.put(obj)
+    use = cluster.storage.use
+    assert use.attached("csi.x").tolist() == [1, 1]
+    assert use.claim_users == {"default/c": 4, "default/d": 4}
+    for obj in pods:
+        cluster.delete(obj)
+    assert use.attached("csi.x").tolist() == [0, 0]
+    assert use.attached("pd.csi.storage.gke.io").tolist() == [0, 0]
+    assert not use.claim_users
+    assert not use.errors()
+
+
+def test_a_rehearsal_leaves_the_counts_as_they_were():
+    cluster = Cluster()
+    cluster.put(node("n"))
+    csi = {"driver": "csi.x", "volumeHandle": "h"}
+    for obj in (claim("c", bound_to="v"), volume("v", csi=csi, claim="c")):
+        cluster.put(obj)
+    user = pod("p", *using("c"), node="n")
+    cluster.put(user)
+    use = cluster.storage.use
+    with cluster.rehearsal(0) as rehearsal:
+        rehearsal.remove(cluster.pods[user.key])
+        assert use.attached("csi.x").tolist() == [0]
+    assert use.attached("csi.x").tolist() == [1]
