@@ -72,11 +72,12 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     restricted_by : tuple of str
         The plugins that restricted them.
     not_examined : tuple of str
-        Nodes that nobody looked at, because enough feasible ones had been found.
+        Nodes that nobody looked at, because enough feasible ones had been found or the
+        nominated node was good enough.
     filters : tuple of FilterExplanation
         In run order.
     rejected : dict of str to Status
-        Per node the first rejection, which is the one that counts.
+        Per node the first rejection, which is the one that counts; of nodes looked at only.
     feasible : tuple of str
         Nodes that pass everything, in order of arrival. If the pod's nominated node does,
         that one alone.
@@ -213,7 +214,10 @@ class _Recording:
         }
         self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
         if own >= 0 and totals[own] >= 0:
+            # The nominated node was looked at first, alone, and was good enough.
             self.feasible = np.array([own], dtype=np.int32)
+            self.not_examined = self._live[self._live != own]
+            self.rejected = {}
 
     def _score(self, cycle: Cycle) -> None:
         """Ask every score plugin about the feasible nodes."""
