@@ -8,11 +8,13 @@ decides with everything recorded and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
+from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -225,16 +227,43 @@ class Scheduler:
         UnknownPod
             If no such pod is placed.
         """
+        with self.freed(key) as pod:
+            return self.explain(pod)
+
+    @contextmanager
+    def freed(self, key: str) -> Iterator[Pod]:
+        """Take a placed pod off its node for a while; gives it as it was when pending.
+
+        Raises
+        ------
+        UnknownPod
+            If no such pod is placed.
+        """
         placed = self.cluster.pods.get(key)
         if placed is None:
             raise UnknownPod(f"pod {key} is not placed on any node")
         node = self.cluster.nodes.names[placed.slot]
-        pod = with_node_name(placed.pod, "")
         self.cluster.remove(key)
         try:
-            return self.explain(pod)
+            yield with_node_name(placed.pod, "")
         finally:
             self.cluster.place(placed.pod, self.cluster.nodes.slot_of[node])
+
+    def remedies(self, explanation: Explanation) -> list[Remedy]:
+        """Group why nodes reject a pod by what would fix it.
+
+        Call it before anything else is scheduled: it reads the cluster as it is.
+        """
+        return remedies(explanation, self.cluster)
+
+    def nearest_nodes(
+        self, explanation: Explanation, *, limit: int | None = 5
+    ) -> list[NearNode]:
+        """Return the nodes that come closest to taking a pod, and what each lacks.
+
+        Call it before anything else is scheduled: it reads the cluster as it is.
+        """
+        return nearest_nodes(explanation, self.cluster, limit=limit)
 
     def _find(self, pod: Pod | str) -> Pod:
         if isinstance(pod, Pod):

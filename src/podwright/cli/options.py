@@ -23,6 +23,12 @@ def command_app() -> typer.Typer:
     )
 
 
+def examples(*lines: str) -> str:
+    """Return the epilog of a command: example lines, which the tests run."""
+    # The backspace keeps Typer from filling the lines into a paragraph.
+    return "\b\nExamples:\n" + "\n".join(f"  $ {line}" for line in lines)
+
+
 class TieRuleName(StrEnum):
     """How a node is chosen among equals."""
 

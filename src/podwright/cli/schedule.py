@@ -18,6 +18,7 @@ from podwright.cli.options import (
     TieRuleName,
     Ties,
     command_app,
+    examples,
 )
 
 app = command_app()
@@ -34,7 +35,15 @@ class ScheduleFormat(StrEnum):
     pods = "pods"
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "podwright schedule examples/quickstart --exit-zero",
+        "podwright schedule examples/quickstart --pod web-0 -o wide",
+        "podwright schedule examples/quickstart -o pods --exit-zero",
+        "podwright schedule examples/quickstart --exit-zero \\\n"
+        "      --config examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
+    )
+)
 def schedule(  # noqa: PLR0913 - the options of the command
     files: Files,
     config: Config = None,
@@ -76,14 +85,6 @@ def schedule(  # noqa: PLR0913 - the options of the command
 
     Exit status 1 if a pod does not fit. Pods that another scheduler decides for, and pods
     that wait for a scheduling gate, are told but do not count.
-
-    \b
-    Examples:
-      $ podwright schedule examples/quickstart --exit-zero
-      $ podwright schedule examples/quickstart --pod web-0
-      $ podwright schedule examples/quickstart -o json --exit-zero
-      $ podwright schedule examples/quickstart --plugin examples/plugins/keep_zone.py \\
-          --config examples/plugins/keep_zone.yaml --exit-zero
     """
     from podwright.cli.deciding import run_schedule
 

@@ -6,26 +6,20 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import Format, command_app
+from podwright.cli.options import Format, command_app, examples
 
 UPSTREAM = "1.36"
 
 app = command_app()
 
 
-@app.command()
+@app.command(epilog=examples("podwright version", "podwright version -o json"))
 def version(
     output: Annotated[
         Format, typer.Option("--output", "-o", help="How to print it.")
     ] = Format.table,
 ) -> None:
-    """Print the version, and what it is compatible with.
-
-    \b
-    Examples:
-      $ podwright version
-      $ podwright version -o json
-    """
+    """Print the version, and what it is compatible with."""
     import platform
     from importlib.metadata import version as version_of
 

@@ -1,0 +1,181 @@
+"""What `podwright parity` does, once it is called."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_paragraph,
+    print_table,
+    progress,
+    say,
+)
+from podwright.objects import FieldError, InputError
+from podwright.parity.comparison import Case
+from podwright.parity.report import FamilyReport, check_cases
+
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
+
+
+def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
+    """Check all vectors and print the agreement; tell whether there is no difference."""
+    cases = list(_read(files))
+    announce_compilation()
+    reports: dict[str, FamilyReport] = {}
+    for case in progress(cases, "comparing", len(cases)):
+        check_cases([case], reports)
+    if output in ("json", "yaml"):
+        print_document({"families": [_document(r, differences) for r in reports.values()]}, output)
+    else:
+        _print(reports, differences, is_wide=output == "wide")
+        say(_summary(reports))
+    return not any(report.mismatches for report in reports.values())
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read(files: Sequence[str]) -> Iterator[Case]:
+    errors: list[FieldError] = []
+    cases: list[Case] = []
+    for source, data in _contents(files, errors):
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            message = ""
+            try:
+                case = msgspec.json.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                message = f"not JSON: {error}"
+            else:
+                if isinstance(case, dict) and {"id", "family"} <= case.keys():
+                    cases.append(case)
+                else:
+                    message = "not a vector: an object with id and family is expected"
+            if message:
+                place = f"{source}: line {number}"
+                errors.append(FieldError(source=place, path="", message=message))
+                break  # One line that is not a vector seldom comes alone.
+    if not errors and not cases:
+        source = ", ".join(files)
+        errors.append(FieldError(source=source, path="", message="no vectors in it"))
+    if errors:
+        raise InputError(errors)
+    yield from cases
+
+
+def _contents(files: Sequence[str], errors: list[FieldError]) -> Iterator[tuple[str, bytes]]:
+    for name in files:
+        if name == "-":
+            yield "stdin", sys.stdin.buffer.read()
+            continue
+        path = Path(name)
+        inside = sorted(p for p in path.rglob("*") if p.name.endswith(_SUFFIXES) and p.is_file())
+        if path.is_dir() and not inside:
+            message = f"no vectors in this folder (looked for {', '.join(_SUFFIXES)})"
+            errors.append(FieldError(source=name, path="", message=message))
+        for file in inside if path.is_dir() else [path]:
+            try:
+                data = file.read_bytes()
+                yield str(file), gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            except (OSError, EOFError, zlib.error) as error:
+                reason = getattr(error, "strerror", None) or error
+                message = f"cannot be read: {reason}"
+                errors.append(FieldError(source=str(file), path="", message=message))
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _document(report: FamilyReport, differences: int) -> dict[str, Any]:
+    return {
+        "family": report.family,
+        "cases": report.cases,
+        "agreeingCases": report.agreeing_cases,
+        "fields": {
+            field: {"compared": count, "agreeing": report.agreeing_fields[field]}
+            for field, count in report.fields.items()
+        },
+        "leftOut": dict(report.left_out),
+        "differenceCount": len(report.mismatches),
+        "differences": [
+            {"case": m.case, "field": m.field, "expected": m.expected, "actual": m.actual}
+            for m in report.mismatches[:differences]
+        ],
+    }
+
+
+def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool) -> None:
+    heads = ("FAMILY", "CASES", "AGREE", "FIELDS", "AGREE", "LEFT OUT")
+    print_table(heads, [_family_row(report) for report in reports.values()])
+    differing = [report for report in reports.values() if report.mismatches]
+    if is_wide:
+        print_heading("Per field:")
+        shown = [report for report in reports.values() if report.fields]
+    else:
+        shown = differing
+        if shown:
+            print_heading("Per field, in the families that differ:")
+    rows = [
+        (report.family, field, str(count), str(report.agreeing_fields[field]))
+        for report in shown
+        for field, count in report.fields.items()
+    ]
+    if rows:
+        print_table(("FAMILY", "FIELD", "COMPARED", "AGREE"), rows)
+    left_out = [
+        (report.family, str(count), reason)
+        for report in reports.values()
+        for reason, count in report.left_out.items()
+    ]
+    if left_out:
+        print_heading("Left out, not compared and not counted above:")
+        print_table(("FAMILY", "TIMES", "REASON"), left_out)
+    _print_differences(differing, differences)
+
+
+def _family_row(report: FamilyReport) -> tuple[str, ...]:
+    return (
+        report.family,
+        str(report.cases),
+        str(report.agreeing_cases),
+        str(report.fields.total()),
+        str(report.agreeing_fields.total()),
+        str(report.left_out.total()),
+    )
+
+
+def _print_differences(differing: Sequence[FamilyReport], limit: int) -> None:
+    mismatches = [mismatch for report in differing for mismatch in report.mismatches]
+    if not mismatches or not limit:
+        return
+    print_heading(f"The first differences ({min(limit, len(mismatches))} of {len(mismatches)}):")
+    for mismatch in mismatches[:limit]:
+        print_paragraph(f"{mismatch.case}: {mismatch.field}", indent=2)
+        print_paragraph(f"kube-scheduler: {_shown(mismatch.expected)}", indent=4, hanging=2)
+        print_paragraph(f"podwright:      {_shown(mismatch.actual)}", indent=4, hanging=2)
+
+
+def _shown(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        return repr(value)
+
+
+def _summary(reports: dict[str, FamilyReport]) -> str:
+    cases = sum(report.cases for report in reports.values())
+    agreeing = sum(report.agreeing_cases for report in reports.values())
+    left_out = sum(report.left_out.total() for report in reports.values())
+    text = f"{agreeing} of {cases} cases agree in every field"
+    return f"{text}; {left_out} left out." if left_out else f"{text}."

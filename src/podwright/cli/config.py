@@ -1,0 +1,86 @@
+"""`podwright config show` and `podwright config check`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import Gates, Plugins, command_app, examples
+
+app = command_app()
+
+
+class ConfigFormat(StrEnum):
+    """How a configuration is printed."""
+
+    yaml = "yaml"
+    json = "json"
+    table = "table"
+    wide = "wide"
+
+
+@app.callback()
+def _config() -> None:
+    """Show or check a scheduler configuration."""
+
+
+@app.command(
+    epilog=examples(
+        "podwright config show",
+        "podwright config show examples/plugins/keep_zone.yaml "
+        "--plugin examples/plugins/keep_zone.py -o table",
+    )
+)
+def show(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A KubeSchedulerConfiguration; the default one if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="The same as the argument."),
+    ] = None,
+    plugin: Plugins = None,
+    feature_gates: Gates = "",
+    output: Annotated[
+        ConfigFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="table: the plugins that run at each extension point; "
+            "wide: with their arguments too.",
+        ),
+    ] = ConfigFormat.yaml,
+) -> None:
+    """Print the effective configuration, with every default filled in."""
+    from podwright.cli.configuring import show_configuration
+
+    show_configuration(
+        file or config, plugins=plugin or [], feature_gates=feature_gates, output=output.value
+    )
+
+
+@app.command(epilog=examples("podwright config check examples/plugins/keep_zone.yaml"))
+def check(
+    file: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Configurations; - for stdin.")
+    ],
+    plugin: Plugins = None,
+    feature_gates: Gates = "",
+) -> None:
+    """Say everything that is wrong with a configuration, as kube-scheduler would.
+
+    Plugins that are not in-tree are accepted if --plugin gives them. Exit status 1 if
+    anything is wrong, 2 if a file cannot be read.
+    """
+    from podwright.cli.configuring import check_configurations
+
+    if not check_configurations(file, plugins=plugin or [], feature_gates=feature_gates):
+        raise typer.Exit(1)

@@ -1,0 +1,428 @@
+"""What `podwright explain` does, once it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from podwright.assembly.remedies import NearNode, Remedy
+from podwright.assembly.scheduler import Scheduler, UnknownPod
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_paragraph,
+    print_table,
+    progress,
+    stdout,
+)
+from podwright.cli.deciding import NO_NODE, document_of, outcome_of
+from podwright.cli.inputs import find_pod, load_all
+from podwright.cli.options import Setup
+from podwright.framework.explain import Explanation, FilterExplanation
+from podwright.objects import Pod
+
+_NAMES_SHOWN = 12
+_CHANGES_SHOWN = 3
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """An explanation, and what has to be known to read it.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    remedies : list of Remedy
+    near : list of NearNode
+        Every rejecting node, the nearest first.
+    current_node : str
+        The node that the pod is on; "" if it is pending.
+    placed_before : int
+        Pods that were placed first because they come before it in the queue.
+    is_alone : bool
+        The pod was asked about in the cluster as it is.
+    seed : int
+    tie_rule : str
+    """
+
+    explanation: Explanation
+    remedies: list[Remedy]
+    near: list[NearNode]
+    current_node: str = ""
+    placed_before: int = 0
+    is_alone: bool = False
+    seed: int = 0
+    tie_rule: str = "drawn"
+
+
+def run_explain(  # noqa: PLR0913 - the options of the command
+    text: str,
+    files: Sequence[str],
+    setup: Setup,
+    *,
+    namespace: str,
+    is_alone: bool,
+    shown: int | None,
+    output: str,
+) -> bool:
+    """Explain one pod and print it; tell whether it fits."""
+    loaded, scheduler = load_all(files, setup)
+    pods = loaded.of(Pod)
+    if not pods:
+        raise UnknownPod(f'no pod "{text}" in these files: there are no pods in them')
+    key = find_pod(text, pods, namespace=namespace).key
+    scheduler.add(*loaded.objects)
+    announce_compilation()
+    told = _ask(scheduler, key, setup, is_alone=is_alone)
+    if output in ("json", "yaml"):
+        print_document(explanation_document(told), output)
+    else:
+        print_explanation(told, shown=shown)
+    return bool(told.explanation.decision.node)
+
+
+def _ask(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> Told:
+    placed = scheduler.cluster.pods.get(key)
+    if placed is not None:
+        node = scheduler.cluster.nodes.names[placed.slot]
+        with scheduler.freed(key) as pod:
+            explanation = scheduler.explain(pod)
+            return _told(scheduler, explanation, setup, current_node=node)
+    if key not in scheduler.pending:
+        raise UnknownPod(
+            f"pod {key} is neither pending nor on a node of these files: "
+            "it has finished, or its node is not among them"
+        )
+    placed_before = 0
+    if not is_alone:
+        before = scheduler.schedule_before(key)
+        decided = progress(before, "scheduling what comes before", len(scheduler.pending))
+        placed_before = sum(bool(decision.node) for decision in decided)
+    explanation = scheduler.explain(key)
+    return _told(
+        scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone
+    )
+
+
+def _told(scheduler: Scheduler, explanation: Explanation, setup: Setup, **known: Any) -> Told:
+    return Told(
+        explanation=explanation,
+        remedies=scheduler.remedies(explanation),
+        near=scheduler.nearest_nodes(explanation, limit=None),
+        seed=setup.seed,
+        tie_rule=setup.tie_rule.value,
+        **known,
+    )
+
+
+# ---------------------------------------------------------------- documents
+
+
+def explanation_document(told: Told) -> dict[str, Any]:
+    """Return everything as a plain document."""
+    explanation = told.explanation
+    decision = document_of(explanation.decision)
+    decision.pop("rejections", None)
+    restricted = explanation.restricted_to
+    return decision | {
+        "schedulerName": explanation.pod.spec.scheduler_name,
+        "currentNode": told.current_node or None,
+        "placedBefore": told.placed_before,
+        "nodeCount": len(explanation.node_names),
+        "preFilter": None if explanation.pre_filter.is_success else _status(explanation.pre_filter),
+        "restrictedTo": None if restricted is None else sorted(restricted),
+        "restrictedBy": list(explanation.restricted_by),
+        "notExamined": list(explanation.not_examined),
+        "feasible": list(explanation.feasible),
+        "winners": list(explanation.winners),
+        "totals": explanation.totals,
+        "rejected": {node: _status(status) for node, status in explanation.rejected.items()},
+        "remedies": [_remedy(remedy) for remedy in told.remedies],
+        "nearest": [
+            {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
+            for near in told.near
+        ],
+        "filters": [
+            {
+                "plugin": answer.plugin,
+                "applies": answer.applies,
+                "rejected": {node: _status(status) for node, status in answer.rejected.items()},
+            }
+            for answer in explanation.filters
+        ],
+        "scores": [
+            {
+                "plugin": scores.plugin,
+                "weight": scores.weight,
+                "nodes": {
+                    node: {
+                        "raw": raw,
+                        "normalized": scores.normalized[node],
+                        "weighted": scores.normalized[node] * scores.weight,
+                    }
+                    for node, raw in scores.raw.items()
+                },
+            }
+            for scores in explanation.scores
+        ],
+        "skippedScores": sorted(explanation.skipped_scores),
+    }
+
+
+def _status(status: Any) -> dict[str, Any]:
+    return {
+        "plugin": status.plugin or None,
+        "code": status.code.label,
+        "reasons": list(status.reasons),
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    reasons = [
+        {
+            "reason": group.reason,
+            "plugin": group.plugin or None,
+            "nodes": list(group.nodes),
+        }
+        for group in remedy.reasons
+    ]
+    return {"remedy": remedy.text, "reasons": reasons}
+
+
+# ---------------------------------------------------------------- text
+
+
+def print_explanation(told: Told, *, shown: int | None) -> None:
+    """Print an explanation for people.
+
+    Parameters
+    ----------
+    shown : int, optional
+        How many nodes to show side by side; None: all, and all names.
+    """
+    explanation = told.explanation
+    _print_head(told)
+    if not explanation.filters and not explanation.pre_filter.is_rejection:
+        return
+    if explanation.decision.node:
+        _print_why_not_others(explanation, shown)
+    _print_remedies(told, shown)
+    if not explanation.decision.node:
+        _print_near(told.near, shown)
+    _print_unexamined(explanation, shown)
+    if explanation.filters:
+        _print_matrix(told, shown)
+
+
+def _print_head(told: Told) -> None:
+    explanation = told.explanation
+    decision = explanation.decision
+    rows: list[tuple[str, str | Text]] = [("Pod:", explanation.pod.key)]
+    if told.current_node:
+        rows.append(("On node:", f"{told.current_node} (asked again as if its place were free)"))
+    elif told.is_alone:
+        rows.append(("Asked:", "in the cluster as it is"))
+    else:
+        count = told.placed_before
+        rows.append(("Asked:", f"after placing {count} pending pod{'s' * (count != 1)} before it"))
+    if decision.node:
+        rows.append(("Node:", Text(decision.node, style="bold green")))
+        rows.append(("Why:", _why(told)))
+    else:
+        rows.append(("Node:", Text(NO_NODE, style="bold red")))
+        rows.append(("Outcome:", outcome_of(decision)))
+        rows.append(("Message:", decision.message))
+    for name, value in rows:
+        line = Text(name.ljust(10))
+        line.append_text(value if isinstance(value, Text) else Text(value))
+        print_paragraph(line, hanging=10)
+
+
+def _why(told: Told) -> str:
+    explanation = told.explanation
+    decision = explanation.decision
+    examined = len(explanation.node_names) - len(explanation.not_examined)
+    if len(explanation.feasible) == 1:
+        if explanation.pod.status.nominated_node_name == decision.node and examined > 1:
+            return "the pod is nominated to it, and it passes every filter"
+        return f"the only one of {examined} nodes that passes every filter; no scores needed"
+    best = explanation.totals.get(decision.node)
+    text = f"total score {best}, the best of {len(explanation.feasible)} feasible nodes"
+    if len(explanation.winners) > 1:
+        others = len(explanation.winners) - 1
+        rule = {
+            "drawn": f"drawn among them with seed {told.seed}",
+            "heap": "taken as 1.36's heap takes it",
+            "first": "first by name",
+        }[told.tie_rule]
+        text += f"; {others} other{'s' * (others != 1)} had as much: {rule}"
+    return text
+
+
+def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
+    winner = explanation.decision.node
+    others = [node for node in _by_total(explanation) if node != winner]
+    if not others:
+        return
+    print_heading("Why not the other feasible nodes:")
+    rows = []
+    for node in others if shown is None else others[:shown]:
+        behind = explanation.totals[winner] - explanation.totals[node]
+        rows.append((node, str(explanation.totals[node]), f"-{behind}", _behind(explanation, node)))
+    print_table(("NODE", "TOTAL", "BEHIND", "BECAUSE"), rows, indent=2)
+    if shown is not None and len(others) > shown:
+        rest = len(others) - shown
+        print_paragraph(f"and {rest} more with lower or equal totals (-o wide)", indent=2)
+
+
+def _by_total(explanation: Explanation) -> list[str]:
+    """Return the feasible nodes, the chosen one first, then by falling total."""
+    winner = explanation.decision.node
+    totals = explanation.totals
+    return sorted(
+        explanation.feasible, key=lambda node: (node != winner, -totals.get(node, 0))
+    )
+
+
+def _behind(explanation: Explanation, node: str) -> str:
+    """Say which plugins put a node behind the winner, or ahead of it."""
+    winner = explanation.decision.node
+    differences = [
+        (scores.weight * (scores.normalized[node] - scores.normalized[winner]), scores.plugin)
+        for scores in explanation.scores
+    ]
+    differences = sorted((d for d in differences if d[0]), key=lambda d: -abs(d[0]))
+    if not differences:
+        return "the same scores"
+    return ", ".join(f"{plugin} {by:+d}" for by, plugin in differences[:_CHANGES_SHOWN])
+
+
+def _print_remedies(told: Told, shown: int | None) -> None:
+    if not told.remedies:
+        return
+    has_node = bool(told.explanation.decision.node)
+    print_heading("Why not the rejected nodes:" if has_node else "What would fix it:")
+    for remedy in told.remedies:
+        if not has_node:
+            print_paragraph(Text(f"- {remedy.text}", style="bold"), indent=2, hanging=2)
+        indent = 2 if has_node else 4
+        for group in remedy.reasons:
+            count = len(group.nodes)
+            head = f"{count} node{'s' * (count != 1)}: {group.reason}"
+            print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=indent, hanging=2)
+            print_paragraph(_named(group.nodes, shown), indent=indent + 2)
+
+
+def _named(names: Sequence[str], shown: int | None) -> str:
+    if shown is None or len(names) <= _NAMES_SHOWN:
+        return ", ".join(names)
+    rest = len(names) - _NAMES_SHOWN
+    return f"{', '.join(names[:_NAMES_SHOWN])} and {rest} more (-o wide)"
+
+
+def _print_near(near: Sequence[NearNode], shown: int | None) -> None:
+    if not near:
+        return
+    print_heading("The closest nodes, and what each lacks:")
+    nearest = near if shown is None else near[:shown]
+    print_table(
+        ("NODE", "LACKS"), [(entry.node, "; ".join(entry.lacks)) for entry in nearest], indent=2
+    )
+
+
+def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
+    if explanation.not_examined:
+        count = len(explanation.not_examined)
+        print_heading(f"{count} nodes were not examined, since enough feasible ones were found:")
+        print_paragraph(_named(explanation.not_examined, shown), indent=2)
+    restricted = explanation.restricted_to
+    if restricted is not None:
+        names = ", ".join(explanation.restricted_by)
+        print_heading(f"Only these nodes were left by {names}:")
+        print_paragraph(_named(sorted(restricted), shown) or "none", indent=2)
+
+
+# ---------------------------------------------------------------- the matrix
+
+
+def _print_matrix(told: Told, shown: int | None) -> None:
+    """Print plugins x nodes: what each filter said, what each score plugin gave."""
+    explanation = told.explanation
+    nodes = [*_by_total(explanation), *(near.node for near in told.near)]
+    nodes = nodes if shown is None else nodes[:shown]
+    print_heading("Filters (n/a: had nothing to check for this pod):")
+    rows = [
+        (answer.plugin, _rejected_count(answer, explanation), *_answers(answer, explanation, nodes))
+        for answer in explanation.filters
+    ]
+    _print_chunked(("PLUGIN", "REJECTS"), rows, nodes)
+    if not explanation.scores:
+        return
+    scored = [node for node in nodes if node in explanation.totals]
+    print_heading("Scores (raw / normalised / weighted):")
+    score_rows = [
+        (
+            scores.plugin,
+            str(scores.weight),
+            *(
+                f"{scores.raw[node]} / {scores.normalized[node]} / "
+                f"{scores.normalized[node] * scores.weight}"
+                for node in scored
+            ),
+        )
+        for scores in explanation.scores
+    ]
+    skipped = [(name, "", *("n/a" for _ in scored)) for name in sorted(explanation.skipped_scores)]
+    totals = ("total", "", *(str(explanation.totals[node]) for node in scored))
+    _print_chunked(("PLUGIN", "WEIGHT"), [*score_rows, *skipped, totals], scored)
+
+
+def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:
+    if not answer.applies:
+        return "n/a"
+    unseen = frozenset(explanation.not_examined)
+    return str(sum(node not in unseen for node in answer.rejected))
+
+
+def _answers(
+    answer: FilterExplanation, explanation: Explanation, nodes: Iterable[str]
+) -> Iterable[str | Text]:
+    restricted = explanation.restricted_to
+    for node in nodes:
+        if not answer.applies:
+            yield "n/a"
+        elif restricted is not None and node not in restricted:
+            yield "left out"
+        elif node in answer.rejected:
+            yield Text("rejected", style="red")
+        else:
+            yield "passed"
+
+
+def _print_chunked(
+    heads: tuple[str, str], rows: Sequence[tuple[str | Text, ...]], nodes: Sequence[str]
+) -> None:
+    """Print the rows with as many nodes side by side as the width holds, then the next ones."""
+    console = stdout()
+    fixed = [max((len(str(row[i])) for row in rows), default=0) for i in (0, 1)]
+    room = console.width - sum(max(w, len(h)) + 2 for w, h in zip(fixed, heads, strict=True)) - 2
+    start = 0
+    while start < len(nodes) or start == 0:
+        used, end = 0, start
+        while end < len(nodes):
+            cells = (len(str(row[2 + end])) for row in rows)
+            width = max(len(nodes[end]), *cells) + 2
+            if end > start and used + width > room + 2:
+                break
+            used += width
+            end += 1
+        if start:
+            console.print()
+        chunk = [(*row[:2], *row[2 + start : 2 + end]) for row in rows]
+        print_table((*heads, *nodes[start:end]), chunk, indent=2)
+        if end == start:
+            break
+        start = end

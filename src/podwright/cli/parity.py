@@ -1,0 +1,41 @@
+"""`podwright parity`: agreement with decisions that kube-scheduler made."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import Format, Output, command_app, examples
+
+app = command_app()
+
+
+@app.command(
+    epilog=examples(
+        "podwright parity tests/golden/vectors/taints.jsonl.gz",
+        "podwright parity tests/golden/vectors/quantities.jsonl.gz -o wide",
+    )
+)
+def parity(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Golden vectors: JSON lines, gzip'd or not; folders of them; - for stdin.",
+        ),
+    ],
+    differences: Annotated[
+        int, typer.Option("--differences", min=0, help="How many differences to print.")
+    ] = 10,
+    output: Output = Format.table,
+) -> None:
+    """Run golden vectors and print where podwright agrees with kube-scheduler.
+
+    Prints cases and agreements per family and per field, the first differences, and what was
+    left out, with the reason. Exit status 1 on any difference.
+    """
+    from podwright.cli.comparing import run_parity
+
+    if not run_parity(files, differences=differences, output=output.value):
+        raise typer.Exit(1)
