@@ -63,6 +63,14 @@ def uses_volumes(spec: PodSpec) -> bool:
     return any(map(matters, spec.volumes))
 
 
+def has_ephemeral_claims(spec: PodSpec) -> bool:
+    """Tell whether pods of this spec have claims that are named after the pod."""
+    return any(
+        volume.ephemeral is not None and volume.persistent_volume_claim is None
+        for volume in spec.volumes
+    )
+
+
 def claim_uses(pod: Pod) -> tuple[ClaimUse, ...]:
     """Return the claims of a pod in the order of its volumes, ephemeral ones included."""
     return tuple(_claims(pod)) if pod.spec.volumes else ()

@@ -30,7 +30,7 @@ import numpy as np
 from podwright._arrays import Mask
 from podwright.columns import NodeColumns, Reads
 from podwright.columns.csi_migration import CSIVolume, migration_of
-from podwright.columns.pod_volumes import claim_uses, inline_volumes
+from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, inline_volumes
 from podwright.columns.volume_use import csi_volumes
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.plugin import Plugin
@@ -55,8 +55,12 @@ class NodeVolumeLimits(Plugin):
         if not any(map(_may_count, pod.spec.volumes)):
             return ()
         uses = claim_uses(pod)
-        owner = (pod.key, pod.metadata.uid) if any(use.is_ephemeral for use in uses) else ()
+        owner = (pod.key, pod.metadata.uid) if has_ephemeral_claims(pod.spec) else ()
         return (pod.metadata.namespace, uses, inline_volumes(pod), owner)
+
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Tell whether no claim is named after the pod."""
+        return not has_ephemeral_claims(pod.spec)
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
         """Skip pods without volumes that could count."""

@@ -31,7 +31,7 @@ from typing import ClassVar
 import numpy as np
 
 from podwright.columns import NodeColumns, Reads
-from podwright.columns.pod_volumes import claim_uses, ownership_error
+from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, ownership_error
 from podwright.columns.storage import StorageIndex, class_of
 from podwright.columns.volume_decisions import (
     BIND_CONFLICT,
@@ -120,8 +120,12 @@ class VolumeBinding(Plugin):
         uses = claim_uses(pod)
         if not uses:
             return ()
-        owner = (pod.key, pod.metadata.uid) if any(use.is_ephemeral for use in uses) else ()
+        owner = (pod.key, pod.metadata.uid) if has_ephemeral_claims(pod.spec) else ()
         return (pod.metadata.namespace, uses, owner)
+
+    def key_is_of_template(self, pod: Pod) -> bool:
+        """Tell whether no claim is named after the pod."""
+        return not has_ephemeral_claims(pod.spec)
 
     # ------------------------------------------------------------ filtering
 

@@ -350,3 +350,5 @@ def test_pods_without_claims_share_one_key():
     assert plugin.pod_key(pod("p", volumes=[token])) == plugin.pod_key(pod("q")) == ()
     scratch = [{"name": "s", "ephemeral": {}}]
     assert plugin.pod_key(pod("p", volumes=scratch)) != plugin.pod_key(pod("q", volumes=scratch))
+    assert plugin.key_is_of_template(pod(volumes=using("c")))
+    assert not plugin.key_is_of_template(pod(volumes=scratch))
