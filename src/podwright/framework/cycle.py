@@ -47,6 +47,14 @@ class Cycle:
         self.cluster = cluster
         self._state: dict[str, Any] = {}
 
+    def of(self, pod: Pod) -> Cycle:
+        """Return this cycle with its state, seen as that of another pod with the same key."""
+        if pod is self.pod:
+            return self
+        shared = Cycle(pod, self.cluster)
+        shared._state = self._state
+        return shared
+
     def write(self, key: StateKey[S], value: S) -> None:
         """Remember `value` for later extension points of this cycle."""
         self._state[key.name] = value
@@ -59,6 +67,20 @@ class Cycle:
     def find(self, key: StateKey[S]) -> S | None:
         """Return what was remembered, or None."""
         return self._state.get(key.name)
+
+    def begin_recording(self) -> dict[str, Any]:
+        """Set the state aside so that what is written next can be told apart."""
+        before = self._state
+        self._state = dict(before)
+        return before
+
+    def end_recording(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Return what was written since `begin_recording` returned `before`."""
+        return {name: value for name, value in self._state.items() if before.get(name) is not value}
+
+    def take(self, written: dict[str, Any]) -> None:
+        """Take over what a plugin wrote in another cycle of a pod with the same key."""
+        self._state.update(written)
 
     def clone(self) -> Cycle:
         """Return a cycle whose state can be changed without changing this one's.

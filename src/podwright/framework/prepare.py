@@ -6,12 +6,22 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPreFilterPlugins`,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
+
 import msgspec
 
+from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle, PreFilterResult
+from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.status import Code, Status
+
+A = TypeVar("A")
+
+_CLUSTER = int(Reads.CLUSTER)
+_MOST_KEPT = 65_536
 
 
 class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +54,18 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
         return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")
 
 
-def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
-    """Run the PreFilter plugins in order."""
+PreFilterAnswer: TypeAlias = Status | PreFilterResult
+Ask: TypeAlias = Callable[[Plugin], PreFilterAnswer]
+
+
+def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
+    """Ask the PreFilter plugins in order, as far as upstream does.
+
+    Parameters
+    ----------
+    ask : callable
+        Gives a plugin's answer; raises PluginFailure if the plugin failed.
+    """
     skipped: set[str] = set()
     node_names: frozenset[str] | None = None
     restricted_by: list[str] = []
@@ -53,9 +73,9 @@ def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
     failure: PluginFailure | None = None
     for plugin in profile.pre_filter:
         try:
-            answer = plugin.pre_filter(cycle)
-        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
-            failure = PluginFailure.raised(plugin, "PreFilter", cycle, error)
+            answer = ask(plugin)
+        except PluginFailure as caught:
+            failure = caught
             break
         if isinstance(answer, PreFilterResult):
             if answer.node_names is None:
@@ -63,21 +83,14 @@ def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
             restricted_by.append(plugin.name)
             node_names = answer.node_names if node_names is None else node_names & answer.node_names
             if not node_names:
-                return PreFilterOutcome(
-                    rejection=_unsatisfied(restricted_by),
-                    skipped=frozenset(skipped),
-                    node_names=node_names,
-                    restricted_by=tuple(restricted_by),
-                )
-        elif answer.is_skip:
+                rejection = _unsatisfied(restricted_by)
+                break
+        elif answer.code == Code.SKIP:
             skipped.add(plugin.name)
-        elif answer.is_rejection:
+        elif answer.code != Code.SUCCESS:
             rejection = answer.by(plugin.name)
             if answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 break
-        elif not answer.is_success:
-            failure = PluginFailure(plugin, "PreFilter", answer.message)
-            break
     return PreFilterOutcome(
         rejection=rejection,
         skipped=frozenset(skipped),
@@ -87,25 +100,143 @@ def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
     )
 
 
+def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
+    """Ask one plugin.
+
+    Raises
+    ------
+    PluginFailure
+        If the plugin raised, or answered with an error.
+    """
+    try:
+        answer = plugin.pre_filter(cycle)
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "PreFilter", cycle, error) from error
+    if isinstance(answer, Status) and not (
+        answer.is_success or answer.is_skip or answer.is_rejection
+    ):
+        raise PluginFailure(plugin, "PreFilter", answer.message)
+    return answer
+
+
+def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
+    """Ask one plugin; return whether its Score is skipped.
+
+    Raises
+    ------
+    PluginFailure
+        If the plugin raised, or answered anything but success and skip.
+    """
+    try:
+        answer = plugin.pre_score(cycle)
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "PreScore", cycle, error) from error
+    if not answer.is_success and not answer.is_skip:
+        raise PluginFailure(plugin, "PreScore", answer.message)
+    return answer.is_skip
+
+
+def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
+    """Run the PreFilter plugins afresh."""
+    return combine_pre_filters(profile, lambda plugin: ask_pre_filter(plugin, cycle))
+
+
 def run_pre_scores(profile: Profile, cycle: Cycle) -> frozenset[str]:
-    """Run the PreScore plugins; return the names of those whose Score is skipped.
+    """Run the PreScore plugins afresh; return the names of those whose Score is skipped.
 
     Raises
     ------
     PluginFailure
         If a plugin failed.
     """
-    skipped: set[str] = set()
-    for plugin in profile.pre_score:
-        try:
-            answer = plugin.pre_score(cycle)
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "PreScore", cycle, error) from error
-        if answer.is_skip:
-            skipped.add(plugin.name)
-        elif not answer.is_success:
-            raise PluginFailure(plugin, "PreScore", answer.message)
-    return frozenset(skipped)
+    return frozenset(p.name for p in profile.pre_score if ask_pre_score(p, cycle))
+
+
+class _Kept(Generic[A]):
+    """One plugin's answer for one key at one extension point, and the state it left."""
+
+    __slots__ = ("answer", "state", "versions")
+
+    def __init__(self, answer: A, state: dict[str, Any], versions: tuple[int, ...]) -> None:
+        self.answer = answer
+        self.state = state
+        self.versions = versions
+
+
+class Preparation:
+    """PreFilter and PreScore answers, kept per plugin and key as long as they are right.
+
+    A pod that differs from all before in one respect asks only the plugins that read it.
+    """
+
+    def __init__(self, profile: Profile, cluster: Cluster) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        self._pre_filters: _Keeper[PreFilterAnswer] = _Keeper(cluster)
+        self._pre_scores: _Keeper[bool] = _Keeper(cluster)
+        self._pre_filter_reads = {p.name: int(p.pre_filter_reads) for p in profile.pre_filter}
+        self._pre_score_reads = {p.name: int(p.pre_score_reads) for p in profile.pre_score}
+
+    def pre_filter(self, cycle: Cycle, keys: Mapping[str, int]) -> PreFilterOutcome:
+        """Return what PreFilter says of a pod with these keys; `cycle` gets the state."""
+        reads = self._pre_filter_reads
+        kept = self._pre_filters
+
+        def ask(plugin: Plugin) -> PreFilterAnswer:
+            name = plugin.name
+            return kept.answer(plugin, keys[name], reads[name], cycle, ask_pre_filter)
+
+        return combine_pre_filters(self._profile, ask)
+
+    def pre_score(self, cycle: Cycle, keys: Mapping[str, int]) -> frozenset[str]:
+        """Return the score plugins that are skipped for a pod with these keys.
+
+        Raises
+        ------
+        PluginFailure
+            If a plugin failed.
+        """
+        reads = self._pre_score_reads
+        kept = self._pre_scores
+        return frozenset(
+            [
+                plugin.name
+                for plugin in self._profile.pre_score
+                if kept.answer(plugin, keys[plugin.name], reads[plugin.name], cycle, ask_pre_score)
+            ]
+        )
+
+
+class _Keeper(Generic[A]):
+    """Answers at one extension point."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._kept: dict[tuple[str, int], _Kept[A]] = {}
+
+    def answer(
+        self,
+        plugin: Plugin,
+        key: int,
+        reads: int,
+        cycle: Cycle,
+        ask: Callable[[Plugin, Cycle], A],
+    ) -> A:
+        """Return the kept answer, or ask; what the plugin writes goes into `cycle`."""
+        if reads & _CLUSTER:
+            return ask(plugin, cycle)
+        entry = self._kept.get((plugin.name, key))
+        if entry is not None and (not reads or entry.versions == self._cluster.version_of(reads)):
+            if entry.state:
+                cycle.take(entry.state)
+            return entry.answer
+        versions = self._cluster.version_of(reads)
+        before = cycle.begin_recording()
+        answer = ask(plugin, cycle)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[plugin.name, key] = _Kept(answer, cycle.end_recording(before), versions)
+        return answer
 
 
 def _unsatisfied(restricted_by: list[str]) -> Status:

@@ -27,6 +27,7 @@ from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
+from podwright.framework.scratch import Scratch
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import (
@@ -84,11 +85,14 @@ class Ranking:
         self,
         cycle: Cycle,
         outcome: PreFilterOutcome,
+        *,
         filters: tuple[VerdictRow | Sweep, ...],
         scores: tuple[tuple[ScoreRow, int], ...],
         sweeping_scores: tuple[tuple[Plugin, int], ...],
         skipped_scores: frozenset[str],
         failure: PluginFailure | None,
+        scratch: Scratch,
+        is_kept: bool,
     ) -> None:
         self.cycle = cycle
         self.outcome = outcome
@@ -108,6 +112,8 @@ class Ranking:
         self._node_version = -1
         self._pods_version = -1
         self._constant_sum = 0
+        self._scratch = scratch
+        self._is_kept = is_kept
         self._totals: I32Array = np.empty(0, dtype=np.int32)
         self._counts: I32Array = np.empty(0, dtype=np.int32)
         self._state: I64Array = np.zeros(4, dtype=np.int64)
@@ -191,8 +197,11 @@ class Ranking:
         self._node_version = nodes.node_journal.version
         self._pods_version = nodes.pods_journal.version
         self._sort_scores()
+        self._scratch.fit(nodes.n_slots)
         totals = self._totals
-        if len(totals) != nodes.n_slots:
+        if not self._is_kept:
+            totals = self._totals = self._scratch.totals
+        elif len(totals) != nodes.n_slots:
             totals = self._totals = np.empty(nodes.n_slots, dtype=np.int32)
         totals.fill(self._constant_sum)
         for score_row, weight in self._plain:
@@ -249,9 +258,12 @@ class Ranking:
         Returns
         -------
         (n_slots,) int64
-            -1 where a filter rejects the slot, otherwise the local total so far; a new array.
+            -1 where a filter rejects the slot, otherwise the local total so far. The array
+            is used again in the next cycle.
         """
-        swept = self._totals.astype(np.int64)
+        self._scratch.fit(len(self._totals))
+        swept = self._scratch.swept
+        swept[:] = self._totals
         live = cluster.live_slots()
         for sweep in self._sweeps:
             verdicts = sweep.verdicts
@@ -290,11 +302,11 @@ class Ranking:
             is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
             add_default_normalized(row.scores.values, totals, weight, is_reversed)
         if self.sweeping_scores:
-            feasible: Mask = np.empty(len(totals), dtype=np.bool_)
-            rows = feasible_rows(totals, feasible)
+            scratch = self._scratch
+            count = feasible_rows(totals, scratch.feasible, scratch.rows)
+            rows = scratch.rows[:count]
             for plugin, weight in self.sweeping_scores:
-                values: I64Array = np.zeros(len(totals), dtype=np.int64)
-                scores = Scores(values, rows, feasible)
+                scores = Scores(scratch.values, rows, scratch.feasible)
                 run_score(plugin, self.cycle, scores)
                 normalize(plugin, self.cycle, scores)
                 add_rows(scores.values, rows, totals, weight)

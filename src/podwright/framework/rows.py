@@ -93,6 +93,12 @@ class Row:
             self._lengthen(nodes.n_slots)
             self._evaluate(changed[nodes.alive[changed]], is_everything=False)
 
+    def start_anew(self, cycle: Cycle) -> None:
+        """Forget everything: the row is used for another key."""
+        self.cycle = cycle
+        self.node_version = -1
+        self._objects_version = -1
+
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Ask again about `slots`, the only ones whose pods changed up to `pods_version`."""
         self.pods_version = pods_version

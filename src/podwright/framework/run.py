@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -20,17 +21,23 @@ from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision, Diagnosis, Rejection
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
-from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_pre_scores
+from podwright.framework.post_filter import FailedCycle, run_post_filters
+from podwright.framework.prepare import PreFilterOutcome, Preparation
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.ranking import Ranking, Sweep, is_local
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization
+from podwright.framework.scratch import Scratch
 from podwright.framework.status import Code
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import ObjectMeta, Pod, PodSpec
 
+Key: TypeAlias = tuple[int, ...]
+"""Per plugin of `Profile.deciding`, the number of the pod's key."""
+
 _MOST_TEMPLATES = 65_536
+_MOST_NUMBERS = 1_000_000
 _RANKING_BYTES = 128 << 20
 """How much memory cached rankings and rows may take, roughly."""
 
@@ -78,12 +85,28 @@ class Runner:
         self._reads = int(_prepare_reads(profile))
         self._always_outdated = bool(self._reads & int(Reads.CLUSTER))
         self._follows_nodes = bool(self._reads & int(Reads.NODE))
-        self._templates: dict[int, tuple[PodSpec, ObjectMeta, tuple[Hashable, ...]]] = {}
-        self._rankings: OrderedDict[tuple[Hashable, ...], Ranking] = OrderedDict()
-        self._rows: OrderedDict[tuple[str, str, Hashable], VerdictRow | ScoreRow] = OrderedDict()
+        self._preparation = Preparation(profile, cluster)
+        self._names = [plugin.name for plugin in self._plugins]
+        self._numbered: list[tuple[Plugin, dict[Hashable, int]]] = [
+            (plugin, {}) for plugin in self._plugins
+        ]
+        self._number_count = 0
+        self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
+        self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
+        self._seen: set[Hashable] = set()
+        self._filter_rows: OrderedDict[tuple[str, int], VerdictRow] = OrderedDict()
+        self._score_rows: OrderedDict[tuple[str, int], ScoreRow] = OrderedDict()
+        # For keys that are not kept: overwritten by the next such key.
+        self._spare_filter_rows: dict[str, VerdictRow] = {}
+        self._spare_score_rows: dict[str, ScoreRow] = {}
+        self._scratch = Scratch()
         largest = MAX_NODE_SCORE * sum(weight for _, weight in profile.score)
-        self._keeps_totals = largest < _MOST_TOTALS
+        self._local_filters = frozenset(p.name for p in profile.filter if is_local(p.filter_reads))
+        self._local_scores = frozenset(
+            p.name for p, _ in profile.score if largest < _MOST_TOTALS and _has_local_score(p)
+        )
         self._found: I64Array = np.zeros(3, dtype=np.int64)
+        self._failed: FailedCycle | None = None
         self._is_plain = (
             profile.tie_rule is TieRule.DRAWN and profile.percentage_of_nodes_to_score is None
         )
@@ -126,12 +149,45 @@ class Runner:
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
 
+    def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
+        """Ask the PostFilter plugins about a pod that fits nowhere; nothing is changed.
+
+        Parameters
+        ----------
+        decision : Decision
+            What `decide` returned last. Unless it says that no node fits, nobody is asked.
+        cycle_number : int
+            Counter of draws.
+        now_ns : int
+            The present, in nanoseconds since 1970.
+
+        Returns
+        -------
+        Decision
+            The same with `post_filter`, and with the message that it adds.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`.
+        """
+        diagnosis = decision.diagnosis
+        if diagnosis is None or not diagnosis.node_count or not self.profile.post_filter:
+            return decision
+        failed = self._failed
+        assert failed is not None, f"pod {decision.pod.key}: there was no cycle"
+        assert failed.pod is decision.pod, f"the last cycle was for {failed.pod.key}"
+        failed.seed, failed.cycle_number, failed.now_ns = self.seed, cycle_number, now_ns
+        result = run_post_filters(failed)
+        diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
+        return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)
+
     def _decide_fully(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision:
         cluster = self.cluster
         if not cluster.nodes.n_alive:
             return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
         outcome = ranking.outcome
         if outcome.rejection is not None:
+            self._failed = FailedCycle(pod, self.profile, ranking)
             return self._rejected_by_pre_filter(pod, outcome)
         totals = ranking.sweep_filters(cluster)
         nominated = NominatedCheck(self.profile, ranking, pod, cluster)
@@ -261,6 +317,7 @@ class Runner:
         rejections = list(nominated.rejections())
         examined = nominated.without_rejected(search.examined)
         rejections += ranking.count_rejections(examined)
+        self._failed = FailedCycle(pod, self.profile, ranking, search.examined, nominated)
         blamed = {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
         absent = self.cluster.nodes.n_alive - len(search.examined)
@@ -278,19 +335,32 @@ class Runner:
     # ---------------------------------------------------------------- rankings
 
     def ranking_of(self, pod: Pod) -> Ranking:
-        """Return the ranking of all nodes for pods like `pod`, up to date."""
+        """Return the ranking of all nodes for pods like `pod`, up to date.
+
+        A key that is seen for the first time gets a ranking for the moment; one that comes
+        again gets one that is kept. So pods that all differ fill no memory.
+        """
         key = self._key_of(pod)
         ranking = self._rankings.get(key)
         cluster = self.cluster
         if ranking is None:
-            ranking = self._rank(pod, key)
+            ranking = self._rank(pod, key, keep=self._is_familiar(key))
         elif self._always_outdated or ranking.objects_version != cluster.objects_version:
             if self._is_outdated(ranking):
-                ranking = self._rank(pod, key)
+                ranking = self._rank(pod, key, keep=True)
         elif self._follows_nodes and ranking.prepared_for[0] != cluster.nodes.node_journal.version:
-            ranking = self._rank(pod, key)
+            ranking = self._rank(pod, key, keep=True)
         ranking.refresh(cluster)
         return ranking
+
+    def _is_familiar(self, key: Hashable) -> bool:
+        """Tell whether a key has been asked for before, and remember it."""
+        if key in self._seen:
+            return True
+        if len(self._seen) >= _MOST_TEMPLATES:
+            self._seen.clear()
+        self._seen.add(key)
+        return False
 
     def _is_outdated(self, ranking: Ranking) -> bool:
         """Tell whether PreFilter and PreScore have to be asked again."""
@@ -301,8 +371,8 @@ class Runner:
         ranking.objects_version = self.cluster.objects_version
         return False
 
-    def _key_of(self, pod: Pod) -> tuple[Hashable, ...]:
-        """Return what all plugins together read of `pod`."""
+    def _key_of(self, pod: Pod) -> Key:
+        """Return what all plugins together read of `pod`: one number per plugin."""
         known = self._templates.get(id(pod.spec))
         if known is not None:
             spec, metadata, key = known
@@ -314,19 +384,37 @@ class Runner:
                 and metadata.owner_references == ours.owner_references
             ):
                 return key
-        key = tuple([plugin.pod_key(pod) for plugin in self._plugins])
-        if all(plugin.key_is_of_template(pod) for plugin in self._plugins):
+        if self._number_count > _MOST_NUMBERS:
+            self._forget_all()
+        key = tuple(
+            [
+                numbers.setdefault(plugin.pod_key(pod), len(numbers))
+                for plugin, numbers in self._numbered
+            ]
+        )
+        self._number_count += 1
+        if all([plugin.key_is_of_template(pod) for plugin in self._plugins]):
             if len(self._templates) >= _MOST_TEMPLATES:
                 self._templates.clear()
             self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
         return key
 
-    def _rank(self, pod: Pod, key: tuple[Hashable, ...]) -> Ranking:
+    def _forget_all(self) -> None:
+        """Start numbering keys anew: too many different pods have been seen."""
+        self._number_count = 0
+        for _, numbers in self._numbered:
+            numbers.clear()
+        for kept in (self._templates, self._rankings, self._filter_rows, self._score_rows):
+            kept.clear()
+        self._seen.clear()
+        self._preparation = Preparation(self.profile, self.cluster)
+
+    def _rank(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
         """Ask PreFilter and PreScore, and gather the rows of the plugins that take part."""
         cluster, profile = self.cluster, self.profile
         cycle = Cycle(pod, cluster)
-        keys = dict(zip((plugin.name for plugin in self._plugins), key, strict=True))
-        outcome = run_pre_filters(profile, cycle)
+        keys = dict(zip(self._names, key, strict=True))
+        outcome = self._preparation.pre_filter(cycle, keys)
         if outcome.failure is not None:
             raise outcome.failure
         failure: PluginFailure | None = None
@@ -336,59 +424,80 @@ class Runner:
         sweeping: list[tuple[Plugin, int]] = []
         if outcome.rejection is None:
             try:
-                skipped_scores = run_pre_scores(profile, cycle)
+                skipped_scores = self._preparation.pre_score(cycle, keys)
             except PluginFailure as caught:
                 failure = caught
-            for plugin in profile.filter:
-                if plugin.name not in outcome.skipped:
-                    filters.append(self._filter_of(plugin, keys[plugin.name], cycle))
+            filters.extend(
+                self._filter_of(plugin, keys[plugin.name], cycle, keep=keep)
+                for plugin in profile.filter
+                if plugin.name not in outcome.skipped
+            )
             for plugin, weight in profile.score if failure is None else ():
                 if plugin.name in skipped_scores:
                     continue
-                if self._keeps_totals and _has_local_score(plugin):
-                    scores.append((self._score_of(plugin, keys[plugin.name], cycle), weight))
+                if plugin.name in self._local_scores:
+                    scores.append(
+                        (self._score_of(plugin, keys[plugin.name], cycle, keep=keep), weight)
+                    )
                 else:
                     sweeping.append((plugin, weight))
         ranking = Ranking(
-            cycle, outcome, tuple(filters), tuple(scores), tuple(sweeping), skipped_scores, failure
+            cycle,
+            outcome,
+            filters=tuple(filters),
+            scores=tuple(scores),
+            sweeping_scores=tuple(sweeping),
+            skipped_scores=skipped_scores,
+            failure=failure,
+            scratch=self._scratch,
+            is_kept=keep,
         )
         ranking.prepared_for = cluster.version_of(self._reads)
         ranking.objects_version = cluster.objects_version
-        self._rankings[key] = ranking
-        self._rankings.move_to_end(key)
-        self._forget_oldest()
+        if keep:
+            self._rankings[key] = ranking
+            self._rankings.move_to_end(key)
+            self._forget_oldest()
         return ranking
 
-    def _filter_of(self, plugin: Plugin, key: Hashable, cycle: Cycle) -> VerdictRow | Sweep:
-        if not is_local(plugin.filter_reads):
+    def _filter_of(
+        self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool
+    ) -> VerdictRow | Sweep:
+        if plugin.name not in self._local_filters:
             return Sweep(plugin)
-        row_key = (plugin.name, "filter", key)
-        row = self._rows.get(row_key)
+        row = self._filter_rows.get((plugin.name, key))
         if row is None:
-            row = self._rows[row_key] = VerdictRow(plugin, cycle)
-        else:
-            self._rows.move_to_end(row_key)
-        assert isinstance(row, VerdictRow)
+            if keep or self._is_familiar((plugin.name, key)):
+                row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle)
+                return row
+            row = self._spare_filter_rows.get(plugin.name)
+            if row is None:
+                row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle)
+            row.start_anew(cycle)
         return row
 
-    def _score_of(self, plugin: Plugin, key: Hashable, cycle: Cycle) -> ScoreRow:
-        row_key = (plugin.name, "score", key)
-        row = self._rows.get(row_key)
+    def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
+        row = self._score_rows.get((plugin.name, key))
         if row is None:
-            row = self._rows[row_key] = ScoreRow(plugin, cycle)
-        else:
-            self._rows.move_to_end(row_key)
-        assert isinstance(row, ScoreRow)
+            if keep or self._is_familiar((plugin.name, key)):
+                row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle)
+                return row
+            row = self._spare_score_rows.get(plugin.name)
+            if row is None:
+                row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle)
+            row.start_anew(cycle)
         return row
 
     def _forget_oldest(self) -> None:
-        """Keep the memory of rankings and rows within bounds; the least used go first."""
-        per_ranking = 24 * self.cluster.nodes.n_slots + 4_096
-        while len(self._rankings) > 16 and len(self._rankings) * per_ranking > _RANKING_BYTES:
-            self._rankings.popitem(last=False)
-        per_row = 8 * self.cluster.nodes.n_slots + 1_024
-        while len(self._rows) > 64 and len(self._rows) * per_row > _RANKING_BYTES:
-            self._rows.popitem(last=False)
+        """Keep the memory of rankings and rows within bounds; the least used go first.
+
+        A row that rankings still use stays with them.
+        """
+        n_slots = self.cluster.nodes.n_slots
+        most = max(16, _RANKING_BYTES // (8 * n_slots + 4_096))
+        for kept in (self._rankings, self._filter_rows, self._score_rows):
+            while len(kept) > most:
+                kept.popitem(last=False)
 
 
 def _has_local_score(plugin: Plugin) -> bool:

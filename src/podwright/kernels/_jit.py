@@ -18,7 +18,10 @@ R = TypeVar("R")
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
-    compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
+    # As in NumPy, dividing by zero raises nothing: the check would keep loops from being
+    # done many at a time.
+    compile_kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
+    compiled: Callable[P, R] = compile_kernel(function)
     return compiled
 
 

@@ -9,9 +9,7 @@ from podwright.kernels._jit import kernel
 
 
 @kernel
-def add_default_normalized(
-    raw: I64Array, totals: I64Array, weight: int, is_reversed: bool
-) -> None:
+def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reversed: bool) -> None:
     """Add weight x normalised score to the totals of all feasible slots.
 
     Parameters
@@ -93,23 +91,25 @@ def merge_verdicts(codes: I64Array, totals: I64Array) -> None:
 
 
 @kernel
-def feasible_rows(totals: I64Array, mask: Mask) -> I32Array:
-    """Return the slots whose total is not -1, and mark them in `mask`.
+def feasible_rows(totals: I64Array, mask: Mask, rows: I32Array) -> int:
+    """List the slots whose total is not -1, and mark them.
 
     Parameters
     ----------
     totals : (n_slots,) int64
     mask : (n_slots,) bool, written
+    rows : (n_slots,) int32, written
+        The first entries are the slots, ascending.
 
     Returns
     -------
-    (k,) int32
+    int
+        How many there are.
     """
-    rows = np.empty(len(totals), dtype=np.int32)
     count = 0
     for slot in range(len(totals)):
         mask[slot] = totals[slot] >= 0
         if totals[slot] >= 0:
             rows[count] = slot
             count += 1
-    return rows[:count]
+    return count

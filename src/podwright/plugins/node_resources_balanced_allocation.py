@@ -25,6 +25,7 @@ import numpy as np
 from podwright._arrays import I64Array
 from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Scores, StateKey, Status
+from podwright.kernels.pair_scores import FEWEST, pair_balanced_scores
 from podwright.kernels.resource_scores import balanced_scores
 from podwright.objects import Pod
 from podwright.objects.request_key import request_key, status_changes_requests
@@ -75,4 +76,10 @@ class NodeResourcesBalancedAllocation(Plugin):
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Score with and without the pod."""
         plan = cycle.read(_PLAN)
+        if (
+            len(out.rows) >= FEWEST
+            and len(plan) == 4
+            and pair_balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)
+        ):
+            return
         balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)

@@ -53,10 +53,12 @@ from podwright.kernels.fit import (
     UNRESOLVABLE,
     fit_codes,
 )
+from podwright.kernels.pair_scores import FEWEST, pair_allocation_scores
 from podwright.kernels.resource_scores import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     NON_ZERO,
+    PLAN_WIDTH,
     REQUESTED,
     allocation_scores,
     shaped_scores,
@@ -177,12 +179,22 @@ class NodeResourcesFit(Plugin):
         plan = cycle.read(_PLAN)
         allocatable, requested = nodes.allocatable, nodes.requested
         non_zero = nodes.non_zero_requested
+        if len(out.rows) >= FEWEST and self._strategy is not None and is_pair(plan):
+            used = non_zero if plan[0] == NON_ZERO else requested
+            is_least = self._strategy == LEAST_ALLOCATED
+            if pair_allocation_scores(allocatable, used, plan, is_least, out.rows, out.values):
+                return
         if self._strategy is None:
             shaped_scores(allocatable, requested, non_zero, plan, self._shape, out.rows, out.values)
         else:
             allocation_scores(
                 allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
             )
+
+
+def is_pair(plan: I64Array) -> bool:
+    """Tell whether a plan has two resources that are counted in the same place."""
+    return len(plan) == 2 * PLAN_WIDTH and plan[0] == plan[PLAN_WIDTH]
 
 
 def _as_scored(pod: Pod) -> Pod:

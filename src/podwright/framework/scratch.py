@@ -1,0 +1,40 @@
+"""Arrays over slots for the moment, used again in every cycle.
+
+Allocating tens of kilobytes per cycle costs more than most kernels: the memory goes back to
+the system and has to be mapped anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+
+
+class Scratch:
+    """Arrays that hold nothing from one cycle to the next.
+
+    Attributes
+    ----------
+    totals : (n_slots,) int32
+    swept, values : (n_slots,) int64
+    feasible : (n_slots,) bool
+    rows : (n_slots,) int32
+    """
+
+    __slots__ = ("feasible", "rows", "swept", "totals", "values")
+
+    def __init__(self) -> None:
+        self._make(0)
+
+    def fit(self, n_slots: int) -> None:
+        """Have exactly `n_slots` rows."""
+        if len(self.swept) != n_slots:
+            self._make(n_slots)
+
+    def _make(self, n_slots: int) -> None:
+        self.totals: I32Array = np.zeros(n_slots, dtype=np.int32)
+        self.swept: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.values: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.feasible: Mask = np.zeros(n_slots, dtype=np.bool_)
+        self.rows: I32Array = np.zeros(n_slots, dtype=np.int32)

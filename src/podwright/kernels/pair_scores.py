@@ -1,0 +1,147 @@
+"""The scores of two resources, for many slots at once.
+
+The usual configuration scores cpu and memory. `kernels.resource_scores` does that one slot
+after the other; here slots are taken in chunks whose numbers are first gathered side by side,
+as float64, so that the processor divides eight at a time. Every number is an integer below
+2**53, or a quotient of two, so that float64 gives what upstream's int64 arithmetic gives (see
+`kernels.division`); where a node is larger than that, nothing is done and the caller falls
+back. Both ways are held against each other by a property test.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright.kernels._jit import kernel
+
+CHUNK = 256
+"""Slots per chunk: six columns of it stay in the first cache."""
+
+FEWEST = 64
+"""With fewer slots the one by one kernels are quicker."""
+
+_LARGEST = 1 << 46
+"""A capacity up to here, times 100, is an exact float64."""
+
+
+@kernel
+def pair_allocation_scores(
+    allocatable: I64Matrix,
+    used: I64Matrix,
+    plan: I64Array,
+    is_least: bool,
+    rows: I32Array,
+    scores: I64Array,
+) -> bool:
+    """Score slots by the share of two resources that is free, or in use.
+
+    Parameters
+    ----------
+    allocatable : (n_slots, n_resources) int64
+    used : (n_slots, >= 2) int64
+        Both resources are counted here, in the columns of the plan.
+    plan : (8,) int64
+        As for `resource_scores.allocation_scores`.
+    is_least : bool
+        True: LeastAllocated; False: MostAllocated.
+    rows : (k,) int32
+    scores : (n_slots,) int64, written at `rows`
+
+    Returns
+    -------
+    bool
+        False if a node is too large for this kernel; nothing is promised about `scores` then.
+    """
+    first, second = np.uintp(plan[1]), np.uintp(plan[5])
+    first_request, second_request = np.float64(plan[2]), np.float64(plan[6])
+    first_weight, second_weight = np.float64(plan[3]), np.float64(plan[7])
+    held = np.empty((5, CHUNK), dtype=np.float64)
+    capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
+    largest = np.int64(0)
+    for start in range(0, len(rows), CHUNK):
+        size = min(CHUNK, len(rows) - start)
+        for i in range(size):
+            slot = np.uintp(rows[start + i])
+            there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+            largest = max(largest, there_a, there_b)
+            capacity_a[i] = there_a
+            used_a[i] = used[slot, first]
+            capacity_b[i] = there_b
+            used_b[i] = used[slot, second]
+        for i in range(size):
+            a, b = capacity_a[i], capacity_b[i]
+            in_use_a = used_a[i] + first_request
+            in_use_b = used_b[i] + second_request
+            if is_least:
+                part_a = max(a - in_use_a, 0.0)
+                part_b = max(b - in_use_b, 0.0)
+            else:
+                part_a = min(in_use_a, a)
+                part_b = min(in_use_b, b)
+            weight_a = first_weight if a > 0.0 else 0.0
+            weight_b = second_weight if b > 0.0 else 0.0
+            score_a = np.floor(part_a * 100.0 / max(a, 1.0))
+            score_b = np.floor(part_b * 100.0 / max(b, 1.0))
+            total = score_a * weight_a + score_b * weight_b
+            result[i] = np.floor(total / max(weight_a + weight_b, 1.0))
+        for i in range(size):
+            scores[np.uintp(rows[start + i])] = np.int64(result[i])
+    return largest <= _LARGEST
+
+
+@kernel
+def pair_balanced_scores(
+    allocatable: I64Matrix,
+    requested: I64Matrix,
+    plan: I64Array,
+    rows: I32Array,
+    scores: I64Array,
+) -> bool:
+    """Score slots by how the pod changes the balance between two resources.
+
+    Parameters
+    ----------
+    allocatable, requested : (n_slots, n_resources) int64
+    plan : (4,) int64
+        As for `resource_scores.balanced_scores`.
+    rows : (k,) int32
+    scores : (n_slots,) int64, written at `rows`
+
+    Returns
+    -------
+    bool
+        False if a node is too large for this kernel; nothing is promised about `scores` then.
+    """
+    first, second = np.uintp(plan[0]), np.uintp(plan[2])
+    first_request, second_request = np.float64(plan[1]), np.float64(plan[3])
+    held = np.empty((5, CHUNK), dtype=np.float64)
+    capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
+    largest = np.int64(0)
+    for start in range(0, len(rows), CHUNK):
+        size = min(CHUNK, len(rows) - start)
+        for i in range(size):
+            slot = np.uintp(rows[start + i])
+            there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+            largest = max(largest, there_a, there_b)
+            capacity_a[i] = there_a
+            used_a[i] = requested[slot, first]
+            capacity_b[i] = there_b
+            used_b[i] = requested[slot, second]
+        for i in range(size):
+            a, b = capacity_a[i], capacity_b[i]
+            before_a = min(used_a[i] / max(a, 1.0), 1.0)
+            before_b = min(used_b[i] / max(b, 1.0), 1.0)
+            after_a = min((used_a[i] + first_request) / max(a, 1.0), 1.0)
+            after_b = min((used_b[i] + second_request) / max(b, 1.0), 1.0)
+            # A node that lacks one of the two has nothing to balance.
+            is_pair = a > 0.0 and b > 0.0
+            deviation_before = abs((before_a - before_b) / 2.0) if is_pair else 0.0
+            deviation_after = abs((after_a - after_b) / 2.0) if is_pair else 0.0
+            balance_before = np.floor((1.0 - deviation_before) * 100.0)
+            balance_after = np.floor((1.0 - deviation_after) * 100.0)
+            # From -50 to 50, so half of it is never negative before it is cut.
+            result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
+        for i in range(size):
+            scores[np.uintp(rows[start + i])] = np.int64(result[i])
+    return largest <= _LARGEST

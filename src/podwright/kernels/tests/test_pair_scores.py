@@ -1,0 +1,62 @@
+"""Both ways of scoring two resources give the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.kernels.pair_scores import pair_allocation_scores, pair_balanced_scores
+from podwright.kernels.resource_scores import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    REQUESTED,
+    allocation_scores,
+    balanced_scores,
+)
+
+amounts = st.integers(0, 1 << 46)
+slots = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=300)
+requests = st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 40))
+
+
+def columns(nodes):
+    table = np.array(nodes, dtype=np.int64)
+    return np.ascontiguousarray(table[:, :2]), np.ascontiguousarray(table[:, 2:])
+
+
+@pytest.mark.property
+@given(nodes=slots, request=requests, weights=st.tuples(st.integers(1, 100), st.integers(1, 100)))
+@pytest.mark.parametrize("strategy", [LEAST_ALLOCATED, MOST_ALLOCATED])
+def test_allocation_is_scored_alike_in_chunks_and_one_by_one(nodes, request, weights, strategy):
+    allocatable, used = columns(nodes)
+    plan = np.array(
+        [REQUESTED, 0, request[0], weights[0], REQUESTED, 1, request[1], weights[1]],
+        dtype=np.int64,
+    )
+    rows = np.arange(len(nodes), dtype=np.int32)
+    one_by_one = np.empty(len(nodes), dtype=np.int64)
+    in_chunks = np.empty(len(nodes), dtype=np.int64)
+    allocation_scores(allocatable, used, used, plan, strategy, rows, one_by_one)
+    is_least = strategy == LEAST_ALLOCATED
+    assert pair_allocation_scores(allocatable, used, plan, is_least, rows, in_chunks)
+    assert in_chunks.tolist() == one_by_one.tolist()
+
+
+@pytest.mark.property
+@given(nodes=slots, request=requests)
+def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request):
+    allocatable, used = columns(nodes)
+    plan = np.array([0, request[0], 1, request[1]], dtype=np.int64)
+    rows = np.arange(len(nodes), dtype=np.int32)
+    one_by_one = np.empty(len(nodes), dtype=np.int64)
+    in_chunks = np.empty(len(nodes), dtype=np.int64)
+    balanced_scores(allocatable, used, plan, rows, one_by_one)
+    assert pair_balanced_scores(allocatable, used, plan, rows, in_chunks)
+    assert in_chunks.tolist() == one_by_one.tolist()
+
+
+def test_a_node_beyond_float64_is_left_to_the_other_kernel():
+    huge = np.array([[1 << 60, 1]], dtype=np.int64)
+    rows = np.zeros(1, dtype=np.int32)
+    out = np.zeros(1, dtype=np.int64)
+    assert not pair_balanced_scores(huge, huge, np.array([0, 1, 1, 1]), rows, out)
