@@ -22,6 +22,7 @@ from podwright.objects.errors import FieldError, InputError
 
 _MODULES = {
     "DefaultBinder": "default_binder",
+    "DefaultPreemption": "default_preemption",
     "DynamicResources": "dynamic_resources",
     "ImageLocality": "image_locality",
     "InterPodAffinity": "inter_pod_affinity",

@@ -17,6 +17,7 @@ from enum import IntFlag
 import numpy as np
 
 from podwright._arrays import I32Array
+from podwright.columns.budgets import BudgetIndex
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod, PodKeys, PodKeysCache
@@ -81,6 +82,7 @@ class Cluster:
         self.namespaces_version = 0
         self.storage = StorageIndex(self.nodes)
         self.workloads = WorkloadIndex()
+        self.budgets = BudgetIndex()
         self.ports = PortUse()
         self.images = ImageIndex()
         self.selectors = SelectorCounters(self.nodes)
@@ -135,6 +137,7 @@ class Cluster:
             # Each index takes the kinds that it knows and leaves the others.
             self.storage.put(obj)
             self.workloads.put(obj)
+            self.budgets.put(obj)
 
     def delete(self, obj: Object) -> None:
         """Take an object out; unknown ones are ignored."""
@@ -149,6 +152,7 @@ class Cluster:
         else:
             self.storage.delete(obj)
             self.workloads.delete(obj)
+            self.budgets.delete(obj)
 
     def _namespaces_changed(self) -> None:
         self.namespaces_version += 1
@@ -315,10 +319,12 @@ class Cluster:
         """
         pods_before = dict(self.pods_on[slot])
         rehearsal = Rehearsal(self, slot)
+        self.ports.begin_rehearsal(slot)
         try:
             yield rehearsal
         finally:
             rehearsal.undo()
+            self.ports.end_rehearsal()
             # Same content; this restores the order too.
             self.pods_on[slot].clear()
             self.pods_on[slot].update(pods_before)

@@ -44,12 +44,13 @@ def _of(ports: tuple[ContainerPort, ...]) -> list[HostPort]:
 class PortUse:
     """The host ports taken on each slot."""
 
-    __slots__ = ("_slots", "_taken")
+    __slots__ = ("_rehearsed", "_slots", "_taken")
 
     def __init__(self) -> None:
         self._taken: dict[int, dict[HostPort, int]] = {}
         # The same the other way round: per protocol and port, address and slot.
         self._slots: dict[tuple[str, int], dict[str, dict[int, None]]] = {}
+        self._rehearsed: tuple[int, dict[HostPort, int]] | None = None
 
     def count(self, slot: int, ports: tuple[HostPort, ...], sign: int) -> None:
         """Take (1) or free (-1) `ports` on `slot`; a port may be taken more than once."""
@@ -57,16 +58,43 @@ class PortUse:
         for port in ports:
             before = taken.get(port, 0)
             left = before + sign
+            if self._rehearsed is not None:
+                # As in upstream's set, whoever goes takes the port along.
+                left = max(sign, 0)
             if left:
                 taken[port] = left
                 if not before:
-                    of_port = self._slots.setdefault((port.protocol, port.port), {})
-                    of_port.setdefault(port.ip, {})[slot] = None
-            else:
+                    self._take(slot, port)
+            elif before:
                 del taken[port]
                 self._free(slot, port)
         if not taken:
             del self._taken[slot]
+
+    def begin_rehearsal(self, slot: int) -> None:
+        """Count as upstream's dry runs do, where a port is taken or not, until the end.
+
+        Notes
+        -----
+        Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go, `HostPortInfo`;
+        golden case preemption-t-0107.
+        """
+        self._rehearsed = (slot, dict(self._taken.get(slot, {})))
+
+    def end_rehearsal(self) -> None:
+        """Go back to what was taken at the beginning."""
+        assert self._rehearsed is not None, "no rehearsal has begun"
+        slot, before = self._rehearsed
+        self._rehearsed = None
+        now = self._taken.pop(slot, {})
+        for port in now:
+            if port not in before:
+                self._free(slot, port)
+        for port in before:
+            if port not in now:
+                self._take(slot, port)
+        if before:
+            self._taken[slot] = before
 
     def conflicts(self, slot: int, ports: tuple[HostPort, ...]) -> bool:
         """Tell whether any of `ports` is taken on `slot`; the wildcard meets every address."""
@@ -93,6 +121,10 @@ class PortUse:
     def slots(self) -> list[int]:
         """Return the slots where any host port is taken."""
         return list(self._taken)
+
+    def _take(self, slot: int, port: HostPort) -> None:
+        of_port = self._slots.setdefault((port.protocol, port.port), {})
+        of_port.setdefault(port.ip, {})[slot] = None
 
     def _free(self, slot: int, port: HostPort) -> None:
         of_port = self._slots[port.protocol, port.port]

@@ -92,6 +92,30 @@ def fit_error(
     return text
 
 
+class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a PostFilter plugin did about a pod that fits nowhere, or all of them together.
+
+    Parameters
+    ----------
+    status : Status
+        SUCCESS: the pod may fit soon, on the nominated node if there is one. A rejection:
+        nothing helps. ERROR: the plugin failed.
+    nominated_node : str, optional
+        Where the pod is nominated from now on; "" takes its nomination back; None leaves it.
+    details : object, optional
+        What the plugin found, in its own form; plain data.
+    """
+
+    status: Status
+    nominated_node: str | None = None
+    details: object | None = None
+
+    @property
+    def message(self) -> str:
+        """What is added to the message of the decision; "" after success."""
+        return self.status.message
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one cycle: a node, a diagnosis, or an error.
 
@@ -111,6 +135,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         The chosen node's total; None where scoring was not needed.
     diagnosis : Diagnosis, optional
         Why the pod fits nowhere.
+    post_filter : PostFilterResult, optional
+        What PostFilter plugins did about it, once they were asked.
     error : Status, optional
         The plugin failure that ended the cycle.
     held_back : Status, optional
@@ -128,6 +154,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     tie_count: int = 0
     total: int | None = None
     diagnosis: Diagnosis | None = None
+    post_filter: PostFilterResult | None = None
     error: Status | None = None
     held_back: Status | None = None
     ignored: str = ""

@@ -111,16 +111,22 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     error: Status | None = None
 
 
-def explain(runner: Runner, pod: Pod, *, cycle_number: int) -> Explanation:
+def explain(runner: Runner, pod: Pod, *, cycle_number: int, now_ns: int = 0) -> Explanation:
     """Run one cycle for `pod` with everything recorded; the cluster is not changed.
+
+    If the pod fits nowhere, the decision says what PostFilter would do about it.
 
     Parameters
     ----------
     cycle_number : int
         As for `Runner.decide`: the same number gives the same choice.
+    now_ns : int
+        The present, in nanoseconds since 1970; pods that have not started count as started
+        now.
     """
     next_start = runner.next_start
     decision = runner.decide(pod, cycle_number=cycle_number)
+    decision = runner.post_filter(decision, cycle_number=cycle_number, now_ns=now_ns)
     runner.next_start = next_start
     recorded = _Recording(runner, pod, decision)
     try:

@@ -18,7 +18,7 @@ from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
-from podwright.framework.status import Status
+from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
 
@@ -43,17 +43,11 @@ class NominatedCheck:
         totals : (n_slots,) int64, written
             -1 where a node fails.
         """
-        priority = self._pod.spec.priority or 0
-        for name, pods in self._cluster.nominated.items():
+        for name in self._cluster.nominated:
             slot = self._cluster.nodes.slot_of.get(name)
             if slot is None:
                 continue
-            counting = [
-                other
-                for other in pods.values()
-                if (other.spec.priority or 0) >= priority
-                and other.metadata.uid != self._pod.metadata.uid
-            ]
+            counting = counting_nominated(self._cluster, self._pod, name)
             if not counting:
                 continue
             status = self._filter_with(slot, counting)
@@ -72,6 +66,11 @@ class NominatedCheck:
             return slots
         return slots[~np.isin(slots, list(self.rejected))]
 
+    def slots_with_code(self, code: Code) -> I32Array:
+        """Return the rejecting slots whose status has `code`: (k,) int32, ascending."""
+        slots = sorted(slot for slot, status in self.rejected.items() if status.code == code)
+        return np.array(slots, dtype=np.int32)
+
     def _filter_with(self, slot: int, pods: list[Pod]) -> Status:
         cluster, profile = self._cluster, self._profile
         cycle = self._ranking.cycle.clone()
@@ -83,6 +82,19 @@ class NominatedCheck:
                     if plugin.name not in skipped:
                         plugin.add_pod(cycle, placed)
             return filter_slot(profile, cycle, skipped, slot)
+
+
+def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
+    """Return the pods nominated to a node that `pod` has to leave room for."""
+    there = cluster.nominated.get(node_name)
+    if not there:
+        return []
+    priority, uid = pod.spec.priority or 0, pod.metadata.uid
+    return [
+        other
+        for other in there.values()
+        if (other.spec.priority or 0) >= priority and other.metadata.uid != uid
+    ]
 
 
 def filter_slot(profile: Profile, cycle: Cycle, skipped: frozenset[str], slot: int) -> Status:

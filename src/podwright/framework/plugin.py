@@ -12,17 +12,21 @@ Upstream: k8s.io/kube-scheduler/framework/interface.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from podwright.columns import Cluster, NodeColumns, PlacedPod, Reads
 from podwright.framework.cycle import Cycle, PreFilterResult
+from podwright.framework.decision import PostFilterResult
 from podwright.framework.events import EventHint
 from podwright.framework.scores import Normalization, Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Node, Pod
+
+if TYPE_CHECKING:
+    from podwright.framework.post_filter import FailedCycle
 
 
 class NodeView:
@@ -100,6 +104,12 @@ class Plugin:
     normalization: ClassVar[Normalization] = Normalization.NONE
     scores_in_range: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        # Who writes a `normalize_score` means it to be called.
+        if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
+            cls.normalization = Normalization.CUSTOM
+
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what this plugin reads of a pod; equal keys get equal answers.
 
@@ -149,8 +159,8 @@ class Plugin:
     def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Adapt the cycle's state as if a pod were gone (PreFilterExtensions.RemovePod)."""
 
-    def post_filter(self, cycle: Cycle, diagnosis: Any) -> Any:
-        """Do something about a pod that fits nowhere."""
+    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
+        """Do something about a pod that fits nowhere; nothing is changed here and now."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ scoring

@@ -27,6 +27,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     percentage_of_nodes_to_score : int, optional
         None: every node. 0: upstream's adaptive rule. Otherwise per cent.
+    draws_preemption_offset : bool
+        Whether a dry run of preemption begins at a drawn node; False: at the first.
     """
 
     scheduler_name: str
@@ -44,6 +46,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     post_bind: tuple[Plugin, ...] = ()
     tie_rule: TieRule = TieRule.DRAWN
     percentage_of_nodes_to_score: int | None = None
+    draws_preemption_offset: bool = True
 
     @property
     def deciding(self) -> tuple[Plugin, ...]:

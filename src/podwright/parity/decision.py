@@ -6,7 +6,6 @@ and once on the way that production takes. Both are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from podwright.assembly.registry import Registry
@@ -14,10 +13,10 @@ from podwright.framework.explain import Explanation, explain
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
 from podwright.objects import Pod, decode_pod
-from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal
+from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.preemption import NOW_NS, compare_preemption
 from podwright.parity.setup import cluster_of, effective_configuration, profiles_of
 
-_POST_FILTER = "what PostFilter adds (preemption is not built yet)"
 _FIXED_REASONS = (
     "Too many pods",
     "Insufficient cpu",
@@ -41,7 +40,7 @@ def check_decision(case: Case) -> Check:
     if held is not None:
         return
     runner = Runner(profile, cluster_of(case["objects"]))
-    explanation = explain(runner, pod, cycle_number=1)
+    explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
     if not explanation.node_names:
         yield equal("message", expect["message"], explanation.decision.message)
         return
@@ -76,20 +75,8 @@ def _compare(expect: dict[str, Any], found: Explanation) -> Check:
     if decision.diagnosis is not None:
         blamed = sorted(decision.diagnosis.rejected_by)
         yield equal("unschedulable_plugins", expect.get("unschedulable_plugins"), blamed)
-    yield from _compare_message(expect, found)
-
-
-def _compare_message(expect: dict[str, Any], found: Explanation) -> Iterator[Comparison | LeftOut]:
-    if "message" not in expect:
-        yield equal("message", "", found.decision.message)
-        return
-    tail = expect.get("preemption", {}).get("message", "")
-    message: str = expect["message"]
-    if tail:
-        message = message.removesuffix(" " + tail)
-    if "preemption" in expect:
-        yield LeftOut(_POST_FILTER)
-    yield equal("message", message, found.decision.message)
+    yield equal("message", expect.get("message", ""), decision.message)
+    yield from compare_preemption(expect.get("preemption"), decision)
 
 
 def _plugins(case: Case) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from podwright.framework.decision import Decision
 from podwright.framework.run import Runner
 from podwright.objects import decode_pod, with_node_name
 from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.preemption import NOW_NS
 from podwright.parity.setup import cluster_of, profiles_of
 
 
@@ -20,16 +24,19 @@ def check_sequence(case: Case) -> Check:
         pod = decode_pod(step["pod"])
         expect = step["expect"]
         decision = runner.decide(pod, cycle_number=number)
-        yield equal("feasible", expect["feasible"], decision.feasible_count)
-        winners = expect["winners"]
-        yield Comparison("node", winners, decision.node, decision.node in (winners or [""]))
-        if winners:
-            yield equal("winner_count", len(winners), decision.tie_count)
-        if "max_score" in expect:
-            yield equal("max_score", expect["max_score"], decision.total)
-        if "message" in expect:
-            # PostFilter's tail belongs to preemption; the figures of the filters come first.
-            head = decision.message
-            yield Comparison("message", expect["message"], head, expect["message"].startswith(head))
+        decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
+        yield from compare_step(expect, decision)
         if expect["chosen"] is not None:
             cluster.put(with_node_name(pod, expect["chosen"]))
+
+
+def compare_step(expect: dict[str, Any], decision: Decision) -> Check:
+    """Compare what every step says: where the pod goes, or why it goes nowhere."""
+    yield equal("feasible", expect["feasible"], decision.feasible_count)
+    winners = expect["winners"]
+    yield Comparison("node", winners, decision.node, decision.node in (winners or [""]))
+    if winners:
+        yield equal("winner_count", len(winners), decision.tie_count)
+    if "max_score" in expect:
+        yield equal("max_score", expect["max_score"], decision.total)
+    yield equal("message", expect.get("message", ""), decision.message)

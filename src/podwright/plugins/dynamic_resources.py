@@ -23,15 +23,20 @@ from typing import ClassVar
 from podwright.config.schema import DynamicResourcesArgs
 from podwright.framework import (
     Cycle,
+    FailedCycle,
     NodeColumns,
     Normalization,
     Plugin,
+    PostFilterResult,
     Reads,
     Scores,
+    StateKey,
     Status,
     Verdicts,
 )
 from podwright.objects import Pod
+
+_SEEN: StateKey[bool] = StateKey("DynamicResources/seen")
 
 
 class DynamicResources(Plugin):
@@ -58,6 +63,7 @@ class DynamicResources(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods without claims; refuse the others."""
+        cycle.write(_SEEN, True)  # noqa: FBT003 - a value, not a flag
         claims = cycle.pod.spec.resource_claims
         if not claims:
             return Status.SKIPPED
@@ -66,6 +72,18 @@ class DynamicResources(Plugin):
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Pass every node: pods that get here have no claims."""
+
+    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
+        """Free no devices, and let the next plugin try.
+
+        Notes
+        -----
+        If another plugin rejected the pod before this one's PreFilter ran, upstream misses
+        the state that PreFilter leaves, and fails.
+        """
+        if cycle.find(_SEEN) is None:
+            return PostFilterResult(status=Status.error("not found"))
+        return PostFilterResult(status=Status.unschedulable("no new claims to deallocate"))
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Set aside nothing."""

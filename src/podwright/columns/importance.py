@@ -1,0 +1,34 @@
+"""Which of two pods is the more important one: the other is preempted first.
+
+Upstream: pkg/scheduler/util/utils.go, `MoreImportantPod`, `GetPodStartTime`.
+"""
+
+from __future__ import annotations
+
+from podwright.objects import Pod
+from podwright.objects.timestamps import timestamp_ns
+
+NOT_STARTED = (1 << 63) - 1
+"""The start time of pods that have none: later than all others."""
+
+
+def priority_of(pod: Pod) -> int:
+    """Return the priority; 0 if none is set."""
+    return pod.spec.priority or 0
+
+
+def start_ns(pod: Pod) -> int:
+    """Return when the pod started, in nanoseconds since 1970; `NOT_STARTED` if it has not."""
+    started = timestamp_ns(pod.status.start_time)
+    return NOT_STARTED if started is None else started
+
+
+def importance(pod: Pod) -> tuple[int, int, str]:
+    """Return a key that sorts the most important pod first.
+
+    Notes
+    -----
+    Priority, then the earlier start. Upstream leaves the order of equals to its sort; ours is
+    by name, so that it does not depend on who came to the node first.
+    """
+    return -priority_of(pod), start_ns(pod), pod.key

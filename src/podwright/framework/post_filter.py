@@ -1,0 +1,177 @@
+"""PostFilter: what plugins can do about a pod that fits nowhere.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPostFilterPlugins`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright._arrays import I32Array
+from podwright.columns import Cluster
+from podwright.framework.adapter import PluginFailure
+from podwright.framework.decision import PostFilterResult
+from podwright.framework.nominated import NominatedCheck
+from podwright.framework.plugin import Plugin
+from podwright.framework.prepare import PreFilterOutcome
+from podwright.framework.profile import Profile
+from podwright.framework.ranking import Ranking
+from podwright.framework.status import Code, Status
+from podwright.kernels.preemption import slots_with
+from podwright.kernels.tally import tally
+from podwright.objects import Pod
+
+_NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
+_ABSENT = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+class FailedCycle:
+    """A cycle that found no node, as PostFilter plugins see it.
+
+    It is good until the cluster changes or the next cycle begins.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod that fits nowhere.
+    profile : Profile
+    cycle : Cycle
+        The plugins' state as PreFilter left it; clone it before changing it.
+    ranking : Ranking
+        The answers of the filters.
+    now_ns : int
+        The present, in nanoseconds since 1970.
+    seed, cycle_number : int
+        Of draws.
+    """
+
+    __slots__ = (
+        "_examined", "_nominated", "cycle", "cycle_number", "now_ns", "pod", "profile", "ranking",
+        "seed",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        pod: Pod,
+        profile: Profile,
+        ranking: Ranking,
+        examined: I32Array = _NO_SLOTS,
+        nominated: NominatedCheck | None = None,
+    ) -> None:
+        self.pod = pod
+        self.profile = profile
+        self.ranking = ranking
+        self.cycle = ranking.cycle.of(pod)
+        self.now_ns = 0
+        self.seed = 0
+        self.cycle_number = 0
+        self._examined = examined
+        self._nominated = nominated
+
+    @property
+    def cluster(self) -> Cluster:
+        """Everything else, to read."""
+        return self.cycle.cluster
+
+    @property
+    def outcome(self) -> PreFilterOutcome:
+        """What PreFilter said."""
+        return self.ranking.outcome
+
+    def status_of(self, node_name: str) -> Status:
+        """Return why a node was rejected; unresolvable if nobody looked at it."""
+        slot = self.cluster.nodes.slot_of.get(node_name, -1)
+        rejection = self.outcome.rejection
+        if slot < 0 or rejection is not None:
+            return rejection or _ABSENT
+        by_nominated = None if self._nominated is None else self._nominated.rejected.get(slot)
+        if by_nominated is not None:
+            return by_nominated
+        if slot in self._examined:
+            return self.ranking.first_rejection(slot)
+        return self.outcome.absent_status
+
+    def slots_where_room_may_help(self) -> I32Array:
+        """Return the nodes whose rejection could be undone by removing pods.
+
+        Returns
+        -------
+        (k,) int32
+            Ascending: every node whose status has the code UNSCHEDULABLE.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/framework/types.go, `NodeToStatus.NodesForStatusCode`.
+        """
+        if self.outcome.rejection is not None:
+            helps = self.outcome.rejection.code == Code.UNSCHEDULABLE
+            return self.cluster.live_slots() if helps else _NO_SLOTS
+        found: list[I32Array] = []
+        undecided = self._examined
+        if self._nominated is not None:
+            undecided = self._nominated.without_rejected(undecided)
+            found.append(self._nominated.slots_with_code(Code.UNSCHEDULABLE))
+        for row in self.ranking.filters:
+            codes, _, passing = tally(row.verdicts.codes, undecided)
+            wanted = [
+                code
+                for code in codes.tolist()
+                if row.verdicts.status_of(code).code == Code.UNSCHEDULABLE
+            ]
+            found += [slots_with(row.verdicts.codes, undecided, code) for code in wanted]
+            undecided = passing
+            if not len(undecided):
+                break
+        found = [slots for slots in found if len(slots)]
+        if not found:
+            return _NO_SLOTS
+        if len(found) == 1:
+            return found[0]
+        together: I32Array = np.sort(np.concatenate(found))
+        return together
+
+
+def run_post_filters(failed: FailedCycle) -> PostFilterResult:
+    """Ask the PostFilter plugins in order.
+
+    Returns
+    -------
+    PostFilterResult
+        That of the first plugin that succeeds, says that nothing can help, or fails.
+        Otherwise all reasons together, and the last nomination that was given.
+    """
+    reasons: list[str] = []
+    nominated_node: str | None = None
+    details: object | None = None
+    rejected_by = ""
+    for plugin in failed.profile.post_filter:
+        result = _ask(plugin, failed)
+        code = result.status.code
+        if not result.status.is_rejection or code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            return result
+        if result.nominated_node is not None:
+            nominated_node = result.nominated_node
+        if result.details is not None:
+            details = result.details
+        reasons += result.status.reasons
+        rejected_by = rejected_by or plugin.name
+    return PostFilterResult(
+        status=Status(Code.UNSCHEDULABLE, tuple(reasons), rejected_by),
+        nominated_node=nominated_node,
+        details=details,
+    )
+
+
+def _ask(plugin: Plugin, failed: FailedCycle) -> PostFilterResult:
+    """Ask one plugin; what it raises becomes an ERROR."""
+    try:
+        result = plugin.post_filter(failed.cycle, failed)
+    except PluginFailure as failure:
+        return PostFilterResult(status=failure.status)
+    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        raised = PluginFailure.raised(plugin, "PostFilter", failed.cycle, error)
+        return PostFilterResult(status=raised.status)
+    status = result.status.by(plugin.name)
+    return PostFilterResult(
+        status=status, nominated_node=result.nominated_node, details=result.details
+    )

@@ -1,0 +1,33 @@
+"""Times of the API (RFC 3339) as nanoseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+
+_FRACTION = re.compile(r"\.(\d+)")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(maxsize=65_536)
+def timestamp_ns(text: str | None) -> int | None:
+    """Return a time of the API in nanoseconds; None if there is none or it is not one.
+
+    Examples
+    --------
+    >>> timestamp_ns("1970-01-01T00:00:01.5Z")
+    1500000000
+    """
+    if not text:
+        return None
+    fraction = _FRACTION.search(text)
+    digits = fraction[1][:9].ljust(9, "0") if fraction else "0"
+    try:
+        moment = datetime.fromisoformat(_FRACTION.sub("", text))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return None
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + int(digits)

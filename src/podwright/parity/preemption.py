@@ -1,0 +1,59 @@
+"""What PostFilter did, in the form of the vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from podwright.framework.decision import Decision
+from podwright.framework.status import Code
+from podwright.objects import Pod
+from podwright.objects.timestamps import timestamp_ns
+from podwright.parity.comparison import Check, Comparison, equal
+from podwright.preemption import Choice, Preemption
+
+NOW_NS = timestamp_ns("2030-01-01T00:00:00Z") or 0
+"""Later than every start time in the vectors."""
+
+
+def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Check:
+    """Compare `expect.preemption` with what PostFilter did."""
+    result = decision.post_filter
+    if expect is None or result is None:
+        yield equal("preemption", expect, None if result is None else result.status.code.label)
+        return
+    yield equal("preemption.status", expect["status"], result.status.code.label)
+    yield equal("preemption.message", expect["message"], result.message)
+    details = result.details
+    choice = details.choice if isinstance(details, Preemption) else None
+    if choice is None or not isinstance(details, Preemption):
+        yield equal("preemption.nominated_node", expect["nominated_node"], result.nominated_node)
+        yield equal("preemption.candidates", expect.get("candidates"), None)
+        return
+    assert result.status.code == Code.SUCCESS, result.status
+    yield compare_node(expect.get("acceptable", []), result.nominated_node)
+    yield equal("preemption.acceptable", expect.get("acceptable"), list(choice.acceptable))
+    yield equal("preemption.criterion", expect.get("criterion"), _criterion(choice))
+    candidates = {
+        candidate.node: {
+            "victims": keys_of(candidate.victims),
+            "pdb_violations": candidate.pdb_violations,
+        }
+        for candidate in details.candidates
+    }
+    yield equal("preemption.candidates", expect.get("candidates"), candidates)
+    yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
+
+
+def compare_node(acceptable: list[str], node: str | None) -> Comparison:
+    """Compare the nominated node; any acceptable one is right."""
+    return Comparison("preemption.nominated_node", acceptable, node, node in acceptable)
+
+
+def keys_of(pods: Iterable[Pod]) -> list[str]:
+    """Return "namespace/name" of pods."""
+    return [pod.key for pod in pods]
+
+
+def _criterion(choice: Choice) -> int | None:
+    return None if choice.criterion is None else int(choice.criterion)

@@ -1,0 +1,67 @@
+"""Pods with priorities, scheduled one after the other on a full cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from podwright.columns import Cluster
+from podwright.framework.decision import Decision
+from podwright.framework.run import Runner
+from podwright.objects import Pod, decode_pod, with_node_name
+from podwright.parity.comparison import Case, Check, equal
+from podwright.parity.preemption import NOW_NS, compare_node, keys_of
+from podwright.parity.sequence import compare_step
+from podwright.parity.setup import cluster_of, profiles_of
+from podwright.preemption import Preemption
+
+
+def check_sequence_preemption(case: Case) -> Check:
+    """Compare each step; then pods and victims go where the vector says."""
+    (profile,) = profiles_of(None).values()
+    cluster = cluster_of(case["objects"])
+    runner = Runner(profile, cluster)
+    second = 0
+    for number, step in enumerate(case["steps"]):
+        if step["op"] == "delete":
+            cluster.remove(step["name"])
+            continue
+        pod = decode_pod(step["pod"])
+        expect = step["expect"]
+        cluster.put(pod)
+        decision = runner.decide(pod, cycle_number=number)
+        decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
+        yield from compare_step(expect, decision)
+        yield from _compare_preemption(expect, decision)
+        _follow(cluster, pod, expect, second)
+        second += 1
+
+
+def _compare_preemption(expect: dict[str, Any], decision: Decision) -> Check:
+    result = decision.post_filter
+    details = None if result is None else result.details
+    if not isinstance(details, Preemption) or details.choice is None:
+        yield equal("preemption.acceptable", expect.get("acceptable"), None)
+        return
+    assert result is not None
+    yield compare_node(expect.get("acceptable", []), result.nominated_node)
+    yield equal("preemption.acceptable", expect.get("acceptable"), list(details.choice.acceptable))
+    if expect.get("nominated_node") == result.nominated_node:
+        yield equal("preemption.victims", expect["victims"], keys_of(details.victims))
+
+
+def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> None:
+    """Do with the pod what the recorded scheduler did."""
+    if expect["chosen"] is not None:
+        started = f"2026-01-02T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+        status = msgspec.structs.replace(pod.status, start_time=started)
+        placed = msgspec.structs.replace(with_node_name(pod, expect["chosen"]), status=status)
+        cluster.put(placed)
+    elif expect.get("nominated_node"):
+        for victim in expect["victims"]:
+            cluster.remove(victim)
+        status = msgspec.structs.replace(pod.status, nominated_node_name=expect["nominated_node"])
+        cluster.put(msgspec.structs.replace(pod, status=status))
+    else:
+        cluster.delete(pod)

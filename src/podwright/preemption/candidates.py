@@ -1,0 +1,95 @@
+"""Nodes on which preemption would help, and what it would cost there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I64Matrix
+from podwright.columns.importance import NOT_STARTED, priority_of, start_ns
+from podwright.framework.decision import Rejection
+from podwright.objects import Pod
+
+_EACH = 1 << 31
+"""What the sum of priorities adds for each victim, so that none counts as negative."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A node on which the pod fits once the victims are gone.
+
+    Parameters
+    ----------
+    node : str
+    victims : tuple of Pod
+        Who has to go; the most important first.
+    spared : tuple of Pod
+        Other pods of lower priority, which can stay; the most important first.
+    pdb_violations : int
+        How many of the victims a disruption budget would have kept.
+    """
+
+    node: str
+    victims: tuple[Pod, ...]
+    spared: tuple[Pod, ...] = ()
+    pdb_violations: int = 0
+
+
+Candidates: TypeAlias = Sequence[Candidate]
+
+
+class DryRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dry run found.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        In the order of the search.
+    rejections : tuple of Rejection
+        The nodes on which nobody's going helps, grouped by what they say.
+    errors : tuple of str
+        What failed, in the order of the search.
+    visited_count : int
+        How many nodes were tried; the search ends when it has enough candidates.
+    helpable_count : int
+        How many nodes there were to try.
+    offset : int
+        Where among those the search began.
+    """
+
+    candidates: Candidates = ()
+    rejections: tuple[Rejection, ...] = ()
+    errors: tuple[str, ...] = ()
+    visited_count: int = 0
+    helpable_count: int = 0
+    offset: int = 0
+
+
+def measures_of(candidates: Iterable[Candidate], now_ns: int) -> I64Matrix:
+    """Return what the criteria compare, smaller is better.
+
+    Returns
+    -------
+    (n_candidates, 5) int64
+        Budget violations, priority of the first victim, sum of priorities (plus 2**31 each),
+        number of victims, and minus the earliest start among the victims of the greatest
+        priority.
+    """
+    rows = [_measure(candidate, now_ns) for candidate in candidates]
+    return np.array(rows, dtype=np.int64).reshape(-1, 5)
+
+
+def _measure(candidate: Candidate, now_ns: int) -> tuple[int, int, int, int, int]:
+    victims = candidate.victims
+    priorities = [priority_of(pod) for pod in victims]
+    greatest = max(priorities)
+    earliest = min(start_ns(pod) for pod in victims if priority_of(pod) == greatest)
+    return (
+        candidate.pdb_violations,
+        priorities[0],
+        sum(priorities) + _EACH * len(victims),
+        len(victims),
+        -(now_ns if earliest == NOT_STARTED else earliest),
+    )

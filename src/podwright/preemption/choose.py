@@ -1,0 +1,85 @@
+"""Which candidate: five criteria, one after the other.
+
+1. Fewest violations of disruption budgets.
+2. The most important victim is as unimportant as possible.
+3. The smallest sum of the victims' priorities (each plus 2**31, so that none is negative).
+4. Fewest victims. (After 3 this can only decide with a victim of priority -2**31.)
+5. The latest start of the earliest started among the most important victims.
+
+What is still equal is told apart by name; upstream takes any.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I64Matrix
+from podwright.preemption.candidates import Candidate, Candidates, measures_of
+
+
+class Criterion(IntEnum):
+    """What left one candidate."""
+
+    FEWEST_VIOLATIONS = 1
+    LOWEST_FIRST_VICTIM = 2
+    SMALLEST_SUM = 3
+    FEWEST_VICTIMS = 4
+    LATEST_START = 5
+    NAME = 6
+    """Nothing did: several are equal, and the first by name is taken."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate that is taken, and why.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    criterion : Criterion, optional
+        None: there was no other.
+    acceptable : tuple of str
+        All nodes that are equal after the five criteria; sorted.
+    """
+
+    candidate: Candidate
+    criterion: Criterion | None
+    acceptable: tuple[str, ...]
+
+
+def choose(candidates: Candidates, *, now_ns: int) -> Choice:
+    """Choose among candidates, of which there is at least one.
+
+    Parameters
+    ----------
+    now_ns : int
+        Stands for the start of pods that have not started.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/preemption/preemption.go, `pickOneNodeForPreemption`.
+    """
+    assert len(candidates), "there is nothing to choose from"
+    measures = measures_of(candidates, now_ns)
+    names = [candidate.node for candidate in candidates]
+    left, decided_by = _narrow(measures)
+    ordered = sorted((names[i], i) for i in left)
+    acceptable = tuple([name for name, _ in ordered])
+    return Choice(
+        candidate=candidates[ordered[0][1]],
+        criterion=None if len(candidates) == 1 else decided_by,
+        acceptable=acceptable,
+    )
+
+
+def _narrow(measures: I64Matrix) -> tuple[list[int], Criterion]:
+    """Return the rows that no criterion tells apart, and the criterion that left one."""
+    left = np.arange(len(measures))
+    for criterion in range(5):
+        values = measures[left, criterion]
+        left = left[values == values.min()]
+        if len(left) == 1:
+            return left.tolist(), Criterion(criterion + 1)
+    return left.tolist(), Criterion.NAME

@@ -1,0 +1,104 @@
+"""Try preemption on the nodes where it might help, until there are enough candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array
+from podwright.framework.decision import Rejection
+from podwright.framework.post_filter import FailedCycle
+from podwright.framework.status import Code, Status
+from podwright.kernels.draw import DRAW_BITS, OFFSET_STREAM, draw
+from podwright.preemption.candidates import Candidate, DryRun
+from podwright.preemption.victims import select_victims
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How many candidates end a search that has found one without budget violations.
+
+    Parameters
+    ----------
+    percentage : int
+        Of the nodes that might help.
+    least : int
+        At least so many.
+    """
+
+    percentage: int = 10
+    least: int = 100
+
+    def wanted(self, node_count: int) -> int:
+        """Return the number of candidates for so many nodes that might help.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
+        `calculateNumCandidates`.
+        """
+        return min(max(node_count * self.percentage // 100, self.least), node_count)
+
+
+_DEFAULT = Limits()
+
+
+def dry_run(failed: FailedCycle, limits: Limits | None = None) -> DryRun:
+    """Try the nodes where preemption might help.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+
+    Notes
+    -----
+    The nodes are visited in the order of their slots, from a drawn offset on. Upstream's are
+    in the order of a map, and visited by several workers.
+    Upstream: pkg/scheduler/framework/preemption/preemption.go, `findCandidates`,
+    `DryRunPreemption`.
+    """
+    slots = failed.slots_where_room_may_help()
+    if not len(slots):
+        return DryRun()
+    offset = 0
+    if failed.profile.draws_preemption_offset:
+        number = draw(failed.seed, OFFSET_STREAM, failed.cycle_number)
+        offset = number * len(slots) >> DRAW_BITS
+        if offset:
+            slots = np.concatenate([slots[offset:], slots[:offset]])
+    wanted = (limits or _DEFAULT).wanted(len(slots))
+    found = _ask_filters(failed, slots, wanted)
+    return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
+
+
+def _ask_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
+    """Rehearse node after node."""
+    candidates: list[Candidate] = []
+    statuses: list[Status] = []
+    has_harmless = False
+    visited = 0
+    for slot in slots.tolist():
+        visited += 1
+        found = select_victims(failed, slot)
+        if isinstance(found, Status):
+            statuses.append(found)
+            continue
+        candidates.append(found)
+        has_harmless |= not found.pdb_violations
+        if has_harmless and len(candidates) >= wanted:
+            break
+    return DryRun(
+        candidates=candidates,
+        rejections=group(statuses),
+        errors=tuple([s.message for s in statuses if s.code == Code.ERROR]),
+        visited_count=visited,
+    )
+
+
+def group(statuses: Iterable[Status]) -> tuple[Rejection, ...]:
+    """Count equal statuses, in the order in which they first appear."""
+    counts: dict[Status, int] = {}
+    for status in statuses:
+        counts[status] = counts.get(status, 0) + 1
+    return tuple([Rejection(status, count) for status, count in counts.items()])

@@ -1,0 +1,148 @@
+"""Preemption from beginning to end: may it, where, whom, and which node.
+
+`preempt` does all of it. An extender with a preempt verb has its say between the dry run and
+the choice; a caller that has to wait for the answer calls `eligibility`, `dry_run` and
+`conclude` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from podwright.columns.importance import priority_of
+from podwright.framework.decision import PostFilterResult, Rejection, fit_error
+from podwright.framework.post_filter import FailedCycle
+from podwright.framework.status import Status
+from podwright.objects import Pod
+from podwright.preemption.candidates import Candidate, Candidates, DryRun
+from podwright.preemption.choose import Choice, choose
+from podwright.preemption.dry_run import Limits, dry_run
+from podwright.preemption.eligibility import eligibility
+
+NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
+NO_CANDIDATE = Status.unschedulable("no candidate node for preemption")
+
+Extenders: TypeAlias = Callable[[Pod, Candidates], Candidates | Status]
+"""What extenders leave of the candidates, or the error that they ended with."""
+
+
+class Preemption(msgspec.Struct, frozen=True, kw_only=True):
+    """What preemption found; nobody has been evicted yet.
+
+    Parameters
+    ----------
+    dry_run : DryRun
+        The nodes that were tried.
+    candidates : sequence of Candidate
+        What extenders left of them.
+    choice : Choice, optional
+        None: nothing helps.
+    denominated : tuple of Pod
+        Pending pods of lower priority that are nominated to the chosen node; their
+        nominations are to be taken back.
+    """
+
+    dry_run: DryRun
+    candidates: Candidates = ()
+    choice: Choice | None = None
+    denominated: tuple[Pod, ...] = ()
+
+    @property
+    def victims(self) -> tuple[Pod, ...]:
+        """Who has to go, the most important first."""
+        return () if self.choice is None else self.choice.candidate.victims
+
+
+def preempt(
+    failed: FailedCycle, limits: Limits | None = None, *, extenders: Extenders | None = None
+) -> PostFilterResult:
+    """Find out whom to evict, so that a pod which fits nowhere would fit.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        How many candidates end the search.
+    extenders : callable, optional
+        Asked between dry run and choice.
+
+    Returns
+    -------
+    PostFilterResult
+        `details` is a `Preemption`, unless the pod is not eligible.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/preemption/preemption.go, `Evaluator.Preempt`.
+    """
+    status = eligibility(failed)
+    if not status.is_success:
+        return PostFilterResult(status=status)
+    found = dry_run(failed, limits)
+    left: Candidates | Status = found.candidates
+    if extenders is not None and len(found.candidates):
+        left = extenders(failed.pod, found.candidates)
+    return conclude(failed, found, left)
+
+
+def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> PostFilterResult:
+    """Choose among what extenders left of the candidates.
+
+    Parameters
+    ----------
+    found : DryRun
+    left : sequence of Candidate, or Status
+        The candidates themselves if there are no extenders; an error if one of them failed.
+    """
+    if not len(found.candidates):
+        if found.errors:
+            return PostFilterResult(status=_together(found.errors), details=_nothing(found))
+        return PostFilterResult(
+            status=Status.unschedulable(_why_not(failed, found)),
+            nominated_node="",
+            details=_nothing(found),
+        )
+    if isinstance(left, Status):
+        return PostFilterResult(status=left, details=_nothing(found))
+    if not len(left):
+        return PostFilterResult(status=NO_CANDIDATE, details=_nothing(found))
+    choice = choose(left, now_ns=failed.now_ns)
+    preemption = Preemption(
+        dry_run=found,
+        candidates=left,
+        choice=choice,
+        denominated=_lower_nominated(failed, choice.candidate),
+    )
+    return PostFilterResult(
+        status=Status.OK, nominated_node=choice.candidate.node, details=preemption
+    )
+
+
+def _nothing(found: DryRun) -> Preemption:
+    return Preemption(dry_run=found)
+
+
+def _why_not(failed: FailedCycle, found: DryRun) -> str:
+    """Say of every node why preempting on it would not help."""
+    node_count = failed.cluster.nodes.n_alive
+    told = sum(rejection.count for rejection in found.rejections)
+    rest = Rejection(NOT_HELPFUL, node_count - told)
+    rejections = (*found.rejections, rest) if rest.count else found.rejections
+    return fit_error(node_count, None, rejections)
+
+
+def _together(errors: tuple[str, ...]) -> Status:
+    """Join errors as upstream's aggregates do: each once."""
+    distinct = list(dict.fromkeys(errors))
+    return Status.error(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+
+
+def _lower_nominated(failed: FailedCycle, chosen: Candidate) -> tuple[Pod, ...]:
+    """Return the pods whose hopes the preemptor ends (`getLowerPriorityNominatedPods`)."""
+    there = failed.cluster.nominated.get(chosen.node)
+    if not there:
+        return ()
+    priority = priority_of(failed.pod)
+    return tuple([pod for pod in there.values() if priority_of(pod) < priority])

@@ -1,0 +1,132 @@
+"""Who has to leave one node: the general way, which asks the filters.
+
+All pods of lower priority are taken away. If the pod then fits, as many of them as possible
+are put back: first those whose going would violate a disruption budget, then the others,
+each time the most important first. Who cannot be put back is a victim.
+"""
+
+from __future__ import annotations
+
+from podwright.columns import PlacedPod
+from podwright.columns.cluster import Rehearsal
+from podwright.columns.importance import importance, priority_of
+from podwright.framework.adapter import PluginFailure
+from podwright.framework.cycle import Cycle
+from podwright.framework.nominated import counting_nominated, filter_slot
+from podwright.framework.post_filter import FailedCycle
+from podwright.framework.status import Status
+from podwright.preemption.candidates import Candidate
+
+NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
+
+
+def expected_a_victim(node: str) -> Status:
+    """Return what a node says that has room although the cycle rejected it.
+
+    Notes
+    -----
+    An extender rejected it, or the cluster changed.
+    """
+    return Status.error(f'expected at least one victim pod on node "{node}"')
+
+
+def select_victims(failed: FailedCycle, slot: int) -> Candidate | Status:
+    """Find the victims on one node.
+
+    Returns
+    -------
+    Candidate or Status
+        The status says why nobody's going would help.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
+    `SelectVictimsOnNode`.
+    """
+    cluster = failed.cluster
+    priority = priority_of(failed.pod)
+    lower = [
+        placed for placed in cluster.pods_on[slot].values() if priority_of(placed.pod) < priority
+    ]
+    if not lower:
+        return NO_VICTIMS
+    with cluster.rehearsal(slot) as rehearsal:
+        try:
+            return _Stage(failed, slot, rehearsal).select(lower)
+        except PluginFailure as failure:
+            return failure.status
+
+
+class _Stage:
+    """One node during its rehearsal, and the plugins' view of it."""
+
+    def __init__(self, failed: FailedCycle, slot: int, rehearsal: Rehearsal) -> None:
+        self._profile = failed.profile
+        self._skipped = failed.outcome.skipped
+        self._cycle = failed.cycle.clone()
+        self._slot = slot
+        self._rehearsal = rehearsal
+        self._cluster = failed.cluster
+        self._name = failed.cluster.nodes.names[slot]
+        self._nominated = counting_nominated(failed.cluster, failed.pod, self._name)
+        self._counting = [p for p in failed.profile.pre_filter if p.name not in self._skipped]
+
+    def select(self, lower: list[PlacedPod]) -> Candidate | Status:
+        """Take all of `lower` away and put back whom we can."""
+        for placed in lower:
+            self._rehearsal.remove(placed)
+            self._tell(self._cycle, placed, -1)
+        status = self._filter()
+        if not status.is_success:
+            return status
+        lower.sort(key=lambda placed: importance(placed.pod))
+        violating, others = self._cluster.budgets.split(lower)
+        victims = [placed for placed in violating if not self._reprieve(placed)]
+        violations = len(victims)
+        victims += [placed for placed in others if not self._reprieve(placed)]
+        if not victims:
+            return expected_a_victim(self._name)
+        going = {id(placed) for placed in victims}
+        return Candidate(
+            node=self._name,
+            victims=tuple(placed.pod for placed in lower if id(placed) in going),
+            spared=tuple(placed.pod for placed in lower if id(placed) not in going),
+            pdb_violations=violations,
+        )
+
+    def _reprieve(self, placed: PlacedPod) -> bool:
+        """Put a pod back if the preemptor still fits."""
+        self._rehearsal.add_back(placed)
+        self._tell(self._cycle, placed, 1)
+        if self._filter().is_success:
+            return True
+        self._rehearsal.remove(placed)
+        self._tell(self._cycle, placed, -1)
+        return False
+
+    def _filter(self) -> Status:
+        """Run the filters with the nominated pods, if there are any, and without them."""
+        profile, skipped, slot = self._profile, self._skipped, self._slot
+        if self._nominated:
+            cycle = self._cycle.clone()
+            added = [self._rehearsal.add(pod) for pod in self._nominated]
+            for placed in added:
+                self._tell(cycle, placed, 1)
+            status = filter_slot(profile, cycle, skipped, slot)
+            for placed in added:
+                self._rehearsal.remove(placed)
+            if not status.is_success:
+                return status
+        return filter_slot(profile, self._cycle, skipped, slot)
+
+    def _tell(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
+        """Let the plugins that count over many nodes know."""
+        for plugin in self._counting:
+            point = "AddPod" if sign > 0 else "RemovePod"
+            try:
+                if sign > 0:
+                    plugin.add_pod(cycle, placed)
+                else:
+                    plugin.remove_pod(cycle, placed)
+            except Exception as error:
+                raise PluginFailure.raised(plugin, point, cycle, error, self._name) from error
