@@ -12,7 +12,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 
-def make_node(
+def make_node(  # noqa: PLR0913 - one keyword per thing that a node can have
     name: str,
     *,
     cpu: str | int = "4",
@@ -76,7 +76,7 @@ def make_node(
     return decode_as(document, Node, source=f"make_node({name!r})")
 
 
-def make_pod(
+def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
     name: str,
     *,
     namespace: str = "default",

@@ -1,0 +1,545 @@
+"""`check_plugin`: the contract that every plugin must keep, as one call.
+
+The plugin is asked about a small cluster of every sort of node and pod, in both its forms,
+twice, and again after every sort of change; then the framework's cached answers are compared
+with fresh ones. What a plugin does not implement is not checked, and the report says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from podwright.columns import Cluster
+from podwright.framework import (
+    MAX_NODE_SCORE,
+    Cycle,
+    NodeView,
+    Plugin,
+    PreFilterResult,
+    Scores,
+    Status,
+    Verdicts,
+)
+from podwright.framework.adapter import PluginFailure
+from podwright.framework.profile import Profile
+from podwright.framework.ranking import normalize
+from podwright.framework.run import Runner
+from podwright.objects import Node, Pod
+from podwright.objects.errors import PodwrightError
+from podwright.testing.generate import (
+    Change,
+    changes,
+    make_candidates,
+    make_cluster,
+    make_nodes,
+    make_placed,
+)
+
+_MOST_FINDINGS = 5
+"""Per check; one mistake shows in many pods."""
+
+CHECKS = {
+    "answers": "every extension point answers, with the right type",
+    "forms": "the forms per node and as columns agree",
+    "inputs": "inputs are not changed",
+    "repeatable": "two calls give one answer",
+    "reasons": "every rejection has a reason",
+    "range": "scores are integers from 0 to 100 after normalising",
+    "settings": "settings survive a round trip",
+    "pod_key": "pods with one pod_key have one answer",
+    "reads": "cached answers are right after every change (the declared reads are honest)",
+    "events": "the events registered can undo each rejection",
+}
+"""What is checked, in the order in which it is reported."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a plugin.
+
+    Parameters
+    ----------
+    check : str
+        A key of `CHECKS`.
+    message : str
+        What was found, with the pod and the node.
+    """
+
+    check: str
+    message: str
+
+
+class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of checking a plugin.
+
+    Parameters
+    ----------
+    plugin : str
+    checked : tuple of str
+        Keys of `CHECKS`.
+    left_out : dict of str to str
+        What was not checked, and why.
+    findings : tuple of Finding
+        Empty if the plugin keeps its contract.
+    """
+
+    plugin: str
+    checked: tuple[str, ...]
+    left_out: dict[str, str] = {}
+    findings: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.plugin}: {len(self.checked)} checks, {len(self.findings)} findings"]
+        lines += [f"  {f.check} ({CHECKS[f.check]}): {f.message}" for f in self.findings]
+        lines += [f"  {check} was not checked: {why}" for check, why in self.left_out.items()]
+        return "\n".join(lines)
+
+
+class PluginCheckFailed(PodwrightError, AssertionError):  # noqa: N818 - named for what it is
+    """A plugin breaks its contract.
+
+    Attributes
+    ----------
+    report : PluginReport
+    """
+
+    def __init__(self, report: PluginReport) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+def check_plugin(
+    plugin: Plugin, *, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()
+) -> PluginReport:
+    """Check that a plugin keeps the contract of plugins.
+
+    Parameters
+    ----------
+    plugin : Plugin
+        An instance, with the settings to be checked.
+    nodes, pods : iterable
+        Nodes and pending pods to try besides the generated ones: those on which this
+        plugin has something to say.
+
+    Raises
+    ------
+    PluginCheckFailed
+        If anything is wrong; its text and its `report` say all that is.
+
+    Examples
+    --------
+    >>> from podwright.plugins.node_name import NodeName
+    >>> check_plugin(NodeName(), pods=[make_pod("here", node="node-3")]).findings
+    ()
+    """
+    check = _Check(plugin, nodes, pods)
+    check.run()
+    report = PluginReport(
+        plugin=plugin.name or type(plugin).__name__,
+        checked=tuple(name for name in CHECKS if name in check.checked),
+        left_out=check.left_out,
+        findings=tuple(check.findings),
+    )
+    if report.findings:
+        raise PluginCheckFailed(report)
+    return report
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a plugin says of one pod: everything plain, so that answers can be compared."""
+
+    pre_filter: Any = None
+    filters: dict[str, Status] = {}
+    raw: dict[str, int] = {}
+    scores: dict[str, int] = {}
+
+    def accepts(self) -> bool:
+        """Whether some node passes."""
+        is_rejected = isinstance(self.pre_filter, Status) and self.pre_filter.is_rejection
+        return not is_rejected and any(s.is_success for s in self.filters.values())
+
+
+class _Check:
+    """The checks of one plugin, and what they found."""
+
+    def __init__(self, plugin: Plugin, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
+        self._plugin = plugin
+        self._nodes = make_nodes(nodes)
+        self._placed = make_placed(self._nodes)
+        self._pods = make_candidates(pods)
+        self._can_filter = plugin.implements("filter") or plugin.implements("filter_columns")
+        self._can_score = plugin.implements("score") or plugin.implements("score_columns")
+        self.checked: set[str] = set()
+        self.left_out: dict[str, str] = {}
+        self.findings: list[Finding] = []
+
+    def run(self) -> None:
+        """Run every check that applies."""
+        self._check_answers()
+        if self.findings:
+            # Whoever fails here would fail everywhere; one report of it is enough.
+            return
+        self._check_forms()
+        self._check_settings()
+        self._check_cache()
+        self._check_events()
+
+    def _found(self, check: str, message: str) -> None:
+        if sum(finding.check == check for finding in self.findings) < _MOST_FINDINGS:
+            self.findings.append(Finding(check=check, message=message))
+
+    def _cluster(self) -> Cluster:
+        return make_cluster(self._nodes, self._placed)
+
+    # ------------------------------------------------------------ one plugin, asked
+
+    def _check_answers(self) -> None:
+        """Ask about every pod, twice, and look at what comes back."""
+        self.checked |= {"answers", "inputs", "repeatable", "reasons"}
+        if self._can_score:
+            self.checked.add("range")
+        else:
+            self.left_out["range"] = "the plugin does not score"
+        cluster = self._cluster()
+        before = _fingerprint(cluster, self._pods)
+        for pod in self._pods:
+            try:
+                answer = _ask(self._plugin, cluster, pod, self._forms()[0])
+                again = _ask(self._plugin, cluster, pod, self._forms()[0])
+            except PluginFailure as failure:
+                kind = "range" if "invalid score" in str(failure) else "answers"
+                self._found(kind, str(failure))
+                continue
+            if answer != again:
+                self._found("repeatable", f"pod {pod.key}: {_difference(answer, again)}")
+            self._check_reasons(pod, answer)
+            for node, score in answer.scores.items():
+                if not 0 <= score <= MAX_NODE_SCORE:
+                    self._found("range", f"pod {pod.key}, node {node}: score {score}")
+        after = _fingerprint(cluster, self._pods)
+        for what in before:
+            if before[what] != after[what]:
+                self._found("inputs", f"{what} changed while the plugin was asked")
+
+    def _check_reasons(self, pod: Pod, answer: _Answer) -> None:
+        statuses = {f", node {node}": status for node, status in answer.filters.items()}
+        if isinstance(answer.pre_filter, Status):
+            statuses[""] = answer.pre_filter
+        for where, status in statuses.items():
+            if status.is_rejection and not any(status.reasons):
+                self._found("reasons", f"pod {pod.key}{where}: rejected without a reason")
+            elif not all(isinstance(reason, str) for reason in status.reasons):
+                self._found("reasons", f"pod {pod.key}{where}: a reason is not text")
+
+    # ------------------------------------------------------------ two forms
+
+    def _forms(self) -> list[bool]:
+        """Return the forms to ask in: True for columns."""
+        plugin = self._plugin
+        has_columns = plugin.implements("filter_columns") or plugin.implements("score_columns")
+        return [True, False] if has_columns else [False]
+
+    def _check_forms(self) -> None:
+        plugin = self._plugin
+        has_both = any(
+            plugin.implements(form) and plugin.implements(f"{form}_columns")
+            for form in ("filter", "score")
+        )
+        if not has_both:
+            self.left_out["forms"] = "the plugin has one form only"
+            return
+        self.checked.add("forms")
+        cluster = self._cluster()
+        for pod in self._pods:
+            columns = _ask(plugin, cluster, pod, True)
+            per_node = _ask(plugin, cluster, pod, False)
+            if columns != per_node:
+                difference = _difference(per_node, columns, "per node", "as columns")
+                self._found("forms", f"pod {pod.key}: {difference}")
+
+    # ------------------------------------------------------------ settings
+
+    def _check_settings(self) -> None:
+        """Write the settings as JSON, read them again, and compare the answers."""
+        plugin = self._plugin
+        try:
+            twin = _rebuilt(plugin)
+        except _NotRebuilt as reason:
+            self.left_out["settings"] = str(reason)
+            return
+        except (TypeError, ValueError, AttributeError) as error:
+            self.checked.add("settings")
+            self._found("settings", str(error))
+            return
+        self.checked.add("settings")
+        cluster = self._cluster()
+        form = self._forms()[0]
+        for pod in self._pods:
+            one, other = _ask(plugin, cluster, pod, form), _ask(twin, cluster, pod, form)
+            if one != other:
+                self._found("settings", f"pod {pod.key}: {_difference(one, other)}")
+
+    # ------------------------------------------------------------ caches
+
+    def _check_cache(self) -> None:
+        """Compare what the framework keeps with what a fresh one finds out."""
+        if not (self._can_filter or self._can_score or self._plugin.implements("pre_filter")):
+            reason = "the plugin neither filters nor scores"
+            self.left_out |= {"pod_key": reason, "reads": reason}
+            return
+        self.checked |= {"pod_key", "reads"}
+        cluster = self._cluster()
+        kept = Runner(_profile_of(self._plugin), cluster)
+        for pod in self._pods:
+            self._compare(kept, cluster, pod, "pod_key", "asked after other pods")
+        for change in changes():
+            change.apply(cluster)
+            for pod in self._pods:
+                self._compare(kept, cluster, pod, "reads", f"after {change.what}")
+
+    def _compare(self, kept: Runner, cluster: Cluster, pod: Pod, check: str, when: str) -> None:
+        fresh = Runner(_profile_of(self._plugin), cluster)
+        try:
+            cached, right = _totals(kept, pod), _totals(fresh, pod)
+        except PluginFailure as failure:
+            self._found("answers", f"{when}: {failure}")
+            return
+        for node, total in right.items():
+            if cached[node] != total:
+                self._found(
+                    check,
+                    f"pod {pod.key}, node {node}, {when}: "
+                    f"kept {_shown(cached[node])}, asked afresh {_shown(total)}",
+                )
+                return
+
+    # ------------------------------------------------------------ events
+
+    def _check_events(self) -> None:
+        """See that a change that lets a pod in is one that the plugin registered."""
+        plugin = self._plugin
+        if not plugin.implements("events_to_register"):
+            self.left_out["events"] = "the plugin registers none, so every event retries its pods"
+            return
+        self.checked.add("events")
+        registered = [hint.event for hint in plugin.events_to_register()]
+        cluster = self._cluster()
+        form = self._forms()[0]
+        accepted = {pod.key: _ask(plugin, cluster, pod, form).accepts() for pod in self._pods}
+        for change in changes():
+            change.apply(cluster)
+            for pod in self._pods:
+                now = _ask(plugin, cluster, pod, form).accepts()
+                if now and not accepted[pod.key] and not _is_registered(registered, change):
+                    self._found(
+                        "events",
+                        f"pod {pod.key} fits when {change.what}, but {change.event.label} "
+                        "is not registered",
+                    )
+                accepted[pod.key] = now
+
+
+# ---------------------------------------------------------------- asking
+
+
+def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, as_columns: bool) -> _Answer:  # noqa: FBT001
+    """Run the plugin's part of a cycle for one pod over all nodes."""
+    cycle = Cycle(pod, cluster)
+    pre_filter: Any = None
+    if plugin.implements("pre_filter"):
+        pre_filter = _called(plugin, "PreFilter", cycle, lambda: plugin.pre_filter(cycle))
+        if not isinstance(pre_filter, Status | PreFilterResult):
+            raise PluginFailure(plugin, "PreFilter", f"returned {pre_filter!r} (pod {pod.key})")
+        if isinstance(pre_filter, Status) and pre_filter.is_rejection:
+            return _Answer(pre_filter=pre_filter)
+    filters = {name: Status.OK for name in _names(cluster)}
+    if not (isinstance(pre_filter, Status) and pre_filter.is_skip):
+        filters |= _filter(plugin, cycle, as_columns)
+    feasible = [name for name, status in filters.items() if status.is_success]
+    raw, scores = _score(plugin, cycle, feasible, as_columns)
+    return _Answer(pre_filter=pre_filter, filters=filters, raw=raw, scores=scores)
+
+
+def _called(plugin: Plugin, point: str, cycle: Cycle, call: Callable[[], Any], node: str = "") -> Any:
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        raise PluginFailure.raised(plugin, point, cycle, error, node) from error
+
+
+def _names(cluster: Cluster) -> list[str]:
+    return [cluster.nodes.names[slot] for slot in cluster.live_slots().tolist()]
+
+
+def _filter(plugin: Plugin, cycle: Cycle, as_columns: bool) -> dict[str, Status]:  # noqa: FBT001
+    nodes, live = cycle.cluster.nodes, cycle.cluster.live_slots()
+    if plugin.implements("filter_columns") and (as_columns or not plugin.implements("filter")):
+        out = Verdicts(np.zeros(nodes.n_slots, dtype=np.int64), live)
+        _called(plugin, "Filter", cycle, lambda: plugin.filter_columns(cycle, nodes, out))
+        return {nodes.names[slot]: out.status_of(int(out.codes[slot])) for slot in live.tolist()}
+    if not plugin.implements("filter"):
+        return {}
+    answers: dict[str, Status] = {}
+    for slot in live.tolist():
+        view = NodeView(cycle.cluster, slot)
+        answers[view.name] = _called(
+            plugin, "Filter", cycle, lambda view=view: plugin.filter(cycle, view), view.name
+        )
+        if not isinstance(answers[view.name], Status):
+            text = f"returned {answers[view.name]!r}, not a Status (node {view.name})"
+            raise PluginFailure(plugin, "Filter", text)
+    return answers
+
+
+def _score(
+    plugin: Plugin, cycle: Cycle, feasible: list[str], as_columns: bool  # noqa: FBT001
+) -> tuple[dict[str, int], dict[str, int]]:
+    cluster = cycle.cluster
+    nodes = cluster.nodes
+    rows = np.array([nodes.slot_of[name] for name in feasible], dtype=np.int32)
+    if not len(rows) or not (plugin.implements("score") or plugin.implements("score_columns")):
+        return {}, {}
+    if plugin.implements("pre_score"):
+        answer = _called(plugin, "PreScore", cycle, lambda: plugin.pre_score(cycle))
+        if answer.is_skip:
+            return {}, {}
+    mask = np.zeros(nodes.n_slots, dtype=np.bool_)
+    mask[rows] = True
+    out = Scores(np.zeros(nodes.n_slots, dtype=np.int64), rows, mask)
+    if plugin.implements("score_columns") and (as_columns or not plugin.implements("score")):
+        _called(plugin, "Score", cycle, lambda: plugin.score_columns(cycle, nodes, out))
+    else:
+        for slot in rows.tolist():
+            view = NodeView(cluster, slot)
+            score = _called(
+                plugin, "Score", cycle, lambda view=view: plugin.score(cycle, view), view.name
+            )
+            if not isinstance(score, int | np.integer) or isinstance(score, bool):
+                text = f"returned {score!r}, not an integer (pod {cycle.pod.key}, node {view.name})"
+                raise PluginFailure(plugin, "Score", text)
+            out.values[slot] = score
+    raw = {nodes.names[slot]: int(out.values[slot]) for slot in rows.tolist()}
+    normalize(plugin, cycle, out)
+    return raw, {nodes.names[slot]: int(out.values[slot]) for slot in rows.tolist()}
+
+
+def _totals(runner: Runner, pod: Pod) -> dict[str, int | str]:
+    """Return the total per node, or the reason why it is rejected."""
+    cluster = runner.cluster
+    ranking = runner.ranking_of(pod)
+    if ranking.outcome.rejection is not None:
+        return dict.fromkeys(_names(cluster), ranking.outcome.rejection.message)
+    totals = ranking.sweep_filters(cluster).copy()
+    live = cluster.live_slots().tolist()
+    answers: dict[str, int | str] = {
+        cluster.nodes.names[slot]: ranking.first_rejection(slot).message
+        for slot in live
+        if totals[slot] < 0
+    }
+    allowed = ranking.outcome.node_names
+    if (totals >= 0).any():
+        totals = ranking.sweep_scores(cluster, totals)
+    for slot in live:
+        name = cluster.nodes.names[slot]
+        if allowed is not None and name not in allowed:
+            answers[name] = "left out by PreFilter"
+        elif name not in answers:
+            answers[name] = int(totals[slot])
+    return answers
+
+
+def _profile_of(plugin: Plugin) -> Profile:
+    def at(*methods: str) -> tuple[Plugin, ...]:
+        return (plugin,) if any(plugin.implements(method) for method in methods) else ()
+
+    return Profile(
+        scheduler_name="check",
+        pre_filter=at("pre_filter"),
+        filter=at("filter", "filter_columns"),
+        pre_score=at("pre_score"),
+        score=tuple((plugin, 1) for plugin in at("score", "score_columns")),
+    )
+
+
+def _is_registered(registered: list[Any], change: Change) -> bool:
+    return any(event.matches(change.event) for event in registered)
+
+
+# ---------------------------------------------------------------- settings
+
+
+class _NotRebuilt(Exception):  # noqa: N818 - named for what it is
+    """The settings cannot be known from outside."""
+
+
+def _rebuilt(plugin: Plugin) -> Plugin:
+    """Make the plugin again from its settings, by way of JSON."""
+    cls = type(plugin)
+    if cls.Args is not None:
+        args = next((v for v in vars(plugin).values() if isinstance(v, cls.Args)), None)
+        if args is None:
+            raise _NotRebuilt("the plugin does not keep its Args")
+        return cls(msgspec.json.decode(msgspec.json.encode(args), type=cls.Args))  # type: ignore[call-arg]
+    if cls.__init__ is object.__init__:
+        return cls()
+    settings: dict[str, Any] = {}
+    for name in list(inspect.signature(cls).parameters):
+        if not hasattr(plugin, name):
+            raise AttributeError(f"constructor argument {name!r} is not kept as self.{name}")
+        settings[name] = getattr(plugin, name)
+    try:
+        written = msgspec.json.encode(settings)
+    except TypeError as error:
+        raise TypeError(f"settings cannot be written in a configuration: {error}") from error
+    return cls(**msgspec.json.decode(written))
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def _fingerprint(cluster: Cluster, pods: Iterable[Pod]) -> dict[str, bytes]:
+    """Return all inputs as bytes, by what they are."""
+    nodes = cluster.nodes
+    prints = {f"pod {pod.key}": msgspec.json.encode(pod) for pod in pods}
+    prints |= {
+        f"node {node.metadata.name}": msgspec.json.encode(node) for node in nodes.objects if node
+    }
+    prints |= {
+        f"column {name}": getattr(nodes, name).tobytes()
+        for name in ("alive", "unschedulable", "taint_set_ids", "non_zero_requested")
+    }
+    # Resource columns may be added by reading; what was there must stay.
+    known = ("cpu", "memory", "ephemeral-storage", "pods", "nvidia.com/gpu")
+    for resource in known:
+        index = nodes.resources.get(resource)
+        if index is not None:
+            prints[f"allocatable {resource}"] = nodes.allocatable[:, index].tobytes()
+            prints[f"requested {resource}"] = nodes.requested[:, index].tobytes()
+    prints["the placed pods"] = msgspec.json.encode([sorted(there) for there in cluster.pods_on])
+    return prints
+
+
+def _difference(one: _Answer, other: _Answer, first: str = "first", second: str = "then") -> str:
+    """Say where two answers differ, for the first field that does."""
+    if one.pre_filter != other.pre_filter:
+        return f"PreFilter said {first} {one.pre_filter!r}, {second} {other.pre_filter!r}"
+    for field in ("filters", "raw", "scores"):
+        left: Mapping[str, Any] = getattr(one, field)
+        right: Mapping[str, Any] = getattr(other, field)
+        for node in dict.fromkeys((*left, *right)):
+            if left.get(node) != right.get(node):
+                return (
+                    f"node {node}: {first} {_shown(left.get(node))}, "
+                    f"{second} {_shown(right.get(node))}"
+                )
+    return "the answers differ"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Status):
+        return "passed" if value.is_success else f"{value.code.label}: {value.message}"
+    return f"rejected: {value}" if isinstance(value, str) else str(value)
