@@ -47,7 +47,8 @@ class Scores:
         self.feasible = feasible
 
     def lengthen(self, n_slots: int) -> None:
-        """Make room for nodes that have arrived."""
-        grown: I64Array = np.zeros(n_slots, dtype=np.int64)
-        grown[: len(self.values)] = self.values
-        self.values = grown
+        """Make room for nodes that have arrived, or fit the fewer slots after renumbering."""
+        fitting: I64Array = np.zeros(n_slots, dtype=np.int64)
+        kept = self.values[:n_slots]
+        fitting[: len(kept)] = kept
+        self.values = fitting

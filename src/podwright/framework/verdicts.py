@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.framework.status import Status
+from podwright.framework.status import Code, Status
 
 
 class Verdicts:
@@ -22,14 +22,17 @@ class Verdicts:
     decode : callable, optional
         From a code to its Status, for plugins that compute codes in a kernel. Plugins that
         use `reject` need none.
+    may_fail : bool
+        True once a status with code ERROR got a code: such a slot ends the cycle.
     """
 
-    __slots__ = ("_statuses", "codes", "decode", "rows")
+    __slots__ = ("_statuses", "codes", "decode", "may_fail", "rows")
 
     def __init__(self, codes: I64Array, rows: I32Array) -> None:
         self.codes = codes
         self.rows = rows
         self.decode: Callable[[int], Status] | None = None
+        self.may_fail = False
         self._statuses: list[Status] = []
 
     def reject(self, mask: Mask, status: Status) -> None:
@@ -53,6 +56,7 @@ class Verdicts:
             return self._statuses.index(status) + 1
         except ValueError:
             self._statuses.append(status)
+            self.may_fail |= status.code == Code.ERROR
             return len(self._statuses)
 
     def status_of(self, code: int) -> Status:
@@ -64,7 +68,8 @@ class Verdicts:
         return self._statuses[code - 1]
 
     def lengthen(self, n_slots: int) -> None:
-        """Make room for nodes that have arrived."""
-        grown: I64Array = np.zeros(n_slots, dtype=np.int64)
-        grown[: len(self.codes)] = self.codes
-        self.codes = grown
+        """Make room for nodes that have arrived, or fit the fewer slots after renumbering."""
+        fitting: I64Array = np.zeros(n_slots, dtype=np.int64)
+        kept = self.codes[:n_slots]
+        fitting[: len(kept)] = kept
+        self.codes = fitting
