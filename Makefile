@@ -26,7 +26,7 @@ $(VENV)/.installed: pyproject.toml tools/bootstrap.py
 
 
 run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by itself
-	$(BIN)/podwright schedule examples/quickstart $(ARGS)
+	$(BIN)/podwright schedule examples/quickstart --explain --exit-zero $(ARGS)
 
 up: $(VENV)/.installed  ## Serve the example cluster: API, scheduler, page (Ctrl-C stops it)
 	$(BIN)/podwright up --demo $(ARGS)

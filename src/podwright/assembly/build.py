@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration, EffectiveProfile
@@ -55,7 +56,7 @@ def _build(
         for name in names
         if (plugin := registry.make(name, profile.args.get(name), source=source)) is not None
     }
-    points = {
+    points: dict[str, Any] = {
         field: _in_order(point, profile.plugins.get(point, ()), made)
         for point, field in _POINTS.items()
     }

@@ -115,7 +115,9 @@ _BY_PLUGIN: dict[str, str] = {
 }
 
 
-def _remedy_for_resource(resource: str, explanation: Explanation, cluster: Cluster, node: str) -> str:
+def _remedy_for_resource(
+    resource: str, explanation: Explanation, cluster: Cluster, node: str
+) -> str:
     """Tell nodes that are full from those that are too small; a code covers all resources."""
     nodes = cluster.nodes
     index = nodes.resources.get(resource)
@@ -166,9 +168,7 @@ def remedies(explanation: Explanation, cluster: Cluster) -> list[Remedy]:
     groups: dict[str, list[ReasonGroup]] = {}
     for text, reason, plugin in sorted(merged, key=lambda key: order.get(key[2], -1)):
         nodes = tuple(merged[text, reason, plugin])
-        groups.setdefault(text, []).append(
-            ReasonGroup(reason=reason, plugin=plugin, nodes=nodes)
-        )
+        groups.setdefault(text, []).append(ReasonGroup(reason=reason, plugin=plugin, nodes=nodes))
     return [Remedy(text=text, reasons=tuple(reasons)) for text, reasons in groups.items()]
 
 

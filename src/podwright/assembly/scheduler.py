@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -58,7 +58,9 @@ class Scheduler:
     --------
     >>> import podwright as pw
     >>> scheduler = pw.Scheduler()
-    >>> scheduler.add(pw.testing.make_node("small", cpu="2"), pw.testing.make_node("large", cpu="8"))
+    >>> scheduler.add(
+    ...     pw.testing.make_node("small", cpu="2"), pw.testing.make_node("large", cpu="8")
+    ... )
     >>> scheduler.add(pw.testing.make_pod("web", cpu="4"))
     >>> [decision.node for decision in scheduler.schedule_all()]
     ['large']
@@ -87,7 +89,8 @@ class Scheduler:
         self.cluster = Cluster()
         self.pending: dict[str, Pod] = {}
         self._runners = {
-            name: Runner(profile, self.cluster, seed=seed) for name, profile in self.profiles.items()
+            name: Runner(profile, self.cluster, seed=seed)
+            for name, profile in self.profiles.items()
         }
         self._priority_classes: dict[str, PriorityClass] = {}
         self._cycle_number = 0
@@ -135,9 +138,7 @@ class Scheduler:
         if not sort:
             return list(self.pending.values())
         plugin = sort[0]
-        pods = sorted(
-            self.pending.values(), key=lambda pod: pod.metadata.creation_timestamp or ""
-        )
+        pods = sorted(self.pending.values(), key=lambda pod: pod.metadata.creation_timestamp or "")
         ordered = [(plugin.queue_sort_key(pod, age), pod) for age, pod in enumerate(pods)]
         ordered.sort(key=lambda entry: entry[0])
         return [pod for _, pod in ordered]
@@ -256,9 +257,7 @@ class Scheduler:
         """
         return remedies(explanation, self.cluster)
 
-    def nearest_nodes(
-        self, explanation: Explanation, *, limit: int | None = 5
-    ) -> list[NearNode]:
+    def nearest_nodes(self, explanation: Explanation, *, limit: int | None = 5) -> list[NearNode]:
         """Return the nodes that come closest to taking a pod, and what each lacks.
 
         Call it before anything else is scheduled: it reads the cluster as it is.

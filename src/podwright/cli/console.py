@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +26,7 @@ THE_ANSWER_IS_NO = 1
 
 _UNLIMITED = 100_000
 _LONG_WORK = 500
+_WIDE = 40
 
 
 def stdout() -> Console:
@@ -71,58 +73,72 @@ def print_table(
 
     Notes
     -----
-    Off a terminal, columns are aligned and rows are not wrapped, however long; Rich would
-    measure and pad thousands of rows slowly for nothing.
+    Lines that fit, and all lines off a terminal, are printed as they are: Rich would fill
+    them with blanks to the right, and measure thousands of rows slowly for nothing.
     """
     console = stdout()
-    listed = [tuple(row) for row in rows]
-    if not console.is_terminal:
-        _print_plain(heads, listed, indent)
+    lines = [tuple(row) for row in rows]
+    widths = [max(map(len, (head, *(row[i] for row in lines)))) for i, head in enumerate(heads)]
+    if not console.is_terminal or indent + sum(widths) + 2 * (len(heads) - 1) <= console.width:
+        _print_plain(console, heads, lines, widths, indent)
         return
     table = Table(
         box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="bold"
     )
-    last = len(heads) - 1
     for index, head in enumerate(heads):
-        cells = [str(row[index]) for row in listed]
-        widest = max(map(len, (head, *cells)), default=0)
         # The last column and very wide ones give way; the others keep their width.
-        can_wrap = index == last or widest > 40
-        table.add_column(
-            head, no_wrap=not can_wrap, overflow="fold", min_width=None if can_wrap else widest
-        )
-    for row in listed:
+        can_wrap = index == len(heads) - 1 or widths[index] > _WIDE
+        least = None if can_wrap else widths[index]
+        table.add_column(head, no_wrap=not can_wrap, overflow="fold", min_width=least)
+    for row in lines:
         table.add_row(*row)
-    if indent:
-        from rich.padding import Padding
-
-        console.print(Padding(table, (0, 0, 0, indent)))
-    else:
-        console.print(table)
+    console.print(Padding(table, (0, 0, 0, indent)))
 
 
-def _print_plain(heads: Sequence[str], rows: list[tuple[str | Text, ...]], indent: int) -> None:
-    lines = [tuple(heads), *(tuple(str(cell) for cell in row) for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+def _print_plain(
+    console: Console,
+    heads: Sequence[str],
+    rows: list[tuple[str | Text, ...]],
+    widths: list[int],
+    indent: int,
+) -> None:
     margin = " " * indent
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        sys.stdout.write(f"{margin}{'  '.join(cells)}".rstrip() + "\n")
+    cells = (head.ljust(width) for head, width in zip(heads, widths, strict=True))
+    head_line = f"{margin}{'  '.join(cells)}".rstrip()
+    if console.is_terminal:
+        console.print(Text(head_line, style="bold"), soft_wrap=True)
+    else:
+        sys.stdout.write(f"{head_line}\n")
+    for row in rows:
+        line = Text(margin)
+        for cell, width in zip(row, widths, strict=True):
+            line.append_text(Text(cell) if isinstance(cell, str) else cell)
+            line.append(" " * (width - len(cell) + 2))
+        line.rstrip()
+        if console.is_terminal:
+            console.print(line, soft_wrap=True)
+        else:
+            sys.stdout.write(f"{line.plain}\n")
 
 
 def print_paragraph(text: str | Text, *, indent: int = 0, hanging: int = 0) -> None:
-    """Print prose that wraps at the terminal's width, with a margin."""
+    """Print prose that wraps at the terminal's width, with a margin.
+
+    Parameters
+    ----------
+    indent, hanging : int
+        Blanks before every line; further ones before all but the first.
+    """
     console = stdout()
     if not console.is_terminal:
         sys.stdout.write(f"{' ' * indent}{text}\n")
         return
-    from rich.padding import Padding
-
     body = Text(text) if isinstance(text, str) else text
     lines = body.wrap(console, max(console.width - indent - hanging, 20))
     for number, line in enumerate(lines):
         line.rstrip()
-        console.print(Padding(line, (0, 0, 0, indent + (hanging if number else 0))))
+        margin = Text(" " * (indent + (hanging if number else 0)))
+        console.print(margin.append_text(line), soft_wrap=True)
 
 
 def print_heading(text: str) -> None:
@@ -177,7 +193,7 @@ def announce_compilation() -> None:
         if not told:
             told.append(kernel)
             say(
-                "compiling kernels, once on this machine: about a minute "
+                "compiling kernels, once on this machine: some seconds "
                 "(podwright warm-up does it ahead of time)"
             )
 

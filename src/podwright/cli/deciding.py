@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -52,11 +53,13 @@ def run_schedule(
     if not decisions and output in ("table", "wide", "name"):
         say(_nothing_to_do(scheduler, len(pods)))
         return True
-    _print(decisions, output)
+    _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):
         if with_reasons:
             _print_reasons(decisions)
         say(summary(decisions, len(scheduler.cluster.live_slots())))
+        if with_reasons:
+            _suggest(decisions, files)
     return all(outcome_of(decision) not in _UNFIT for decision in decisions)
 
 
@@ -124,26 +127,28 @@ def _count(number: int, noun: str) -> str:
 # ---------------------------------------------------------------- printing
 
 
-def _print(decisions: Sequence[Decision], output: str) -> None:
-    match output:
-        case "table":
-            heads = ("NAMESPACE", "POD", "NODE", "MESSAGE")
-            print_table(heads, ((*_names(d), _node(d), d.message) for d in decisions))
-        case "wide":
-            heads = (
-                "NAMESPACE", "POD", "NODE", "PRIORITY", "FEASIBLE", "EXAMINED", "TIES", "SCORE",
-                "MESSAGE",
-            )  # fmt: skip
-            print_table(heads, map(_wide, decisions))
-        case "json" | "yaml":
-            print_document({"decisions": [document_of(d) for d in decisions]}, output)
-        case "name":
-            for decision in decisions:
-                if decision.node:
-                    write(decision.pod.key)
-        case "pods":
-            items = [_pod_document(decision) for decision in decisions]
-            print_document({"apiVersion": "v1", "kind": "List", "items": items}, "yaml")
+def _print(decisions: Sequence[Decision], output: str, *, with_messages: bool) -> None:
+    if output in ("json", "yaml"):
+        print_document({"decisions": [document_of(d) for d in decisions]}, output)
+    elif output == "pods":
+        items = [_pod_document(decision) for decision in decisions]
+        print_document({"apiVersion": "v1", "kind": "List", "items": items}, "yaml")
+    elif output == "name":
+        for decision in decisions:
+            if decision.node:
+                write(decision.pod.key)
+    elif output == "wide":
+        print_table(_WIDE_HEADS, map(_wide, decisions))
+    elif with_messages:
+        heads = ("NAMESPACE", "POD", "NODE", "MESSAGE")
+        print_table(heads, ((*_names(d), _node(d), d.message) for d in decisions))
+    else:
+        print_table(("NAMESPACE", "POD", "NODE"), ((*_names(d), _node(d)) for d in decisions))
+
+
+_WIDE_HEADS = (
+    "NAMESPACE", "POD", "NODE", "PRIORITY", "FEASIBLE", "EXAMINED", "TIES", "SCORE", "MESSAGE",
+)  # fmt: skip
 
 
 def _names(decision: Decision) -> tuple[str, str]:
@@ -218,14 +223,33 @@ def _pod_document(decision: Decision) -> dict[str, Any]:
 
 
 def _print_reasons(decisions: Sequence[Decision]) -> None:
-    """Explain shortly each pod without a node, and say what to ask next."""
+    """Say below the table why pods have no node, reason by reason."""
     left = [decision for decision in decisions if not decision.node]
+    if left:
+        print_heading("Why these have no node:")
     for decision in left:
-        print_heading(f"Why {decision.pod.key} has no node:")
+        print_paragraph(f"{decision.pod.key}", indent=2)
         rejections = list(_rejections_of(decision))
         if not rejections:
-            print_paragraph(decision.message, indent=2)
+            print_paragraph(decision.message, indent=4)
+        counts: dict[str, int] = {}
         for rejection in rejections:
-            status = rejection.status
-            what = f"{_count(rejection.count, 'node')}: {status.message}"
-            print_paragraph(f"{what} ({status.plugin or 'PreFilter'})", indent=2, hanging=4)
+            # Statuses that differ in their code only read the same.
+            text = f"{rejection.status.message} ({rejection.status.plugin or 'PreFilter'})"
+            counts[text] = counts.get(text, 0) + rejection.count
+        for text, count in counts.items():
+            print_paragraph(f"{_count(count, 'node')}: {text}", indent=4, hanging=4)
+
+
+def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:
+    """Say what to ask next."""
+    where = shlex.join(files)
+    left = next((d for d in decisions if not d.node), None)
+    placed = next((d for d in reversed(decisions) if d.total is not None), None)
+    if left is not None or placed is not None:
+        say("\nTry next:")
+    if left is not None:
+        say(f"  podwright explain {left.pod.key} {where}    what would make it fit")
+    if placed is not None:
+        say(f"  podwright explain {placed.pod.key} {where}    why {placed.node} and no other")
+    say("  podwright --help")

@@ -33,10 +33,8 @@ app = command_app()
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
     )
 )
-def explain(  # noqa: PLR0913 - the options of the command
-    pod: Annotated[
-        str, typer.Argument(metavar="POD", help="name, namespace/name or pod/name.")
-    ],
+def explain(  # noqa: PLR0913, PLR0917 - the options of the command
+    pod: Annotated[str, typer.Argument(metavar="POD", help="name, namespace/name or pod/name.")],
     files: Files,
     config: Config = None,
     plugin: Plugins = None,

@@ -58,7 +58,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     tie_rule: str = "drawn"
 
 
-def run_explain(  # noqa: PLR0913 - the options of the command
+def run_explain(
     text: str,
     files: Sequence[str],
     setup: Setup,
@@ -102,9 +102,7 @@ def _ask(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> Tol
         decided = progress(before, "scheduling what comes before", len(scheduler.pending))
         placed_before = sum(bool(decision.node) for decision in decided)
     explanation = scheduler.explain(key)
-    return _told(
-        scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone
-    )
+    return _told(scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone)
 
 
 def _told(scheduler: Scheduler, explanation: Explanation, setup: Setup, **known: Any) -> Told:
@@ -282,9 +280,7 @@ def _by_total(explanation: Explanation) -> list[str]:
     """Return the feasible nodes, the chosen one first, then by falling total."""
     winner = explanation.decision.node
     totals = explanation.totals
-    return sorted(
-        explanation.feasible, key=lambda node: (node != winner, -totals.get(node, 0))
-    )
+    return sorted(explanation.feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
 
 
 def _behind(explanation: Explanation, node: str) -> str:

@@ -6,6 +6,7 @@ import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Self
 
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
@@ -30,7 +31,7 @@ class Collected:
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    def __enter__(self) -> Collected:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
@@ -77,9 +78,7 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
     return found
 
 
-def load_all(
-    files: Sequence[str], setup: Setup
-) -> tuple[LoadedObjects, Scheduler]:
+def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
     """Read everything that the command line names, and make an empty scheduler.
 
     Raises

@@ -82,7 +82,10 @@ Ties = Annotated[
 Gates = Annotated[
     str,
     typer.Option(
-        "--feature-gates", metavar="A=true,B=false", help="As for kube-scheduler.", show_default=False
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="As for kube-scheduler.",
+        show_default=False,
     ),
 ]
 Namespace = Annotated[

@@ -44,7 +44,7 @@ class ScheduleFormat(StrEnum):
         "      --config examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
     )
 )
-def schedule(  # noqa: PLR0913 - the options of the command
+def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     files: Files,
     config: Config = None,
     plugin: Plugins = None,

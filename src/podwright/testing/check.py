@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -208,8 +209,8 @@ class _Check:
         before = _fingerprint(cluster, self._pods)
         for pod in self._pods:
             try:
-                answer = _ask(self._plugin, cluster, pod, self._forms()[0])
-                again = _ask(self._plugin, cluster, pod, self._forms()[0])
+                answer = _ask(self._plugin, cluster, pod, as_columns=self._as_columns)
+                again = _ask(self._plugin, cluster, pod, as_columns=self._as_columns)
             except PluginFailure as failure:
                 kind = "range" if "invalid score" in str(failure) else "answers"
                 self._found(kind, str(failure))
@@ -237,11 +238,11 @@ class _Check:
 
     # ------------------------------------------------------------ two forms
 
-    def _forms(self) -> list[bool]:
-        """Return the forms to ask in: True for columns."""
+    @property
+    def _as_columns(self) -> bool:
+        """Which form to ask in where one is enough: the one that the framework takes."""
         plugin = self._plugin
-        has_columns = plugin.implements("filter_columns") or plugin.implements("score_columns")
-        return [True, False] if has_columns else [False]
+        return plugin.implements("filter_columns") or plugin.implements("score_columns")
 
     def _check_forms(self) -> None:
         plugin = self._plugin
@@ -255,8 +256,8 @@ class _Check:
         self.checked.add("forms")
         cluster = self._cluster()
         for pod in self._pods:
-            columns = _ask(plugin, cluster, pod, True)
-            per_node = _ask(plugin, cluster, pod, False)
+            columns = _ask(plugin, cluster, pod, as_columns=True)
+            per_node = _ask(plugin, cluster, pod, as_columns=False)
             if columns != per_node:
                 difference = _difference(per_node, columns, "per node", "as columns")
                 self._found("forms", f"pod {pod.key}: {difference}")
@@ -277,9 +278,12 @@ class _Check:
             return
         self.checked.add("settings")
         cluster = self._cluster()
-        form = self._forms()[0]
+        form = self._as_columns
         for pod in self._pods:
-            one, other = _ask(plugin, cluster, pod, form), _ask(twin, cluster, pod, form)
+            one, other = (
+                _ask(plugin, cluster, pod, as_columns=form),
+                _ask(twin, cluster, pod, as_columns=form),
+            )
             if one != other:
                 self._found("settings", f"pod {pod.key}: {_difference(one, other)}")
 
@@ -328,12 +332,14 @@ class _Check:
         self.checked.add("events")
         registered = [hint.event for hint in plugin.events_to_register()]
         cluster = self._cluster()
-        form = self._forms()[0]
-        accepted = {pod.key: _ask(plugin, cluster, pod, form).accepts() for pod in self._pods}
+        form = self._as_columns
+        accepted = {
+            pod.key: _ask(plugin, cluster, pod, as_columns=form).accepts() for pod in self._pods
+        }
         for change in changes():
             change.apply(cluster)
             for pod in self._pods:
-                now = _ask(plugin, cluster, pod, form).accepts()
+                now = _ask(plugin, cluster, pod, as_columns=form).accepts()
                 if now and not accepted[pod.key] and not _is_registered(registered, change):
                     self._found(
                         "events",
@@ -346,7 +352,7 @@ class _Check:
 # ---------------------------------------------------------------- asking
 
 
-def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, as_columns: bool) -> _Answer:  # noqa: FBT001
+def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, *, as_columns: bool) -> _Answer:
     """Run the plugin's part of a cycle for one pod over all nodes."""
     cycle = Cycle(pod, cluster)
     pre_filter: Any = None
@@ -356,18 +362,20 @@ def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, as_columns: bool) -> _Answe
             raise PluginFailure(plugin, "PreFilter", f"returned {pre_filter!r} (pod {pod.key})")
         if isinstance(pre_filter, Status) and pre_filter.is_rejection:
             return _Answer(pre_filter=pre_filter)
-    filters = {name: Status.OK for name in _names(cluster)}
+    filters = dict.fromkeys(_names(cluster), Status.OK)
     if not (isinstance(pre_filter, Status) and pre_filter.is_skip):
-        filters |= _filter(plugin, cycle, as_columns)
+        filters |= _filter(plugin, cycle, as_columns=as_columns)
     feasible = [name for name, status in filters.items() if status.is_success]
-    raw, scores = _score(plugin, cycle, feasible, as_columns)
+    raw, scores = _score(plugin, cycle, feasible, as_columns=as_columns)
     return _Answer(pre_filter=pre_filter, filters=filters, raw=raw, scores=scores)
 
 
-def _called(plugin: Plugin, point: str, cycle: Cycle, call: Callable[[], Any], node: str = "") -> Any:
+def _called(
+    plugin: Plugin, point: str, cycle: Cycle, call: Callable[[], Any], node: str = ""
+) -> Any:
     try:
         return call()
-    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+    except Exception as error:  # a user's plugin may raise anything
         raise PluginFailure.raised(plugin, point, cycle, error, node) from error
 
 
@@ -375,7 +383,7 @@ def _names(cluster: Cluster) -> list[str]:
     return [cluster.nodes.names[slot] for slot in cluster.live_slots().tolist()]
 
 
-def _filter(plugin: Plugin, cycle: Cycle, as_columns: bool) -> dict[str, Status]:  # noqa: FBT001
+def _filter(plugin: Plugin, cycle: Cycle, *, as_columns: bool) -> dict[str, Status]:
     nodes, live = cycle.cluster.nodes, cycle.cluster.live_slots()
     if plugin.implements("filter_columns") and (as_columns or not plugin.implements("filter")):
         out = Verdicts(np.zeros(nodes.n_slots, dtype=np.int64), live)
@@ -387,7 +395,7 @@ def _filter(plugin: Plugin, cycle: Cycle, as_columns: bool) -> dict[str, Status]
     for slot in live.tolist():
         view = NodeView(cycle.cluster, slot)
         answers[view.name] = _called(
-            plugin, "Filter", cycle, lambda view=view: plugin.filter(cycle, view), view.name
+            plugin, "Filter", cycle, partial(plugin.filter, cycle, view), view.name
         )
         if not isinstance(answers[view.name], Status):
             text = f"returned {answers[view.name]!r}, not a Status (node {view.name})"
@@ -396,7 +404,7 @@ def _filter(plugin: Plugin, cycle: Cycle, as_columns: bool) -> dict[str, Status]
 
 
 def _score(
-    plugin: Plugin, cycle: Cycle, feasible: list[str], as_columns: bool  # noqa: FBT001
+    plugin: Plugin, cycle: Cycle, feasible: list[str], *, as_columns: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
     cluster = cycle.cluster
     nodes = cluster.nodes
@@ -415,9 +423,7 @@ def _score(
     else:
         for slot in rows.tolist():
             view = NodeView(cluster, slot)
-            score = _called(
-                plugin, "Score", cycle, lambda view=view: plugin.score(cycle, view), view.name
-            )
+            score = _called(plugin, "Score", cycle, partial(plugin.score, cycle, view), view.name)
             if not isinstance(score, int | np.integer) or isinstance(score, bool):
                 text = f"returned {score!r}, not an integer (pod {cycle.pod.key}, node {view.name})"
                 raise PluginFailure(plugin, "Score", text)

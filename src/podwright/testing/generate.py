@@ -104,8 +104,10 @@ def make_cluster(nodes: Iterable[Node], placed: Iterable[Pod]) -> Cluster:
     for name, team in (("default", "core"), ("shop", "web")):
         metadata = ObjectMeta(name=name, labels={"team": team})
         cluster.put(Namespace(metadata=metadata))
-    for obj in (*nodes, *placed):
-        cluster.put(obj)
+    for node in nodes:
+        cluster.put(node)
+    for pod in placed:
+        cluster.put(pod)
     return cluster
 
 
@@ -120,11 +122,12 @@ def changes() -> list[Change]:
     """Return changes of nodes and pods of every sort, to be made one after the other."""
     node_changes = [
         _relabelled("node-1", ActionType.UPDATE_NODE_LABEL, {"disk": "ssd"}),
-        _relabelled(
-            "node-7", ActionType.UPDATE_NODE_LABEL, {"topology.kubernetes.io/zone": "a"}
-        ),
+        _relabelled("node-7", ActionType.UPDATE_NODE_LABEL, {"topology.kubernetes.io/zone": "a"}),
         _replaced(
-            "node-3", ActionType.UPDATE_NODE_TAINT, make_node("node-3", cpu=8, zone="a"), "its taint"
+            "node-3",
+            ActionType.UPDATE_NODE_TAINT,
+            make_node("node-3", cpu=8, zone="a"),
+            "its taint",
         ),
         _replaced(
             "node-9",
@@ -193,4 +196,6 @@ def _relabelled(name: str, action: ActionType, labels: dict[str, str]) -> Change
         metadata = msgspec.structs.replace(node.metadata, labels=merged)
         cluster.put(msgspec.structs.replace(node, metadata=metadata))
 
-    return Change(what=f"node {name} gets labels {labels}", event=_event(NODE, action), apply=relabel)
+    return Change(
+        what=f"node {name} gets labels {labels}", event=_event(NODE, action), apply=relabel
+    )

@@ -63,9 +63,7 @@ def make_node(  # noqa: PLR0913 - one keyword per thing that a node can have
         spec["unschedulable"] = True
     status: dict[str, Any] = {"allocatable": allocatable, "capacity": allocatable}
     if images:
-        status["images"] = [
-            {"names": [image], "sizeBytes": size} for image, size in images.items()
-        ]
+        status["images"] = [{"names": [image], "sizeBytes": size} for image, size in images.items()]
     document = {
         "apiVersion": "v1",
         "kind": "Node",

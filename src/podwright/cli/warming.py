@@ -1,0 +1,205 @@
+"""What `podwright warm-up` does, once it is called.
+
+Kernels are compiled for the types of their arguments at the first call. The cluster here is
+made so that one run calls each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podwright.assembly.scheduler import Scheduler
+from podwright.cli.console import say, waiting
+from podwright.config import KubeSchedulerConfiguration, read_configuration
+from podwright.framework.profile import TieRule
+from podwright.kernels._jit import tell_before_compiling
+from podwright.objects import Object, decode
+
+_ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+_NODES = 130
+"""More than 100, below which every node is examined whatever the percentage is."""
+
+
+def run_warm_up() -> None:
+    """Schedule on a small cluster under several configurations, and say what was compiled."""
+    compiled: list[str] = []
+    tell_before_compiling(compiled.append)
+    with waiting("compiling kernels, some seconds the first time"):
+        decision_count = warm_up()
+    if compiled:
+        say(f"Compiled {len(compiled)} kernels for {decision_count} decisions; they are kept.")
+    else:
+        say("Nothing to compile: all kernels are on disk already.")
+
+
+def warm_up() -> int:
+    """Make decisions that call every kernel; return how many."""
+    decisions = _warm_up_alike()
+    for tie_rule, configuration in _configurations():
+        scheduler = Scheduler(configuration, tie_rule=tie_rule)
+        scheduler.add(*_cluster())
+        decisions += sum(1 for _ in scheduler.schedule_all())
+        # A change of one node, for what catches up instead of starting over.
+        scheduler.add(_node(1, cpu="16"))
+        scheduler.add(*_pods("again"))
+        decisions += sum(1 for _ in scheduler.schedule_all())
+        scheduler.explain(decode(_pod("why", cpu="1")))  # type: ignore[arg-type]
+    return decisions
+
+
+def _warm_up_alike() -> int:
+    """Place pods that are alike on nodes that are alike: what is kept of one serves all."""
+    scheduler = Scheduler()
+    scheduler.add(*(_node(i) for i in (1, 2, 4)), *(decode(_pod(f"alike-{i}")) for i in range(4)))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _configurations() -> Iterator[tuple[TieRule, KubeSchedulerConfiguration | None]]:
+    yield TieRule.DRAWN, None
+    yield TieRule.HEAP, None
+    yield TieRule.FIRST, _with_strategy({"type": "MostAllocated"}, percentage=50)
+    ratio = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
+    strategy = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": ratio}
+    yield TieRule.HEAP, _with_strategy(strategy, percentage=50)
+
+
+def _with_strategy(strategy: dict[str, Any], *, percentage: int) -> KubeSchedulerConfiguration:
+    resources = [{"name": name, "weight": 1} for name in ("cpu", "memory", "example.com/gpu")]
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": percentage,
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "pluginConfig": [
+                    {
+                        "name": "NodeResourcesFit",
+                        "args": {"scoringStrategy": strategy | {"resources": resources}},
+                    }
+                ],
+            }
+        ],
+    }
+    return read_configuration(document, source="warm-up")
+
+
+# ---------------------------------------------------------------- objects
+
+
+def _cluster() -> Iterator[Object]:
+    for i in range(_NODES):
+        yield _node(i)
+    yield decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    yield decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": {"app": "web"}},
+        }
+    )
+    for i in range(6):
+        yield decode(
+            _pod(f"placed-{i}", node=f"node-{i}", affinity=_affinity("podAntiAffinity", i))
+        )
+    yield from _pods("first")
+
+
+def _node(i: int, cpu: str = "8") -> Object:
+    taints = [{"key": "spot", "effect": "PreferNoSchedule"}] if i % 3 == 0 else []
+    taints += [{"key": "dedicated", "effect": "NoSchedule"}] if i % 10 == 9 else []
+    allocatable = {"cpu": cpu, "memory": "32Gi", "pods": "110", "example.com/gpu": str(i % 2 * 4)}
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"node-{i}",
+                "labels": {_HOST: f"node-{i}", _ZONE: f"zone-{i % 3}", "disk": str(i % 2)},
+            },
+            "spec": {"taints": taints, "unschedulable": i % 17 == 16},
+            "status": {
+                "allocatable": allocatable,
+                "images": [{"names": ["example/web:1"], "sizeBytes": 500_000_000 + i}],
+            },
+        }
+    )
+
+
+def _pods(prefix: str) -> Iterator[Object]:
+    """Pods of which each gives other plugins something to do."""
+    constraint = {"maxSkew": 1, "labelSelector": {"matchLabels": {"app": "web"}}}
+    hard = constraint | {"topologyKey": _ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    soft = constraint | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
+    soft_zone = soft | {"topologyKey": _ZONE}
+    wanted = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["1"]}]}
+    node_affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [wanted]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": wanted}],
+    }
+    specs: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "spread": {"topologySpreadConstraints": [hard]},
+        "spread-host": {"topologySpreadConstraints": [hard, hard | {"topologyKey": _HOST}]},
+        "spread-soft": {"topologySpreadConstraints": [soft, soft_zone]},
+        "affinity": {"affinity": _affinity("podAffinity", 1)},
+        "anti-affinity": {"affinity": _affinity("podAntiAffinity", 2)},
+        "node-affinity": {"affinity": {"nodeAffinity": node_affinity}},
+        "selector": {"nodeSelector": {"disk": "0"}},
+        "tolerant": {"tolerations": [{"operator": "Exists"}]},
+    }
+    for name, spec in specs.items():
+        for copy in range(2):
+            yield decode(_pod(f"{prefix}-{name}-{copy}", **spec))
+    yield decode(_pod(f"{prefix}-too-big", cpu="640"))
+    yield decode(_pod(f"{prefix}-gpu", resources={"example.com/gpu": "1"}))
+    yield decode(_pod(f"{prefix}-port", port=8080))
+
+
+def _affinity(kind: str, number: int) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": _ZONE}
+    own = {"labelSelector": {"matchLabels": {"set": str(number)}}, "topologyKey": _HOST}
+    required = [term] if kind == "podAffinity" else [own]
+    return {
+        kind: {
+            "requiredDuringSchedulingIgnoredDuringExecution": required,
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 10, "podAffinityTerm": term},
+                {"weight": 5, "podAffinityTerm": own},
+            ],
+        }
+    }
+
+
+def _pod(
+    name: str,
+    *,
+    cpu: str = "100m",
+    node: str = "",
+    port: int = 0,
+    resources: dict[str, str] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    requests = {"cpu": cpu, "memory": "64Mi"} | (resources or {})
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": "example/web:1",
+        "resources": {"requests": requests},
+    }
+    if port:
+        container["ports"] = [{"containerPort": port, "hostPort": port}]
+    if node:
+        spec["nodeName"] = node
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": name,
+            "labels": {"app": "web", "set": name.rpartition("-")[2]},
+        },
+        "spec": {"containers": [container], **spec},
+    }
