@@ -68,6 +68,11 @@ class Cycle:
         """Return what was remembered, or None."""
         return self._state.get(key.name)
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that plugins remembered, by the names of their keys; to read."""
+        return self._state
+
     def begin_recording(self) -> dict[str, Any]:
         """Set the state aside so that what is written next can be told apart."""
         before = self._state

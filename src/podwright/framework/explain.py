@@ -13,11 +13,12 @@ from podwright.framework.adapter import PluginFailure, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision
 from podwright.framework.nominated import NominatedCheck
+from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_pre_scores
 from podwright.framework.ranking import normalize
 from podwright.framework.run import Runner
 from podwright.framework.scores import Scores
-from podwright.framework.status import Status
+from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
 
@@ -186,6 +187,8 @@ class _Recording:
                 continue
             verdicts = Verdicts(np.zeros(n_slots, dtype=np.int64), self._live)
             run_filter(plugin, cycle, verdicts)
+            if verdicts.may_fail:
+                self._raise_failure(plugin, verdicts)
             rejected = {
                 self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
                 for slot in self._live[verdicts.codes[self._live] != 0].tolist()
@@ -197,6 +200,12 @@ class _Recording:
             for name, status in rejected.items():
                 self.rejected.setdefault(name, status)
         return totals
+
+    def _raise_failure(self, plugin: Plugin, verdicts: Verdicts) -> None:
+        for slot in self._live.tolist():
+            status = verdicts.status_of(int(verdicts.codes[slot]))
+            if status.code == Code.ERROR:
+                raise PluginFailure(plugin, "Filter", status.message)
 
     def _narrow(self, totals: I64Array) -> None:
         """Leave out what nominated pods, PreFilter and sampling leave out."""

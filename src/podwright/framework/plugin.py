@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from podwright._arrays import I64Array
 from podwright.columns import Cluster, NodeColumns, PlacedPod, Reads
 from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.decision import PostFilterResult
@@ -93,6 +94,9 @@ class Plugin:
         How raw scores become 0 to 100.
     scores_in_range : bool
         True promises normalised scores from 0 to 100; otherwise they are checked.
+    key_varies : bool
+        True where most pods have a key of their own (their requests): answers for one key
+        are then kept only if it comes again. It changes nothing but speed.
     """
 
     name: ClassVar[str] = ""
@@ -103,6 +107,7 @@ class Plugin:
     score_reads: ClassVar[Reads] = Reads.CLUSTER
     normalization: ClassVar[Normalization] = Normalization.NONE
     scores_in_range: ClassVar[bool] = False
+    key_varies: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -124,6 +129,21 @@ class Plugin:
         define a `pod_key` promise this unless they override this method too.
         """
         return type(self).pod_key is not Plugin.pod_key
+
+    def preparation_reads(self, key: Hashable) -> Reads:
+        """Return what PreFilter and PreScore depend on for pods with this key.
+
+        The key ``()`` says that the pod does not use the feature: its answers depend on
+        nothing. For other keys it is `pre_filter_reads` and `pre_score_reads`.
+        """
+        reads = Reads.NOTHING
+        if key == ():
+            return reads
+        if self.implements("pre_filter"):
+            reads |= self.pre_filter_reads
+        if self.implements("pre_score"):
+            reads |= self.pre_score_reads
+        return reads
 
     # ------------------------------------------------------------ before the cycle
 
@@ -152,6 +172,19 @@ class Plugin:
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Write a code for every slot in `out.rows`; the codes there are 0 before."""
         raise NotImplementedError
+
+    def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
+        """Return what the filter compares with the free resources of a node, if that is all.
+
+        Dry runs of preemption then need not ask the filter about every pod that could go.
+
+        Returns
+        -------
+        (2 * n,) int64, optional
+            Pairs of resource column and amount. The codes that `filter_columns` writes have
+            to be those of `kernels.fit.fit_codes` for them.
+        """
+        return None
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Adapt the cycle's state as if a pod were added (PreFilterExtensions.AddPod)."""

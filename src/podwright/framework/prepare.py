@@ -174,12 +174,17 @@ class Preparation:
         self._cluster = cluster
         self._pre_filters: _Keeper[PreFilterAnswer] = _Keeper(cluster)
         self._pre_scores: _Keeper[bool] = _Keeper(cluster)
-        self._pre_filter_reads = {p.name: int(p.pre_filter_reads) for p in profile.pre_filter}
-        self._pre_score_reads = {p.name: int(p.pre_score_reads) for p in profile.pre_score}
 
-    def pre_filter(self, cycle: Cycle, keys: Mapping[str, int]) -> PreFilterOutcome:
-        """Return what PreFilter says of a pod with these keys; `cycle` gets the state."""
-        reads = self._pre_filter_reads
+    def pre_filter(
+        self, cycle: Cycle, keys: Mapping[str, int], reads: Mapping[str, int]
+    ) -> PreFilterOutcome:
+        """Return what PreFilter says of a pod; `cycle` gets the state.
+
+        Parameters
+        ----------
+        keys, reads : mapping of str to int
+            Per plugin, the number of the pod's key and what answers for it depend on.
+        """
         kept = self._pre_filters
 
         def ask(plugin: Plugin) -> PreFilterAnswer:
@@ -188,15 +193,21 @@ class Preparation:
 
         return combine_pre_filters(self._profile, ask)
 
-    def pre_score(self, cycle: Cycle, keys: Mapping[str, int]) -> frozenset[str]:
-        """Return the score plugins that are skipped for a pod with these keys.
+    def pre_score(
+        self, cycle: Cycle, keys: Mapping[str, int], reads: Mapping[str, int]
+    ) -> frozenset[str]:
+        """Return the score plugins that are skipped for a pod.
+
+        Parameters
+        ----------
+        keys, reads : mapping of str to int
+            As for `pre_filter`.
 
         Raises
         ------
         PluginFailure
             If a plugin failed.
         """
-        reads = self._pre_score_reads
         kept = self._pre_scores
         return frozenset(
             [

@@ -16,6 +16,7 @@ against the oracle.
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
@@ -28,7 +29,7 @@ from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
 from podwright.framework.scratch import Scratch
-from podwright.framework.status import Status
+from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import (
     add_default_normalized,
@@ -64,6 +65,30 @@ class Sweep:
         self.verdicts = Verdicts(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """The plugins that have something to say about the pods of one key.
+
+    Parameters
+    ----------
+    filters : tuple of VerdictRow or Sweep
+        The filters that are not skipped, in run order.
+    scores : tuple of (ScoreRow, int)
+        Scores that can be kept per slot, with their weights.
+    sweeping_scores : tuple of (Plugin, int)
+        Scores that are asked for in every cycle, with their weights.
+    skipped_scores : frozenset of str
+        Score plugins that PreScore skipped.
+    failure : PluginFailure, optional
+        PreScore failed.
+    """
+
+    filters: tuple[VerdictRow | Sweep, ...] = ()
+    scores: tuple[tuple[ScoreRow, int], ...] = ()
+    sweeping_scores: tuple[tuple[Plugin, int], ...] = ()
+    skipped_scores: frozenset[str] = frozenset()
+    failure: PluginFailure | None = None
+
+
 class Ranking:
     """All nodes, as pods of one key see them.
 
@@ -77,35 +102,34 @@ class Ranking:
         Score plugins that PreScore skipped.
     failure : PluginFailure or None
         PreScore failed; cycles that get as far as scoring end with it.
+    reads : int
+        The `Reads` that PreFilter's and PreScore's answers depend on.
     prepared_for : tuple of int
-        The versions for which PreFilter and PreScore were asked.
+        The versions of these for which they were asked.
     """
 
     def __init__(
         self,
         cycle: Cycle,
         outcome: PreFilterOutcome,
+        parts: Parts,
         *,
-        filters: tuple[VerdictRow | Sweep, ...],
-        scores: tuple[tuple[ScoreRow, int], ...],
-        sweeping_scores: tuple[tuple[Plugin, int], ...],
-        skipped_scores: frozenset[str],
-        failure: PluginFailure | None,
         scratch: Scratch,
         is_kept: bool,
     ) -> None:
         self.cycle = cycle
         self.outcome = outcome
-        self.filters = filters
-        self.scores = scores
-        self.sweeping_scores = sweeping_scores
-        self.skipped_scores = skipped_scores
-        self.failure = failure
+        self.filters = parts.filters
+        self.scores = parts.scores
+        self.sweeping_scores = parts.sweeping_scores
+        self.skipped_scores = parts.skipped_scores
+        self.failure = parts.failure
+        self.reads = 0
         self.prepared_for: tuple[int, ...] = ()
         self.objects_version = -1
-        self._local_filters = [row for row in filters if isinstance(row, VerdictRow)]
-        self._sweeps = [row for row in filters if isinstance(row, Sweep)]
-        self._rows = [*self._local_filters, *(row for row, _ in scores)]
+        self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
+        self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
+        self._rows = [*self._local_filters, *(row for row, _ in parts.scores)]
         self._pods_rows = [row for row in self._rows if row.reads_pods]
         self._plain: list[tuple[ScoreRow, int]] = []
         self._scaled: list[tuple[ScoreRow, int]] = []
@@ -130,6 +154,7 @@ class Ranking:
             and not self.sweeping_scores
             and self.failure is None
             and not self._scaled
+            and not self._may_fail
         )
 
     @property
@@ -322,6 +347,27 @@ class Ranking:
         return live[undecided]
 
     # ---------------------------------------------------------------- why not
+
+    @property
+    def _may_fail(self) -> bool:
+        """Whether a local filter has answered with an error for some node."""
+        return any([row.verdicts.may_fail for row in self._local_filters])  # noqa: C419 - quicker
+
+    def raise_failure(self, examined: I32Array) -> None:
+        """End the cycle if a filter answered with an error for a node that was looked at.
+
+        Raises
+        ------
+        PluginFailure
+            With the first such answer, in the order of filters and nodes.
+        """
+        for row in self.filters:
+            if not row.verdicts.may_fail:
+                continue
+            for slot in examined[row.verdicts.codes[examined] != 0].tolist():
+                status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
+                if status.code == Code.ERROR:
+                    raise PluginFailure(row.plugin, "Filter", status.message)
 
     def first_rejection(self, slot: int) -> Status:
         """Return what the first filter that rejects `slot` says; OK if none does."""

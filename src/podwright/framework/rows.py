@@ -32,6 +32,8 @@ class Row:
         Whether pods coming and going can change this row.
     node_version, pods_version : int
         Journal versions up to which the row is right.
+    is_spare : bool
+        True: the next pod whose key is not kept overwrites this row.
     """
 
     __slots__ = (
@@ -40,6 +42,7 @@ class Row:
         "_other_reads",
         "_versions",
         "cycle",
+        "is_spare",
         "node_version",
         "plugin",
         "pods_version",
@@ -49,6 +52,7 @@ class Row:
     def __init__(self, plugin: Plugin, reads: Reads, cycle: Cycle) -> None:
         self.plugin = plugin
         self.cycle = cycle
+        self.is_spare = False
         self.reads_pods = bool(int(reads) & _PODS)
         self.node_version = -1
         self.pods_version = -1
@@ -94,7 +98,8 @@ class Row:
             self._evaluate(changed[nodes.alive[changed]], is_everything=False)
 
     def start_anew(self, cycle: Cycle) -> None:
-        """Forget everything: the row is used for another key."""
+        """Forget everything: the row is used for another key, and for the moment."""
+        self.is_spare = True
         self.cycle = cycle
         self.node_version = -1
         self._objects_version = -1

@@ -7,42 +7,23 @@ Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedul
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
-from typing import TypeAlias
-
 import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.columns import Cluster, Reads
+from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure
-from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision, Diagnosis, Rejection
 from podwright.framework.nominated import NominatedCheck
-from podwright.framework.plugin import Plugin
 from podwright.framework.post_filter import FailedCycle, run_post_filters
-from podwright.framework.prepare import PreFilterOutcome, Preparation
+from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
-from podwright.framework.ranking import Ranking, Sweep, is_local
-from podwright.framework.rows import ScoreRow, VerdictRow
-from podwright.framework.scores import MAX_NODE_SCORE, Normalization
-from podwright.framework.scratch import Scratch
+from podwright.framework.ranking import Ranking
+from podwright.framework.rankings import Rankings
 from podwright.framework.status import Code
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
-from podwright.objects import ObjectMeta, Pod, PodSpec
-
-Key: TypeAlias = tuple[int, ...]
-"""Per plugin of `Profile.deciding`, the number of the pod's key."""
-
-_MOST_TEMPLATES = 65_536
-_MOST_NUMBERS = 1_000_000
-_RANKING_BYTES = 128 << 20
-"""How much memory cached rankings and rows may take, roughly."""
-
-_MOST_TOTALS = 1 << 20
-"""Greatest possible total for which totals are kept settled."""
+from podwright.objects import Pod
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,30 +62,7 @@ class Runner:
         self.cluster = cluster
         self.seed = seed
         self.next_start = 0
-        self._plugins = profile.deciding
-        self._reads = int(_prepare_reads(profile))
-        self._always_outdated = bool(self._reads & int(Reads.CLUSTER))
-        self._follows_nodes = bool(self._reads & int(Reads.NODE))
-        self._preparation = Preparation(profile, cluster)
-        self._names = [plugin.name for plugin in self._plugins]
-        self._numbered: list[tuple[Plugin, dict[Hashable, int]]] = [
-            (plugin, {}) for plugin in self._plugins
-        ]
-        self._number_count = 0
-        self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
-        self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
-        self._seen: set[Hashable] = set()
-        self._filter_rows: OrderedDict[tuple[str, int], VerdictRow] = OrderedDict()
-        self._score_rows: OrderedDict[tuple[str, int], ScoreRow] = OrderedDict()
-        # For keys that are not kept: overwritten by the next such key.
-        self._spare_filter_rows: dict[str, VerdictRow] = {}
-        self._spare_score_rows: dict[str, ScoreRow] = {}
-        self._scratch = Scratch()
-        largest = MAX_NODE_SCORE * sum(weight for _, weight in profile.score)
-        self._local_filters = frozenset(p.name for p in profile.filter if is_local(p.filter_reads))
-        self._local_scores = frozenset(
-            p.name for p, _ in profile.score if largest < _MOST_TOTALS and _has_local_score(p)
-        )
+        self._rankings = Rankings(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
         self._is_plain = (
@@ -204,6 +162,7 @@ class Runner:
             )
         search = self.search(totals, outcome)
         self.next_start = search.next_start
+        ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         if not len(feasible):
             return self._unschedulable(pod, ranking, search, nominated)
@@ -337,189 +296,9 @@ class Runner:
     def ranking_of(self, pod: Pod) -> Ranking:
         """Return the ranking of all nodes for pods like `pod`, up to date.
 
-        A key that is seen for the first time gets a ranking for the moment; one that comes
-        again gets one that is kept. So pods that all differ fill no memory.
+        Raises
+        ------
+        PluginFailure
+            If PreFilter or a local filter or score failed.
         """
-        key = self._key_of(pod)
-        ranking = self._rankings.get(key)
-        cluster = self.cluster
-        if ranking is None:
-            ranking = self._rank(pod, key, keep=self._is_familiar(key))
-        elif self._always_outdated or ranking.objects_version != cluster.objects_version:
-            if self._is_outdated(ranking):
-                ranking = self._rank(pod, key, keep=True)
-        elif self._follows_nodes and ranking.prepared_for[0] != cluster.nodes.node_journal.version:
-            ranking = self._rank(pod, key, keep=True)
-        ranking.refresh(cluster)
-        return ranking
-
-    def _is_familiar(self, key: Hashable) -> bool:
-        """Tell whether a key has been asked for before, and remember it."""
-        if key in self._seen:
-            return True
-        if len(self._seen) >= _MOST_TEMPLATES:
-            self._seen.clear()
-        self._seen.add(key)
-        return False
-
-    def _is_outdated(self, ranking: Ranking) -> bool:
-        """Tell whether PreFilter and PreScore have to be asked again."""
-        if self._always_outdated:
-            return True
-        if ranking.prepared_for != self.cluster.version_of(self._reads):
-            return True
-        ranking.objects_version = self.cluster.objects_version
-        return False
-
-    def _key_of(self, pod: Pod) -> Key:
-        """Return what all plugins together read of `pod`: one number per plugin."""
-        known = self._templates.get(id(pod.spec))
-        if known is not None:
-            spec, metadata, key = known
-            ours = pod.metadata
-            if (
-                spec is pod.spec
-                and metadata.labels == ours.labels
-                and metadata.namespace == ours.namespace
-                and metadata.owner_references == ours.owner_references
-            ):
-                return key
-        if self._number_count > _MOST_NUMBERS:
-            self._forget_all()
-        key = tuple(
-            [
-                numbers.setdefault(plugin.pod_key(pod), len(numbers))
-                for plugin, numbers in self._numbered
-            ]
-        )
-        self._number_count += 1
-        if all([plugin.key_is_of_template(pod) for plugin in self._plugins]):
-            if len(self._templates) >= _MOST_TEMPLATES:
-                self._templates.clear()
-            self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
-        return key
-
-    def _forget_all(self) -> None:
-        """Start numbering keys anew: too many different pods have been seen."""
-        self._number_count = 0
-        for _, numbers in self._numbered:
-            numbers.clear()
-        for kept in (self._templates, self._rankings, self._filter_rows, self._score_rows):
-            kept.clear()
-        self._seen.clear()
-        self._preparation = Preparation(self.profile, self.cluster)
-
-    def _rank(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
-        """Ask PreFilter and PreScore, and gather the rows of the plugins that take part."""
-        cluster, profile = self.cluster, self.profile
-        cycle = Cycle(pod, cluster)
-        keys = dict(zip(self._names, key, strict=True))
-        outcome = self._preparation.pre_filter(cycle, keys)
-        if outcome.failure is not None:
-            raise outcome.failure
-        failure: PluginFailure | None = None
-        skipped_scores: frozenset[str] = frozenset()
-        filters: list[VerdictRow | Sweep] = []
-        scores: list[tuple[ScoreRow, int]] = []
-        sweeping: list[tuple[Plugin, int]] = []
-        if outcome.rejection is None:
-            try:
-                skipped_scores = self._preparation.pre_score(cycle, keys)
-            except PluginFailure as caught:
-                failure = caught
-            filters.extend(
-                self._filter_of(plugin, keys[plugin.name], cycle, keep=keep)
-                for plugin in profile.filter
-                if plugin.name not in outcome.skipped
-            )
-            for plugin, weight in profile.score if failure is None else ():
-                if plugin.name in skipped_scores:
-                    continue
-                if plugin.name in self._local_scores:
-                    scores.append(
-                        (self._score_of(plugin, keys[plugin.name], cycle, keep=keep), weight)
-                    )
-                else:
-                    sweeping.append((plugin, weight))
-        ranking = Ranking(
-            cycle,
-            outcome,
-            filters=tuple(filters),
-            scores=tuple(scores),
-            sweeping_scores=tuple(sweeping),
-            skipped_scores=skipped_scores,
-            failure=failure,
-            scratch=self._scratch,
-            is_kept=keep,
-        )
-        ranking.prepared_for = cluster.version_of(self._reads)
-        ranking.objects_version = cluster.objects_version
-        if keep:
-            self._rankings[key] = ranking
-            self._rankings.move_to_end(key)
-            self._forget_oldest()
-        return ranking
-
-    def _filter_of(
-        self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool
-    ) -> VerdictRow | Sweep:
-        if plugin.name not in self._local_filters:
-            return Sweep(plugin)
-        row = self._filter_rows.get((plugin.name, key))
-        if row is None:
-            if keep or self._is_familiar((plugin.name, key)):
-                row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle)
-                return row
-            row = self._spare_filter_rows.get(plugin.name)
-            if row is None:
-                row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle)
-            row.start_anew(cycle)
-        return row
-
-    def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
-        row = self._score_rows.get((plugin.name, key))
-        if row is None:
-            if keep or self._is_familiar((plugin.name, key)):
-                row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle)
-                return row
-            row = self._spare_score_rows.get(plugin.name)
-            if row is None:
-                row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle)
-            row.start_anew(cycle)
-        return row
-
-    def _forget_oldest(self) -> None:
-        """Keep the memory of rankings and rows within bounds; the least used go first.
-
-        A row that rankings still use stays with them.
-        """
-        n_slots = self.cluster.nodes.n_slots
-        most = max(16, _RANKING_BYTES // (8 * n_slots + 4_096))
-        for kept in (self._rankings, self._filter_rows, self._score_rows):
-            while len(kept) > most:
-                kept.popitem(last=False)
-
-
-def _has_local_score(plugin: Plugin) -> bool:
-    """Whether raw scores can be kept per slot, and normalising them is a known rule."""
-    return (
-        plugin.scores_in_range
-        and is_local(plugin.score_reads)
-        and (
-            plugin.normalization is Normalization.NONE
-            or (
-                plugin.normalization is not Normalization.CUSTOM
-                and not plugin.score_reads & Reads.PODS
-            )
-        )
-    )
-
-
-def _prepare_reads(profile: Profile) -> Reads:
-    """Return what the answers of PreFilter and PreScore depend on, all plugins together."""
-    reads = Reads.NOTHING
-    for plugin in profile.pre_filter:
-        reads |= plugin.pre_filter_reads
-    for plugin in profile.pre_score:
-        reads |= plugin.pre_score_reads
-    return reads
+        return self._rankings.of(pod)

@@ -46,6 +46,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     pre_score_reads = Reads.NOTHING
     score_reads = Reads.NODE | Reads.PODS
     scores_in_range = True
+    key_varies = True
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self._resources = _DEFAULT_RESOURCES if args is None else args.resources

@@ -126,6 +126,7 @@ class NodeResourcesFit(Plugin):
     pre_score_reads = Reads.NOTHING
     score_reads = Reads.NODE | Reads.PODS
     scores_in_range = True
+    key_varies = True
 
     def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
         args = NodeResourcesFitArgs() if args is None else args
@@ -167,6 +168,10 @@ class NodeResourcesFit(Plugin):
         request = cycle.read(_REQUEST)
         out.decode = request.status_of
         fit_codes(nodes.allocatable, nodes.requested, request.pairs, out.rows, out.codes)
+
+    def filter_as_sums(self, cycle: Cycle) -> I64Array:
+        """Return what the pod asks for."""
+        return cycle.read(_REQUEST).pairs
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to score, and with how much of the pod's."""

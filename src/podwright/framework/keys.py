@@ -1,0 +1,106 @@
+"""What the plugins of a profile read of a pod, as one tuple of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+from podwright.framework.plugin import Plugin
+from podwright.objects import ObjectMeta, Pod, PodSpec
+
+Key: TypeAlias = tuple[int, ...]
+"""Per plugin, the number of the pod's key."""
+
+_MOST_TEMPLATES = 65_536
+_MOST_NUMBERS = 1_000_000
+
+
+class KeyNumbers:
+    """Numbers for the keys of one plugin.
+
+    Attributes
+    ----------
+    plugin : Plugin
+    reads : list of int
+        Per number, the `Reads` that the plugin's PreFilter and PreScore depend on.
+    """
+
+    __slots__ = ("_of", "plugin", "reads")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.reads: list[int] = []
+        self._of: dict[Hashable, int] = {}
+
+    def number_of(self, pod: Pod) -> int:
+        """Return the number of the pod's key."""
+        key = self.plugin.pod_key(pod)
+        number = self._of.get(key)
+        if number is None:
+            number = self._of[key] = len(self.reads)
+            self.reads.append(int(self.plugin.preparation_reads(key)))
+        return number
+
+    def clear(self) -> None:
+        """Forget all keys."""
+        self._of.clear()
+        self.reads.clear()
+
+
+class PodKeyBook:
+    """Keys of pods, remembered for pods that share their spec.
+
+    Parameters
+    ----------
+    plugins : sequence of Plugin
+        In the order of the numbers in a key.
+    """
+
+    def __init__(self, plugins: Sequence[Plugin]) -> None:
+        self.numbers = [KeyNumbers(plugin) for plugin in plugins]
+        self._plugins = tuple(plugins)
+        self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many keys were seen that it is time to forget them."""
+        return max(len(numbers.reads) for numbers in self.numbers) > _MOST_NUMBERS
+
+    def clear(self) -> None:
+        """Forget all keys; they get other numbers when they come again."""
+        self._templates.clear()
+        for numbers in self.numbers:
+            numbers.clear()
+
+    def template_key(self, pod: Pod) -> Key | None:
+        """Return the key of a pod whose template is known; None if it is not.
+
+        Identity of the spec is enough to be right: the entry keeps its spec alive, so its id
+        cannot be given again.
+        """
+        known = self._templates.get(id(pod.spec))
+        if known is None:
+            return None
+        spec, metadata, key = known
+        ours = pod.metadata
+        if (
+            spec is pod.spec
+            and metadata.labels == ours.labels
+            and metadata.namespace == ours.namespace
+            and metadata.owner_references == ours.owner_references
+        ):
+            return key
+        return None
+
+    def key_of(self, pod: Pod) -> Key:
+        """Return the key of a pod."""
+        key = self.template_key(pod)
+        if key is None:
+            key = tuple([numbers.number_of(pod) for numbers in self.numbers])
+            for plugin in self._plugins:
+                if not plugin.key_is_of_template(pod):
+                    return key
+            if len(self._templates) >= _MOST_TEMPLATES:
+                self._templates.clear()
+            self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
+        return key

@@ -1,0 +1,359 @@
+"""The rankings of one profile: one per distinct pod key, made from what plugins answered.
+
+A ranking is made in two steps. The *frame* holds what all plugins answered but those whose
+keys differ from pod to pod anyway (`Plugin.key_varies`: the requests); pods that share the
+rest share their frame. Putting the varying plugins' rows into a frame gives the ranking.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+
+from podwright.columns import Cluster, Reads
+from podwright.framework.adapter import PluginFailure
+from podwright.framework.cycle import Cycle
+from podwright.framework.keys import Key, PodKeyBook
+from podwright.framework.plugin import Plugin
+from podwright.framework.prepare import Preparation, ask_pre_filter, ask_pre_score
+from podwright.framework.profile import Profile
+from podwright.framework.ranking import Parts, Ranking, Sweep, is_local
+from podwright.framework.rows import ScoreRow, VerdictRow
+from podwright.framework.scores import MAX_NODE_SCORE, Normalization
+from podwright.framework.scratch import Scratch
+from podwright.framework.status import Status
+from podwright.objects import Pod
+
+_MOST_SEEN = 65_536
+_MOST_FRAMES = 4_096
+_ROW_BYTES = 128 << 20
+"""How much memory rankings, filter rows and score rows may take each, roughly."""
+
+_MOST_TOTALS = 1 << 20
+"""Greatest possible total for which totals are kept settled."""
+
+_CLUSTER, _NODE = int(Reads.CLUSTER), int(Reads.NODE)
+
+
+class _Frame:
+    """What the steady plugins answered; a Plugin stands where a varying one's row goes."""
+
+    __slots__ = (
+        "filters",
+        "outcome",
+        "reads",
+        "scores",
+        "skipped_scores",
+        "state",
+        "sweeping",
+        "versions",
+    )
+
+    def __init__(self, ranking: Ranking, varying: frozenset[str]) -> None:
+        self.outcome = ranking.outcome
+        self.skipped_scores = ranking.skipped_scores
+        self.filters = [
+            row.plugin if isinstance(row, VerdictRow) and row.plugin.name in varying else row
+            for row in ranking.filters
+        ]
+        self.scores = [
+            (row.plugin if row.plugin.name in varying else row, weight)
+            for row, weight in ranking.scores
+        ]
+        self.sweeping = ranking.sweeping_scores
+        # What the varying plugins wrote is overwritten when the frame is completed.
+        self.state = ranking.cycle.state
+        self.reads = ranking.reads
+        self.versions = ranking.prepared_for
+
+
+class Rankings:
+    """Makes and keeps rankings.
+
+    Parameters
+    ----------
+    profile : Profile
+    cluster : Cluster
+    """
+
+    def __init__(self, profile: Profile, cluster: Cluster) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        plugins = profile.deciding
+        self._book = PodKeyBook(plugins)
+        self._names = [plugin.name for plugin in plugins]
+        self._preparation = Preparation(profile, cluster)
+        self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
+        self._frames: OrderedDict[Key, _Frame] = OrderedDict()
+        self._seen: set[Hashable] = set()
+        self._filter_rows: OrderedDict[tuple[str, int], VerdictRow] = OrderedDict()
+        self._score_rows: OrderedDict[tuple[str, int], ScoreRow] = OrderedDict()
+        # For keys that are not kept: overwritten by the next such key.
+        self._spare_filter_rows: dict[str, VerdictRow] = {}
+        self._spare_score_rows: dict[str, ScoreRow] = {}
+        self._scratch = Scratch()
+        self._sweeps = {plugin.name: Sweep(plugin) for plugin in profile.filter}
+        largest = MAX_NODE_SCORE * sum(weight for _, weight in profile.score)
+        self._local_filters = frozenset(p.name for p in profile.filter if is_local(p.filter_reads))
+        self._local_scores = frozenset(
+            p.name for p, _ in profile.score if largest < _MOST_TOTALS and _has_local_score(p)
+        )
+        varying = [p for p in plugins if p.key_varies and self._rows_are_local(p)]
+        self._varying = frozenset(plugin.name for plugin in varying)
+        self._steady_places = [i for i, p in enumerate(plugins) if p.name not in self._varying]
+        self._varying_places = [(p.name, i) for i, p in enumerate(plugins) if p in varying]
+        self._varying_pre_filters = [p for p in profile.pre_filter if p.name in self._varying]
+        self._varying_pre_scores = [p for p in profile.pre_score if p.name in self._varying]
+
+    def of(self, pod: Pod) -> Ranking:
+        """Return the ranking of all nodes for pods like `pod`, up to date.
+
+        A key that is seen for the first time gets a ranking for the moment; one that comes
+        again gets one that is kept. So pods that all differ fill no memory.
+
+        Raises
+        ------
+        PluginFailure
+            If PreFilter or a local filter or score failed.
+        """
+        key = self._book.key_of(pod)
+        ranking = self._rankings.get(key)
+        if ranking is None:
+            if self._book.is_full:
+                self._forget_all()
+                key = self._book.key_of(pod)
+            ranking = self._make(pod, key, keep=self._is_familiar(key))
+        elif self._is_outdated(ranking):
+            ranking = self._make(pod, key, keep=True)
+        ranking.refresh(self._cluster)
+        return ranking
+
+    # ---------------------------------------------------------------- is it still right?
+
+    def _is_outdated(self, ranking: Ranking) -> bool:
+        """Tell whether PreFilter and PreScore have to be asked again."""
+        cluster = self._cluster
+        reads = ranking.reads
+        if ranking.objects_version == cluster.objects_version:
+            if not reads & (_NODE | _CLUSTER):
+                return False
+            if not reads & _CLUSTER and ranking.prepared_for[0] == (
+                cluster.nodes.node_journal.version
+            ):
+                return False
+        if reads & _CLUSTER or ranking.prepared_for != cluster.version_of(reads):
+            return True
+        ranking.objects_version = cluster.objects_version
+        return False
+
+    def _is_familiar(self, key: Hashable) -> bool:
+        """Tell whether a key has been asked for before, and remember it."""
+        if key in self._seen:
+            return True
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen.add(key)
+        return False
+
+    # ---------------------------------------------------------------- making
+
+    def _make(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
+        steady = tuple([key[place] for place in self._steady_places])
+        frame = self._frames.get(steady)
+        ranking = None
+        if frame is not None and not frame.reads & _CLUSTER:
+            if frame.versions == self._cluster.version_of(frame.reads):
+                ranking = self._complete(frame, pod, key, keep=keep)
+            else:
+                del self._frames[steady]
+        if ranking is None:
+            ranking = self._ask_everyone(pod, key, keep=keep)
+            self._keep_frame(steady, ranking)
+        ranking.objects_version = self._cluster.objects_version
+        if keep:
+            self._rankings[key] = ranking
+            self._rankings.move_to_end(key)
+            self._forget_oldest()
+        return ranking
+
+    def _ask_everyone(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
+        """Ask PreFilter and PreScore, and gather the rows of the plugins that take part."""
+        cluster, profile = self._cluster, self._profile
+        cycle = Cycle(pod, cluster)
+        keys = dict(zip(self._names, key, strict=True))
+        reads_of = {
+            numbers.plugin.name: numbers.reads[number]
+            for numbers, number in zip(self._book.numbers, key, strict=True)
+        }
+        all_reads = 0
+        for reads in reads_of.values():
+            all_reads |= reads
+        versions = cluster.version_of(all_reads)
+        outcome = self._preparation.pre_filter(cycle, keys, reads_of)
+        if outcome.failure is not None:
+            raise outcome.failure
+        failure: PluginFailure | None = None
+        skipped_scores: frozenset[str] = frozenset()
+        filters: list[VerdictRow | Sweep] = []
+        scores: list[tuple[ScoreRow, int]] = []
+        sweeping: list[tuple[Plugin, int]] = []
+        if outcome.rejection is None:
+            try:
+                skipped_scores = self._preparation.pre_score(cycle, keys, reads_of)
+            except PluginFailure as caught:
+                failure = caught
+            filters.extend(
+                self._filter_of(plugin, keys[plugin.name], cycle, keep=keep)
+                for plugin in profile.filter
+                if plugin.name not in outcome.skipped
+            )
+            for plugin, weight in profile.score if failure is None else ():
+                if plugin.name in skipped_scores:
+                    continue
+                if plugin.name in self._local_scores:
+                    row = self._score_of(plugin, keys[plugin.name], cycle, keep=keep)
+                    scores.append((row, weight))
+                else:
+                    sweeping.append((plugin, weight))
+        parts = Parts(
+            filters=tuple(filters),
+            scores=tuple(scores),
+            sweeping_scores=tuple(sweeping),
+            skipped_scores=skipped_scores,
+            failure=failure,
+        )
+        ranking = Ranking(cycle, outcome, parts, scratch=self._scratch, is_kept=keep)
+        ranking.reads = all_reads
+        ranking.prepared_for = versions
+        return ranking
+
+    # ---------------------------------------------------------------- frames
+
+    def _keep_frame(self, steady: Key, ranking: Ranking) -> None:
+        """Keep what does not depend on the varying plugins, if that is worth it."""
+        outcome = ranking.outcome
+        if (
+            not self._varying
+            or ranking.failure is not None
+            or outcome.rejection is not None
+            or self._varying.intersection(outcome.restricted_by)
+            or self._varying & outcome.skipped
+        ):
+            return
+        rows: list[VerdictRow | ScoreRow] = [
+            row for row in ranking.filters if isinstance(row, VerdictRow)
+        ]
+        rows += [row for row, _ in ranking.scores]
+        if any(row.is_spare and row.plugin.name not in self._varying for row in rows):
+            return
+        if len(self._frames) >= _MOST_FRAMES:
+            self._frames.popitem(last=False)
+        self._frames[steady] = _Frame(ranking, self._varying)
+
+    def _complete(self, frame: _Frame, pod: Pod, key: Key, *, keep: bool) -> Ranking | None:
+        """Put the varying plugins' rows into a frame; None if they answer out of the ordinary."""
+        cycle = Cycle(pod, self._cluster)
+        cycle.take(frame.state)
+        for plugin in self._varying_pre_filters:
+            answer = ask_pre_filter(plugin, cycle)
+            if not isinstance(answer, Status) or not answer.is_success:
+                return None
+        for plugin in self._varying_pre_scores:
+            if ask_pre_score(plugin, cycle) != (plugin.name in frame.skipped_scores):
+                return None
+        numbers = {name: key[place] for name, place in self._varying_places}
+        parts = Parts(
+            filters=tuple(
+                [
+                    self._filter_of(row, numbers[row.name], cycle, keep=keep)
+                    if isinstance(row, Plugin)
+                    else row
+                    for row in frame.filters
+                ]
+            ),
+            scores=tuple(
+                [
+                    (self._score_of(row, numbers[row.name], cycle, keep=keep), weight)
+                    if isinstance(row, Plugin)
+                    else (row, weight)
+                    for row, weight in frame.scores
+                ]
+            ),
+            sweeping_scores=frame.sweeping,
+            skipped_scores=frame.skipped_scores,
+        )
+        ranking = Ranking(cycle, frame.outcome, parts, scratch=self._scratch, is_kept=keep)
+        ranking.reads = frame.reads
+        ranking.prepared_for = frame.versions
+        return ranking
+
+    # ---------------------------------------------------------------- rows
+
+    def _filter_of(
+        self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool
+    ) -> VerdictRow | Sweep:
+        if plugin.name not in self._local_filters:
+            return self._sweeps[plugin.name]
+        row = self._filter_rows.get((plugin.name, key))
+        if row is None:
+            if keep or self._is_familiar((plugin.name, key)):
+                row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle)
+                return row
+            row = self._spare_filter_rows.get(plugin.name)
+            if row is None:
+                row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle)
+            row.start_anew(cycle)
+        return row
+
+    def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
+        row = self._score_rows.get((plugin.name, key))
+        if row is None:
+            if keep or self._is_familiar((plugin.name, key)):
+                row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle)
+                return row
+            row = self._spare_score_rows.get(plugin.name)
+            if row is None:
+                row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle)
+            row.start_anew(cycle)
+        return row
+
+    def _forget_oldest(self) -> None:
+        """Keep the memory of rankings and rows within bounds; the least used go first.
+
+        A row that rankings still use stays with them.
+        """
+        most = max(16, _ROW_BYTES // (8 * self._cluster.nodes.n_slots + 4_096))
+        for kept in (self._rankings, self._filter_rows, self._score_rows):
+            while len(kept) > most:
+                kept.popitem(last=False)
+
+    def _forget_all(self) -> None:
+        """Start numbering keys anew: too many different pods have been seen."""
+        self._book.clear()
+        for kept in (self._rankings, self._frames, self._filter_rows, self._score_rows):
+            kept.clear()
+        self._seen.clear()
+        self._preparation = Preparation(self._profile, self._cluster)
+
+    def _rows_are_local(self, plugin: Plugin) -> bool:
+        """Whether the plugin has part in local rows only."""
+        is_filter = plugin.implements("filter") or plugin.implements("filter_columns")
+        is_score = plugin.implements("score") or plugin.implements("score_columns")
+        return (not is_filter or plugin.name in self._local_filters) and (
+            not is_score or plugin.name in self._local_scores
+        )
+
+
+def _has_local_score(plugin: Plugin) -> bool:
+    """Whether raw scores can be kept per slot, and normalising them is a known rule."""
+    return (
+        plugin.scores_in_range
+        and is_local(plugin.score_reads)
+        and (
+            plugin.normalization is Normalization.NONE
+            or (
+                plugin.normalization is not Normalization.CUSTOM
+                and not plugin.score_reads & Reads.PODS
+            )
+        )
+    )
