@@ -277,12 +277,13 @@ class Runner:
         examined = nominated.without_rejected(search.examined)
         rejections += ranking.count_rejections(examined)
         self._failed = FailedCycle(pod, self.profile, ranking, search.examined, nominated)
-        blamed = {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
+        # Upstream blames who restricted the nodes, even if no node was left out by that.
+        blamed = set(outcome.restricted_by)
+        blamed |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
         absent = self.cluster.nodes.n_alive - len(search.examined)
         if outcome.node_names is not None and absent:
             rejections.append(Rejection(outcome.absent_status, absent))
-            blamed |= set(outcome.restricted_by)
         diagnosis = Diagnosis(
             node_count=self.cluster.nodes.n_alive,
             rejections=tuple(rejections),
