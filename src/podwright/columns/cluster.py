@@ -20,8 +20,10 @@ from podwright._arrays import I32Array
 from podwright.columns.budgets import BudgetIndex
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
+from podwright.columns.nominations import Nominations
 from podwright.columns.placement import PlacedPod, PodKeys, PodKeysCache
 from podwright.columns.ports import PortUse
+from podwright.columns.ranked_pods import RankedPods
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
@@ -67,8 +69,12 @@ class Cluster:
         Pods that have a node, by "namespace/name".
     pods_on : list of dict
         Per slot, the placed pods by "namespace/name", in order of placement.
-    nominated : dict of str to dict
-        Per node name, pending pods nominated to it, by "namespace/name".
+    nominations : Nominations
+        Pending pods that wait for room on a node.
+    ranked_pods : RankedPods
+        The placed pods by slot and importance; see `bring_up_to_date` there.
+    budgets : BudgetIndex
+        Disruption budgets.
     numbering : int
         Grows when nodes get new slots; whatever is kept per slot is then worthless.
     """
@@ -77,7 +83,6 @@ class Cluster:
         self.nodes = NodeColumns()
         self.pods: dict[str, PlacedPod] = {}
         self.pods_on: list[dict[str, PlacedPod]] = []
-        self.nominated: dict[str, dict[str, Pod]] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.namespaces_version = 0
         self.storage = StorageIndex(self.nodes)
@@ -87,9 +92,16 @@ class Cluster:
         self.images = ImageIndex()
         self.selectors = SelectorCounters(self.nodes)
         self._keys = PodKeysCache(self.nodes, self.selectors)
+        self.nominations = Nominations(self.nodes, self._keys)
+        self.ranked_pods = RankedPods(self.nodes, self.pods_on, self.budgets)
         self._homeless: dict[str, dict[str, Pod]] = {}
         self.numbering = 0
         self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
+
+    @property
+    def nominated(self) -> dict[str, dict[str, Pod]]:
+        """Per node name, the pending pods nominated to it, by "namespace/name"."""
+        return self.nominations.by_node
 
     # ---------------------------------------------------------------- versions
 
@@ -297,15 +309,11 @@ class Cluster:
 
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Note that a pending pod is nominated to a node."""
-        self.nominated.setdefault(node_name, {})[pod.key] = pod
+        self.nominations.put(pod, node_name)
 
     def denominate(self, pod: Pod) -> None:
         """Forget where `pod` was nominated to."""
-        if not self.nominated:
-            return
-        for name, pods in list(self.nominated.items()):
-            if pods.pop(pod.key, None) is not None and not pods:
-                del self.nominated[name]
+        self.nominations.remove(pod)
 
     # ---------------------------------------------------------------- what if
 

@@ -92,8 +92,9 @@ def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
     priority, uid = pod.spec.priority or 0, pod.metadata.uid
     return [
         other
-        for other in there.values()
-        if (other.spec.priority or 0) >= priority and other.metadata.uid != uid
+        for key, other in there.items()
+        if (other.spec.priority or 0) >= priority
+        and not (key == pod.key and other.metadata.uid == uid)
     ]
 
 

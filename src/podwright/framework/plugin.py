@@ -97,6 +97,8 @@ class Plugin:
     key_varies : bool
         True where most pods have a key of their own (their requests): answers for one key
         are then kept only if it comes again. It changes nothing but speed.
+    filters_columns, scores_columns : bool
+        Whether the class has the column forms; set by itself.
     """
 
     name: ClassVar[str] = ""
@@ -114,6 +116,15 @@ class Plugin:
         # Who writes a `normalize_score` means it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
+
+    filters_columns: ClassVar[bool] = False
+    scores_columns: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Note once which forms the class has; cycles ask often."""
+        super().__init_subclass__()
+        cls.filters_columns = cls.implements("filter_columns")
+        cls.scores_columns = cls.implements("score_columns")
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what this plugin reads of a pod; equal keys get equal answers.

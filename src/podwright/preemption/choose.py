@@ -11,6 +11,7 @@ What is still equal is told apart by name; upstream takes any.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import msgspec
@@ -18,6 +19,7 @@ import numpy as np
 
 from podwright._arrays import I64Matrix
 from podwright.preemption.candidates import Candidate, Candidates, measures_of
+from podwright.preemption.sums import SummedCandidates
 
 
 class Criterion(IntEnum):
@@ -62,8 +64,12 @@ def choose(candidates: Candidates, *, now_ns: int) -> Choice:
     Upstream: pkg/scheduler/framework/preemption/preemption.go, `pickOneNodeForPreemption`.
     """
     assert len(candidates), "there is nothing to choose from"
-    measures = measures_of(candidates, now_ns)
-    names = [candidate.node for candidate in candidates]
+    if isinstance(candidates, SummedCandidates):
+        measures = candidates.measures
+        names: Sequence[str] = candidates.names
+    else:
+        measures = measures_of(candidates, now_ns)
+        names = [candidate.node for candidate in candidates]
     left, decided_by = _narrow(measures)
     ordered = sorted((names[i], i) for i in left)
     acceptable = tuple([name for name, _ in ordered])

@@ -13,6 +13,7 @@ from podwright.framework.post_filter import FailedCycle
 from podwright.framework.status import Code, Status
 from podwright.kernels.draw import DRAW_BITS, OFFSET_STREAM, draw
 from podwright.preemption.candidates import Candidate, DryRun
+from podwright.preemption.sums import SummedNodes
 from podwright.preemption.victims import select_victims
 
 
@@ -44,12 +45,14 @@ class Limits(msgspec.Struct, frozen=True):
 _DEFAULT = Limits()
 
 
-def dry_run(failed: FailedCycle, limits: Limits | None = None) -> DryRun:
+def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool = True) -> DryRun:
     """Try the nodes where preemption might help.
 
     Parameters
     ----------
     limits : Limits, optional
+    use_sums : bool
+        False asks the filters about every node, also where one kernel could tell.
 
     Notes
     -----
@@ -68,7 +71,11 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None) -> DryRun:
         if offset:
             slots = np.concatenate([slots[offset:], slots[:offset]])
     wanted = (limits or _DEFAULT).wanted(len(slots))
-    found = _ask_filters(failed, slots, wanted)
+    summed = SummedNodes.of(failed) if use_sums else None
+    if summed is not None:
+        found = summed.dry_run(slots, wanted)
+    else:
+        found = _ask_filters(failed, slots, wanted)
     return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
 
 

@@ -1,0 +1,179 @@
+"""The pods on every slot, the most important first, as columns.
+
+Preemption takes away the least important pods of a node, so it needs them in that order,
+with their priorities, start times, requests and disruption budgets. The columns are a pool
+in which each slot has a stretch of its own, with room to grow; a slot that outgrows its
+stretch gets a new one at the end. A slot is written when somebody asks for it and its pods
+have changed since: nothing is kept before preemption is tried for the first time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
+from podwright.columns.budgets import BudgetIndex
+from podwright.columns.importance import importance
+from podwright.columns.nodes import NodeColumns
+from podwright.columns.placement import PlacedPod
+from podwright.objects import Pod
+
+_LEAST_POOL = 1_024
+_LEAST_STRETCH = 4
+
+
+class RankedPods:
+    """Columns over placed pods by slot and importance.
+
+    Attributes
+    ----------
+    first, counts : (n_slots,) int64
+        Where a slot's stretch begins, and how many pods it has.
+    priorities, starts : (n_pool,) int64
+    requests : (n_pool, n_resources) int64
+    budget_sets : (n_pool,) int32
+        0 if no budget covers the pod.
+    set_first, set_members : int64
+        The budgets of each set: `set_members[set_first[s]:set_first[s + 1]]`.
+    pods : list of tuple of Pod
+        Per slot, the pods of its stretch in the same order.
+    """
+
+    def __init__(
+        self, nodes: NodeColumns, pods_on: list[dict[str, PlacedPod]], budgets: BudgetIndex
+    ) -> None:
+        self._nodes = nodes
+        self._pods_on = pods_on
+        self._budgets = budgets
+        self._start_over()
+
+    def _start_over(self) -> None:
+        nodes = self._nodes
+        n_slots = nodes.n_slots
+        self._pods_version = nodes.pods_journal.version
+        self._stale: Mask = np.ones(n_slots, dtype=np.bool_)
+        self._room: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self._used = 0
+        self._wasted = 0
+        self.first: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.counts: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.priorities: I64Array = np.zeros(_LEAST_POOL, dtype=np.int64)
+        self.starts: I64Array = np.zeros(_LEAST_POOL, dtype=np.int64)
+        self.requests: I64Matrix = np.zeros((_LEAST_POOL, len(nodes.resources)), dtype=np.int64)
+        self.budget_sets: I32Array = np.zeros(_LEAST_POOL, dtype=np.int32)
+        self.pods: list[tuple[Pod, ...]] = [()] * n_slots
+        self._forget_budgets()
+
+    def _forget_budgets(self) -> None:
+        self._budgets_version = self._budgets.version
+        self._set_ids: dict[tuple[int, ...], int] = {(): 0}
+        self.set_first: I64Array = np.zeros(2, dtype=np.int64)
+        self.set_members: I64Array = np.zeros(0, dtype=np.int64)
+
+    # ---------------------------------------------------------------- reading
+
+    def bring_up_to_date(self, slots: I32Array) -> None:
+        """Write the stretches of `slots` whose pods have changed.
+
+        The arrays are replaced when they grow: take them from here after this call.
+        """
+        self._note_changes()
+        stale = slots[self._stale[slots]]
+        if not len(stale):
+            return
+        if self._wasted > len(self.priorities) // 2:
+            self._start_over()
+            stale = slots
+        for slot in stale.tolist():
+            self._write(slot)
+        self._stale[stale] = False
+
+    def _note_changes(self) -> None:
+        """Learn from the journal and the versions which slots have to be written again."""
+        nodes = self._nodes
+        changed = nodes.pods_journal.since(self._pods_version)
+        if changed is None or nodes.n_slots < len(self._stale):
+            self._start_over()
+            return
+        if nodes.n_slots > len(self._stale):
+            self._lengthen(nodes.n_slots)
+        if len(nodes.resources) > self.requests.shape[1]:
+            self.requests = _grown(self.requests, (len(self.priorities), len(nodes.resources)))
+        if self._budgets.version != self._budgets_version:
+            self._forget_budgets()
+            self._stale[:] = True
+        if len(changed):
+            self._stale[changed] = True
+        self._pods_version = nodes.pods_journal.version
+
+    # ---------------------------------------------------------------- writing
+
+    def _write(self, slot: int) -> None:
+        there = sorted([(importance(p.pod), p) for p in self._pods_on[slot].values()], key=_first)
+        n = len(there)
+        if n > self._room[slot]:
+            self._move(slot, n)
+        start = int(self.first[slot])
+        end = start + n
+        self.counts[slot] = n
+        self.pods[slot] = tuple([placed.pod for _, placed in there])
+        if not n:
+            return
+        self.priorities[start:end] = [-key[0] for key, _ in there]
+        self.starts[start:end] = [key[1] for key, _ in there]
+        width = self.requests.shape[1]
+        for row, (_, placed) in enumerate(there, start):
+            requests = placed.keys.requests
+            self.requests[row, : len(requests)] = requests
+            if len(requests) < width:
+                self.requests[row, len(requests) :] = 0
+        if self._budgets:
+            self.budget_sets[start:end] = [self._set_of(placed.pod) for _, placed in there]
+        else:
+            self.budget_sets[start:end] = 0
+
+    def _set_of(self, pod: Pod) -> int:
+        """Return the number of the set of budgets that cover `pod`."""
+        budgets = self._budgets.of(pod)
+        number = self._set_ids.get(budgets)
+        if number is None:
+            number = self._set_ids[budgets] = len(self._set_ids)
+            self.set_members = np.append(self.set_members, np.array(budgets, dtype=np.int64))
+            self.set_first = np.append(self.set_first, len(self.set_members))
+        return number
+
+    def _move(self, slot: int, n: int) -> None:
+        """Give a slot a longer stretch at the end of the pool."""
+        self._wasted += int(self._room[slot])
+        room = max(_LEAST_STRETCH, n + n // 2)
+        pool = len(self.priorities)
+        if self._used + room > pool:
+            pool = 2 * (self._used + room)
+            self.priorities = _grown(self.priorities, (pool,))
+            self.starts = _grown(self.starts, (pool,))
+            self.budget_sets = _grown(self.budget_sets, (pool,))
+            self.requests = _grown(self.requests, (pool, self.requests.shape[1]))
+        self.first[slot] = self._used
+        self._room[slot] = room
+        self._used += room
+
+    def _lengthen(self, n_slots: int) -> None:
+        n_new = n_slots - len(self._stale)
+        self._stale = np.append(self._stale, np.ones(n_new, dtype=np.bool_))
+        self.first = _grown(self.first, (n_slots,))
+        self.counts = _grown(self.counts, (n_slots,))
+        self._room = _grown(self._room, (n_slots,))
+        self.pods += [()] * n_new
+
+
+def _first(entry: tuple[Any, PlacedPod]) -> Any:
+    return entry[0]
+
+
+def _grown(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
+    """Return `array` with zeros after what it has."""
+    grown = np.zeros(shape, dtype=array.dtype)
+    grown[tuple(slice(n) for n in array.shape)] = array
+    return grown

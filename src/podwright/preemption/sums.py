@@ -1,0 +1,189 @@
+"""Who has to leave, for all nodes in one pass: where the pods of a node only add up.
+
+`podwright.preemption.victims` is the plain twin that asks the filters; both find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TypeVar, overload
+
+import numpy as np
+
+from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
+from podwright.columns.importance import priority_of
+from podwright.framework.decision import Rejection
+from podwright.framework.post_filter import FailedCycle
+from podwright.framework.status import Status
+from podwright.framework.sums import SumFilters
+from podwright.kernels.preemption import (
+    BLOCKED_AFTER,
+    BLOCKED_BEFORE,
+    HAS_ROOM,
+    NOBODY_LOWER,
+    Ranked,
+    dry_run_sums,
+    slots_with,
+)
+from podwright.kernels.tally import tally
+from podwright.objects import Pod
+from podwright.preemption.candidates import Candidate, DryRun
+from podwright.preemption.victims import NO_VICTIMS, expected_a_victim
+
+_T = TypeVar("_T")
+
+
+class SummedCandidates(Sequence[Candidate]):
+    """Candidates as columns; a `Candidate` is made when somebody asks for it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The nodes.
+    measures : (n, 5) int64
+        What the criteria compare.
+    """
+
+    __slots__ = ("_first_mark", "_marks", "_pods", "measures", "names")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        pods: tuple[tuple[Pod, ...], ...],
+        measures: I64Matrix,
+        first_mark: I64Array,
+        marks: I8Array,
+    ) -> None:
+        self.names = names
+        self.measures = measures
+        self._pods = pods
+        self._first_mark = first_mark
+        self._marks = marks
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        pods = self._pods[index]
+        marks = self._marks[self._first_mark[index] : self._first_mark[index + 1]].tolist()
+        lower = pods[len(pods) - len(marks) :]
+        return Candidate(
+            node=self.names[index],
+            victims=tuple([pod for pod, mark in zip(lower, marks, strict=True) if mark]),
+            spared=tuple([pod for pod, mark in zip(lower, marks, strict=True) if not mark]),
+            pdb_violations=int(self.measures[index, 0]),
+        )
+
+
+class SummedNodes:
+    """A dry run over columns."""
+
+    def __init__(self, failed: FailedCycle, filters: SumFilters) -> None:
+        self._failed = failed
+        self._cluster = failed.cluster
+        self._filters = filters
+
+    @classmethod
+    def of(cls, failed: FailedCycle) -> SummedNodes | None:
+        """Return this form of dry run, if the pod's filters allow it."""
+        filters = SumFilters.of(failed.ranking)
+        return None if filters is None else cls(failed, filters)
+
+    def dry_run(self, slots: I32Array, wanted: int) -> DryRun:
+        """Visit `slots` in order until there are enough candidates.
+
+        Parameters
+        ----------
+        slots : (k,) int32
+        wanted : int
+            Enough, once one of them violates no budget.
+        """
+        cluster, failed = self._cluster, self._failed
+        n_slots = cluster.nodes.n_slots
+        room, _ = self._filters.room_for(failed.pod, cluster)
+        blocked = self._filters.blocked(n_slots)
+        codes: I64Array = np.empty(n_slots, dtype=np.int64)
+        left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
+        goal: I64Array = np.array(
+            [priority_of(failed.pod), failed.now_ns, wanted, 0, 0], dtype=np.int64
+        )
+        ranked = cluster.ranked_pods
+        visited = 0
+        parts: list[SummedCandidates] = []
+        # Enough candidates are mostly found in the first stretch of as many nodes; the pods
+        # of the others need not be sorted.
+        while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
+            stretch = slots[visited : visited + max(wanted, 1)]
+            ranked.bring_up_to_date(stretch)
+            pods = Ranked(
+                ranked.first,
+                ranked.counts,
+                ranked.priorities,
+                ranked.starts,
+                ranked.requests,
+                ranked.budget_sets,
+                ranked.set_first,
+                ranked.set_members,
+            )
+            seen, found, measures, first_mark, marks = dry_run_sums(
+                stretch, blocked, room, pods, left, goal, codes
+            )
+            parts.append(self._candidates(found, measures, first_mark, marks))
+            visited += seen
+        rejections, errors = self._rejections(codes, slots[:visited])
+        return DryRun(
+            candidates=parts[0] if len(parts) == 1 else [one for part in parts for one in part],
+            rejections=rejections,
+            errors=errors,
+            visited_count=visited,
+        )
+
+    def _candidates(
+        self, found: I32Array, measures: I64Matrix, first_mark: I64Array, marks: I8Array
+    ) -> SummedCandidates:
+        """Keep what the candidates are made of, whatever happens to the cluster later."""
+        slots = found.tolist()
+        names = _at(self._cluster.nodes.names, slots)
+        pods = _at(self._cluster.ranked_pods.pods, slots)
+        return SummedCandidates(names, pods, measures, first_mark, marks)
+
+    def _rejections(
+        self, codes: I64Array, visited: I32Array
+    ) -> tuple[tuple[Rejection, ...], tuple[str, ...]]:
+        """Say why the other nodes are no candidates, and what failed."""
+        counts: dict[Status, int] = {}
+        errors: list[str] = []
+        distinct, how_many, _ = tally(codes, visited)
+        for code, count in zip(distinct.tolist(), how_many.tolist(), strict=True):
+            if code == NOBODY_LOWER:
+                counts[NO_VICTIMS] = counts.get(NO_VICTIMS, 0) + count
+            elif code in (BLOCKED_BEFORE, BLOCKED_AFTER, HAS_ROOM):
+                for slot in slots_with(codes, visited, code).tolist():
+                    if code == HAS_ROOM:
+                        status = expected_a_victim(self._cluster.nodes.names[slot])
+                        errors.append(status.message)
+                    else:
+                        status = self._filters.blocking_status(slot)
+                    counts[status] = counts.get(status, 0) + 1
+            else:
+                status = self._filters.status_of(code)
+                counts[status] = counts.get(status, 0) + count
+        rejections = tuple([Rejection(status, count) for status, count in counts.items()])
+        return rejections, tuple(errors)
+
+
+def _at(values: list[_T], indices: list[int]) -> tuple[_T, ...]:
+    """Return the values at several indices."""
+    if len(indices) < 2:
+        return tuple([values[i] for i in indices])
+    found: tuple[_T, ...] = itemgetter(*indices)(values)
+    return found
