@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from podwright.kernels.affinity_terms import (
+    is_any_counted,
+    normalize_between,
+    reject_counted,
+    require_counted,
+    sum_counts,
+)
+
+DOMAINS = np.array([0, 1, -1], dtype=np.int32)
+ROWS = np.array([0, 1, 2], dtype=np.int32)
+COUNTS = np.array([0, 2], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("label_is_enough", "codes"),
+    [
+        pytest.param(False, [5, 0, 5], id="a pod is needed"),
+        pytest.param(True, [0, 0, 5], id="the label is enough"),
+    ],
+)
+def test_require_counted(label_is_enough, codes):
+    found = np.zeros(3, dtype=np.int64)
+    require_counted(DOMAINS, COUNTS, label_is_enough, 5, ROWS, found)
+    assert found.tolist() == codes
+
+
+def test_reject_counted_lets_nodes_without_label_pass():
+    found = np.zeros(3, dtype=np.int64)
+    reject_counted(DOMAINS, COUNTS, 5, ROWS, found)
+    assert found.tolist() == [0, 5, 0]
+
+
+def test_sum_counts_adds_up_the_domains_of_a_slot():
+    values = np.full(3, 9, dtype=np.int64)
+    other = np.array([-1, 0, 0], dtype=np.int32)
+    sum_counts((DOMAINS, other), (COUNTS, np.array([-5], dtype=np.int64)), ROWS, values)
+    assert values.tolist() == [0, -3, -5]
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        pytest.param([-10, 0, 5], [0, 66, 100], id="cut off"),
+        pytest.param([5, 5, 5], [0, 0, 0], id="all equal gives 0"),
+        pytest.param([], [], id="nobody"),
+    ],
+)
+def test_normalize_between(values, wanted):
+    found = np.array(values, dtype=np.int64)
+    normalize_between(np.arange(len(values), dtype=np.int32), found)
+    assert found.tolist() == wanted
+
+
+def test_is_any_counted():
+    assert is_any_counted(COUNTS)
+    assert not is_any_counted(np.array([0, -1], dtype=np.int64))
