@@ -110,21 +110,16 @@ class Plugin:
     normalization: ClassVar[Normalization] = Normalization.NONE
     scores_in_range: ClassVar[bool] = False
     key_varies: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        # Who writes a `normalize_score` means it to be called.
-        if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
-            cls.normalization = Normalization.CUSTOM
-
     filters_columns: ClassVar[bool] = False
     scores_columns: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        """Note once which forms the class has; cycles ask often."""
-        super().__init_subclass__()
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         cls.filters_columns = cls.implements("filter_columns")
         cls.scores_columns = cls.implements("score_columns")
+        # Who writes a `normalize_score` means it to be called.
+        if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
+            cls.normalization = Normalization.CUSTOM
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what this plugin reads of a pod; equal keys get equal answers.
