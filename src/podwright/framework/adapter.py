@@ -36,7 +36,7 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
 
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     """Fill `out` at its rows by whichever form of filter the plugin has."""
-    if plugin.implements("filter_columns"):
+    if plugin.filters_columns:
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
         except Exception as error:
@@ -59,7 +59,7 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
 
 def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
     """Fill `out` at its rows by whichever form of score the plugin has."""
-    if plugin.implements("score_columns"):
+    if plugin.scores_columns:
         try:
             plugin.score_columns(cycle, cycle.cluster.nodes, out)
         except Exception as error:
@@ -80,4 +80,4 @@ def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
 
 def judges_node_by_node(plugin: Plugin) -> bool:
     """Tell whether filtering with this plugin costs a Python call per node."""
-    return not plugin.implements("filter_columns")
+    return not plugin.filters_columns

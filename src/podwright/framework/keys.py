@@ -21,29 +21,30 @@ class KeyNumbers:
     Attributes
     ----------
     plugin : Plugin
+    pod_key : callable
+        The plugin's.
+    numbers : dict of key to int
     reads : list of int
         Per number, the `Reads` that the plugin's PreFilter and PreScore depend on.
     """
 
-    __slots__ = ("_of", "plugin", "reads")
+    __slots__ = ("numbers", "plugin", "pod_key", "reads")
 
     def __init__(self, plugin: Plugin) -> None:
         self.plugin = plugin
+        self.pod_key = plugin.pod_key
+        self.numbers: dict[Hashable, int] = {}
         self.reads: list[int] = []
-        self._of: dict[Hashable, int] = {}
 
-    def number_of(self, pod: Pod) -> int:
-        """Return the number of the pod's key."""
-        key = self.plugin.pod_key(pod)
-        number = self._of.get(key)
-        if number is None:
-            number = self._of[key] = len(self.reads)
-            self.reads.append(int(self.plugin.preparation_reads(key)))
+    def add(self, key: Hashable) -> int:
+        """Give a new key a number."""
+        number = self.numbers[key] = len(self.reads)
+        self.reads.append(int(self.plugin.preparation_reads(key)))
         return number
 
     def clear(self) -> None:
         """Forget all keys."""
-        self._of.clear()
+        self.numbers.clear()
         self.reads.clear()
 
 
@@ -58,7 +59,7 @@ class PodKeyBook:
 
     def __init__(self, plugins: Sequence[Plugin]) -> None:
         self.numbers = [KeyNumbers(plugin) for plugin in plugins]
-        self._plugins = tuple(plugins)
+        self._doubting = [plugin for plugin in plugins if _may_depend_on_more(plugin)]
         self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
 
     @property
@@ -96,11 +97,21 @@ class PodKeyBook:
         """Return the key of a pod."""
         key = self.template_key(pod)
         if key is None:
-            key = tuple([numbers.number_of(pod) for numbers in self.numbers])
-            for plugin in self._plugins:
+            found = []
+            for numbers in self.numbers:
+                of_plugin = numbers.pod_key(pod)
+                number = numbers.numbers.get(of_plugin)
+                found.append(numbers.add(of_plugin) if number is None else number)
+            key = tuple(found)
+            for plugin in self._doubting:
                 if not plugin.key_is_of_template(pod):
                     return key
             if len(self._templates) >= _MOST_TEMPLATES:
                 self._templates.clear()
             self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
         return key
+
+
+def _may_depend_on_more(plugin: Plugin) -> bool:
+    """Tell whether some keys of this plugin may depend on more than the pod's template."""
+    return plugin.implements("key_is_of_template") or not plugin.implements("pod_key")

@@ -16,6 +16,7 @@ from podwright.framework.plugin import Plugin
 from podwright.framework.scores import Normalization, Scores
 from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import extremes
+from podwright.kernels.select import has_code
 
 _NONE: I32Array = np.empty(0, dtype=np.int32)
 _PODS = int(Reads.PODS)
@@ -81,6 +82,12 @@ class Row:
         ):
             return
         self.cycle = cycle
+        if self.is_spare and self.node_version < 0:
+            # For a key that is not kept nothing is remembered but the answer.
+            self.node_version, self.pods_version = node_version, pods_version
+            self._lengthen(nodes.n_slots)
+            self._evaluate(cluster.live_slots(), is_everything=True)
+            return
         changed: I32Array | None = None
         versions = () if is_same_world else cluster.version_of(self._other_reads)
         if self._numbering == cluster.numbering and (is_same_world or versions == self._versions):
@@ -156,7 +163,7 @@ class VerdictRow(Row):
         if is_everything:
             codes.fill(0)
             run_filter(self.plugin, self.cycle, verdicts)
-            self.rejects_any = bool(codes.any())
+            self.rejects_any = has_code(codes)
         else:
             codes[slots] = 0
             run_filter(self.plugin, self.cycle, verdicts)

@@ -140,6 +140,20 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
 
 
 @kernel
+def has_code(codes: I64Array) -> bool:
+    """Tell whether any slot has a code.
+
+    Parameters
+    ----------
+    codes : (n_slots,) int64
+    """
+    seen = np.int64(0)
+    for slot in range(len(codes)):
+        seen |= codes[slot]
+    return seen != 0
+
+
+@kernel
 def add_weighted(values: I64Array, weight: int, totals: I32Array) -> None:
     """Add weight x value to every total.
 
