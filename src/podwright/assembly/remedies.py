@@ -300,6 +300,7 @@ def format_amount(resource: str, amount: int) -> str:
 
     Examples
     --------
+    >>> from podwright.assembly.remedies import format_amount
     >>> format_amount("cpu", 1500), format_amount("cpu", 4000)
     ('1500m', '4')
     >>> format_amount("memory", 3 << 29), format_amount("nvidia.com/gpu", 2)

@@ -159,6 +159,7 @@ class Scheduler:
             If a name is given and no such pod is pending.
         """
         pod = self._find(pod)
+        self.pending.setdefault(pod.key, pod)
         runner, refusal = self._runner_for(pod)
         if runner is None:
             return refusal
@@ -266,7 +267,9 @@ class Scheduler:
 
     def _find(self, pod: Pod | str) -> Pod:
         if isinstance(pod, Pod):
-            return pod
+            if self.pending.get(pod.key) is pod:
+                return pod
+            return admit(pod, self._priority_classes.values())
         found = self.pending.get(pod)
         if found is None:
             raise UnknownPod(f"pod {pod} is not pending")

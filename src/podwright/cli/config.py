@@ -67,7 +67,12 @@ def show(
     )
 
 
-@app.command(epilog=examples("podwright config check examples/plugins/keep_zone.yaml"))
+@app.command(
+    epilog=examples(
+        "podwright config check examples/plugins/keep_zone.yaml "
+        "--plugin examples/plugins/keep_zone.py"
+    )
+)
 def check(
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Configurations; - for stdin.")

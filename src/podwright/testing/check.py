@@ -133,8 +133,15 @@ def check_plugin(
 
     Examples
     --------
-    >>> from podwright.plugins.node_name import NodeName
-    >>> check_plugin(NodeName(), pods=[make_pod("here", node="node-3")]).findings
+    >>> import podwright as pw
+    >>> class OnlySmall(pw.Plugin):
+    ...     name = "OnlySmall"
+    ...
+    ...     def filter(self, cycle, node):
+    ...         if node.allocatable["cpu"] <= 4000:
+    ...             return pw.Status()
+    ...         return pw.Status.unschedulable("node(s) too large")
+    >>> pw.testing.check_plugin(OnlySmall()).findings
     ()
     """
     check = _Check(plugin, nodes, pods)

@@ -49,6 +49,7 @@ def make_node(  # noqa: PLR0913 - one keyword per thing that a node can have
 
     Examples
     --------
+    >>> from podwright.testing import make_node
     >>> node = make_node("n1", cpu="2", zone="a", taints=["gpu=yes:NoSchedule"])
     >>> node.spec.taints[0].key, node.metadata.labels["kubernetes.io/hostname"]
     ('gpu', 'n1')
@@ -113,6 +114,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
 
     Examples
     --------
+    >>> from podwright.testing import make_pod
     >>> pod = make_pod("web", cpu="500m", tolerations=["gpu:NoSchedule"], node="n1")
     >>> pod.key, pod.spec.node_name, pod.spec.tolerations[0].operator
     ('default/web', 'n1', 'Exists')

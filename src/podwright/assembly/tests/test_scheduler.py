@@ -1,0 +1,99 @@
+"""The scheduler as a Python object."""
+
+import pytest
+
+import podwright as pw
+from podwright.testing import make_node, make_pod
+
+
+@pytest.fixture
+def scheduler():
+    scheduler = pw.Scheduler()
+    scheduler.add(make_node("small", cpu="2"), make_node("large", cpu="8"))
+    return scheduler
+
+
+def test_a_pod_is_placed_where_it_fits(scheduler):
+    decision = scheduler.schedule(make_pod("web", cpu="4"))
+    assert decision.node == "large"
+    assert "default/web" in scheduler.cluster.pods
+
+
+def test_what_fits_nowhere_stays_pending_with_upstreams_message(scheduler):
+    scheduler.add(make_pod("batch", cpu="16"))
+    (decision,) = scheduler.schedule_all()
+    assert decision.message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert list(scheduler.pending) == ["default/batch"]
+
+
+def test_the_queue_goes_by_priority_then_age(scheduler):
+    scheduler.add(make_pod("a"), make_pod("b", priority=10), make_pod("c", priority=10))
+    assert [pod.name for pod in scheduler.in_queue_order()] == ["b", "c", "a"]
+
+
+def test_what_comes_before_a_pod_is_decided_and_the_pod_itself_is_not(scheduler):
+    scheduler.add(make_pod("a"), make_pod("b", priority=10), make_pod("c"))
+    assert [decision.pod.name for decision in scheduler.schedule_before("default/c")] == ["b", "a"]
+    assert list(scheduler.pending) == ["default/c"]
+
+
+def test_explaining_changes_nothing_and_says_the_same_as_scheduling(scheduler):
+    pod = make_pod("web", cpu="1")
+    scheduler.add(pod)
+    explanation = scheduler.explain(pod)
+    assert list(scheduler.pending) == ["default/web"]
+    assert explanation.decision.node == scheduler.schedule(pod).node
+
+
+def test_a_placed_pod_is_asked_again_with_its_place_free_and_then_is_back(scheduler):
+    scheduler.add(make_pod("web", cpu="8", node="large"))
+    assert scheduler.explain_again("default/web").feasible == ("large",)
+    assert scheduler.cluster.pods["default/web"].slot == 1
+    assert int(scheduler.cluster.nodes.requested[1, 0]) == 8000
+
+
+def test_a_gated_pod_is_explained_by_what_holds_it_back(scheduler):
+    pod = make_pod("web", gates=["wait"])
+    scheduler.add(pod)
+    explanation = scheduler.explain(pod)
+    assert explanation.decision.message == "waiting for scheduling gates: [wait]"
+    assert explanation.filters == ()
+
+
+def test_an_unknown_name_is_refused(scheduler):
+    for ask in (scheduler.schedule, scheduler.explain, scheduler.explain_again):
+        with pytest.raises(pw.UnknownPod, match="default/nobody"):
+            ask("default/nobody")
+
+
+def test_remedies_tell_full_from_too_small_from_none_at_all(scheduler):
+    scheduler.add(make_pod("there", cpu="7", node="large"))
+    explanation = scheduler.explain(make_pod("web", cpu="4", gpu=1))
+    told = {
+        remedy.text: [r.reason for r in remedy.reasons]
+        for remedy in scheduler.remedies(explanation)
+    }
+    assert told == {
+        "ask for less, or add larger nodes: these are too small even when empty": [
+            "Insufficient cpu"
+        ],
+        "let the pod onto nodes that have the resource, or add some: these have none": [
+            "Insufficient nvidia.com/gpu"
+        ],
+        "free room on these nodes, add more like them, or ask for less": ["Insufficient cpu"],
+    }
+
+
+def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):
+    scheduler.add(
+        make_node("tainted", cpu="8", taints=["gpu=yes:NoSchedule"]),
+        make_node("tainted-small", cpu="1", taints=["gpu=yes:NoSchedule"]),
+        make_pod("there", cpu="6", node="large"),
+    )
+    explanation = scheduler.explain(make_pod("web", cpu="4"))
+    near = scheduler.nearest_nodes(explanation)
+    assert [entry.node for entry in near] == ["tainted", "small", "large", "tainted-small"]
+    assert near[0].lacks == ("toleration for taint gpu=yes:NoSchedule",)
+    assert near[2].lacks == ("cpu: asks 4, 2 free of 8",)
+    assert near[3].plugins == ("TaintToleration", "NodeResourcesFit")
+    assert [entry.node for entry in scheduler.nearest_nodes(explanation, limit=1)] == ["tainted"]

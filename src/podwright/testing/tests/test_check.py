@@ -1,0 +1,162 @@
+"""`check_plugin` finds what it says it finds, and nothing else."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import podwright as pw
+from podwright.framework.events import NODE
+from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "plugins"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    def load(module: str, name: str) -> type[pw.Plugin]:
+        __import__(module)
+        plugin: type[pw.Plugin] = getattr(sys.modules[module], name)
+        return plugin
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "settings", "forms"),
+    [
+        ("keep_zone", "KeepZone", {"zone": "a"}, False),
+        ("fast_keep_zone", "FastKeepZone", {"zone": "a"}, True),
+        ("fewest_pods", "FewestPods", {}, False),
+        ("fast_fewest_pods", "FastFewestPods", {}, True),
+    ],
+)
+def test_the_examples_keep_the_contract(example, module, name, settings, forms):
+    report = check_plugin(example(module, name)(**settings))
+    assert not report.findings
+    assert ("forms" in report.checked) is forms
+    assert {"reads", "pod_key", "settings"} <= set(report.checked)
+
+
+class Zone(pw.Plugin):
+    """A right plugin, to be broken in one place each."""
+
+    name = "Zone"
+    filter_reads = pw.Reads.NODE
+
+    def pod_key(self, pod):
+        return ()
+
+    def filter(self, cycle, node):
+        if node.labels.get("topology.kubernetes.io/zone") == "a":
+            return pw.Status()
+        return pw.Status.unschedulable("node(s) elsewhere")
+
+
+class OtherColumns(Zone):
+    def filter_columns(self, cycle, nodes, out):
+        outside = ~nodes.has_label("topology.kubernetes.io/zone", "b")
+        out.reject(outside, pw.Status.unschedulable("node(s) elsewhere"))
+
+
+class WritesLabels(Zone):
+    def filter(self, cycle, node):
+        node.labels["seen"] = "yes"
+        return super().filter(cycle, node)
+
+
+class Counts(Zone):
+    def __init__(self):
+        self._calls = 0
+
+    def filter(self, cycle, node):
+        self._calls += 1
+        return pw.Status() if self._calls % 7 else pw.Status.unschedulable("tired")
+
+
+class Silent(Zone):
+    def filter(self, cycle, node):
+        return pw.Status() if super().filter(cycle, node).is_success else pw.Status.unschedulable()
+
+
+class TooHigh(pw.Plugin):
+    name = "TooHigh"
+
+    def score(self, cycle, node):
+        return 101
+
+
+class Fraction(pw.Plugin):
+    name = "Fraction"
+
+    def score(self, cycle, node):
+        return 0.5
+
+
+class Forgets(Zone):
+    def __init__(self, zone="a"):
+        self._zone = zone
+
+
+class KeyTooSmall(Zone):
+    def filter(self, cycle, node):
+        if cycle.pod.metadata.labels.get("app") == "web":
+            return pw.Status.unschedulable("no web here")
+        return pw.Status()
+
+
+class ReadsPods(Zone):
+    def filter(self, cycle, node):
+        if any(pod.metadata.labels.get("app") == "web" for pod in node.pods):
+            return pw.Status.unschedulable("node(s) with web")
+        return pw.Status()
+
+
+class WrongEvents(pw.Plugin):
+    name = "WrongEvents"
+
+    def filter(self, cycle, node):
+        if node.allocatable["cpu"] > 90_000:
+            return pw.Status()
+        return pw.Status.unschedulable("node(s) too small")
+
+    def events_to_register(self):
+        return (pw.EventHint(NODE, pw.ActionType.UPDATE_NODE_LABEL),)
+
+
+class Raises(Zone):
+    def filter(self, cycle, node):
+        raise RuntimeError("out of order")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "check", "words"),
+    [
+        (OtherColumns(), "forms", "per node"),
+        (WritesLabels(), "inputs", "node node-0 changed"),
+        (Counts(), "repeatable", "tired"),
+        (Silent(), "reasons", "rejected without a reason"),
+        (TooHigh(), "range", "101"),
+        (Fraction(), "answers", "0.5, not an integer"),
+        (Forgets(), "settings", "'zone' is not kept as self.zone"),
+        (KeyTooSmall(), "pod_key", "asked afresh"),
+        (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
+        (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
+        (Raises(), "answers", "RuntimeError: out of order (pod default/plain, node node-0)"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, pw.Plugin) else "",
+)
+def test_each_breach_is_found_and_named(plugin, check, words):
+    with pytest.raises(PluginCheckFailed) as caught:
+        check_plugin(plugin)
+    messages = [f.message for f in caught.value.report.findings if f.check == check]
+    assert any(words in message for message in messages), str(caught.value)
+
+
+def test_what_is_right_has_no_findings_and_what_is_left_out_is_said():
+    report = check_plugin(Zone(), nodes=[make_node("mine", zone="a")], pods=[make_pod("mine")])
+    assert report.findings == ()
+    assert report.left_out["forms"] == "the plugin has one form only"
+    assert "0 findings" in str(report)

@@ -1,0 +1,510 @@
+"""The command line: the real commands, most of them in this process."""
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from podwright.cli import COMMANDS, app
+
+ROOT = Path(__file__).parents[2]
+QUICKSTART = "examples/quickstart"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def run(line: str, *, status: int = 0, stdin: str | None = None):
+    result = CliRunner().invoke(app, shlex.split(line), input=stdin, prog_name="podwright")
+    assert result.exit_code == status, f"{result.stdout}\n{result.stderr}\n{result.exception!r}"
+    return result
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+NODES = """
+apiVersion: v1
+kind: Node
+metadata: {name: small}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: large}
+status: {allocatable: {cpu: "8", memory: 16Gi, pods: "110"}}
+"""
+
+
+def pod(name: str, cpu: str, namespace: str = "default", spec: str = "") -> str:
+    return f"""
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  containers: [{{name: main, resources: {{requests: {{cpu: "{cpu}"}}}}}}]
+  {spec}
+"""
+
+
+# ---------------------------------------------------------------- help
+
+
+def commands_with_help() -> list[list[str]]:
+    return [[], *([name] for name in COMMANDS), ["config", "show"], ["config", "check"]]
+
+
+@pytest.mark.parametrize("command", commands_with_help(), ids=" ".join)
+def test_every_command_has_help(command):
+    assert "Usage: podwright" in run(f"{shlex.join(command)} --help").stdout
+
+
+def examples() -> list[str]:
+    lines: list[str] = []
+    for command in commands_with_help():
+        text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
+        joined = re.sub(r"\\\n\s+", "", text)
+        found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
+        assert found or command == ["config"], f"{command}: no example"
+        lines += found
+    reference = (ROOT / "docs/reference/cli.md").read_text()
+    lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)
+    return list(dict.fromkeys(lines))
+
+
+@pytest.mark.parametrize("line", examples())
+def test_the_examples_of_the_help_and_the_reference_run(line):
+    line, may_fail, _ = line.partition(" || true")
+    result = run(line, status=1 if may_fail else 0)
+    assert result.stdout or result.stderr
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom podwright.cli import main\n"
+        "try: main(['{}', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    for command in COMMANDS:
+        loaded = subprocess.run(
+            [sys.executable, "-c", code.format(command)],
+            capture_output=True, text=True, check=True,
+        ).stderr.split()  # fmt: skip
+        heavy = {"numba", "numpy", "msgspec", "yaml", "rich", "podwright.objects"}
+        assert heavy.isdisjoint(loaded), (command, heavy & set(loaded))
+
+
+def test_a_mistyped_command_is_suggested():
+    result = run("shedule", status=2)
+    assert "Did you mean 'schedule'?" in result.stderr
+    assert not result.stdout
+
+
+# ---------------------------------------------------------------- schedule
+
+
+def test_decisions_are_a_table_with_upper_case_heads(write):
+    files = write("cluster.yaml", NODES + pod("web", "4"))
+    result = run(f"schedule {files}")
+    assert result.stdout.splitlines() == [
+        "NAMESPACE  POD  NODE   MESSAGE",
+        "default    web  large",
+    ]
+    assert result.stderr.splitlines()[-1] == "1 of 1 pending pod placed on 2 nodes."
+
+
+def test_a_pod_that_does_not_fit_is_exit_status_1_with_upstreams_message(write):
+    files = write("cluster.yaml", NODES + pod("batch", "16"))
+    result = run(f"schedule {files}", status=1)
+    assert "default    batch  <none>  0/2 nodes are available: 2 Insufficient cpu." in result.stdout
+    assert run(f"schedule {files} --exit-zero").stdout == result.stdout
+
+
+def test_pods_of_others_and_gated_pods_do_not_count(write):
+    gated = pod("gated", "1", spec="schedulingGates: [{name: wait}]")
+    other = pod("other", "1", spec="schedulerName: somebody-else")
+    result = run(f"schedule {write('cluster.yaml', NODES + gated + other)}")
+    assert "waiting for scheduling gates: [wait]" in result.stdout
+    assert 'no profile has schedulerName "somebody-else"' in result.stdout
+    assert "1 is held back; 1 is not ours to schedule" in result.stderr
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_decisions_as_a_document(write, output):
+    files = write("cluster.yaml", NODES + pod("web", "4") + pod("batch", "16"))
+    result = run(f"schedule {files} -o {output}", status=1)
+    document = json.loads(result.stdout) if output == "json" else yaml.safe_load(result.stdout)
+    web, batch = document["decisions"]
+    assert (web["pod"], web["outcome"], web["node"]) == ("default/web", "Scheduled", "large")
+    assert batch["node"] is None
+    assert batch["rejections"] == [
+        {
+            "plugin": "NodeResourcesFit",
+            "code": "UnschedulableAndUnresolvable",
+            "reasons": ["Insufficient cpu"],
+            "nodeCount": 2,
+        }
+    ]
+
+
+def test_pods_come_out_with_their_node_or_with_the_condition(write):
+    files = write("cluster.yaml", NODES + pod("web", "4") + pod("batch", "16"))
+    items = yaml.safe_load(run(f"schedule {files} -o pods", status=1).stdout)["items"]
+    assert items[0]["spec"]["nodeName"] == "large"
+    assert items[1]["status"]["conditions"][0]["reason"] == "Unschedulable"
+    assert "nodeName" not in items[1]["spec"]
+    # What comes out goes in again.
+    again = run(
+        f"schedule {write('nodes.yaml', NODES)} - -o name", stdin=yaml.safe_dump_all(items[:1])
+    )
+    assert "Nothing to schedule: no pending pods among 1 pod (1 placed, 2 nodes)." in again.stderr
+
+
+def test_names_are_those_that_explain_takes(write):
+    files = write("cluster.yaml", NODES + pod("web", "4", namespace="shop"))
+    assert run(f"schedule {files} -o name").stdout == "shop/web\n"
+
+
+def test_one_pod_is_asked_about_in_the_cluster_as_it_is(write):
+    files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
+    assert "large" in run(f"schedule {files} --pod second").stdout
+    assert "<none>" in run(f"schedule {files}", status=1).stdout
+
+
+def test_the_seed_draws_and_the_rule_first_does_not(write):
+    nodes = "".join(
+        NODES.replace("small", f"n{i}").replace("large", f"m{i}") + "---" for i in range(8)
+    )
+    files = write("cluster.yaml", nodes + pod("web", "1"))
+    drawn = {run(f"schedule {files} --seed {seed}").stdout for seed in range(8)}
+    first = {run(f"schedule {files} --seed {seed} --tie-rule first").stdout for seed in range(8)}
+    assert len(drawn) > 1
+    assert len(first) == 1
+    assert "m0" in first.pop()
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_all_errors_of_all_inputs_are_shown_together(write):
+    nodes = write("nodes.yaml", NODES.replace('cpu: "2"', "cpu: two"))
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "paralelism: 1\n",
+    )
+    plugin = write("mine.py", "import podwright as pw\n\n1 / 0\n")
+    result = run(
+        f"schedule {nodes} {nodes}.missing --config {config} --plugin {plugin} "
+        "--feature-gates Nonsense=true",
+        status=2,
+    )
+    assert not result.stdout
+    text = result.stderr
+    assert f"{nodes}.missing: cannot be read: No such file or directory" in text
+    assert f"{config}: paralelism" in text
+    assert f"{plugin}: line 3: ZeroDivisionError: division by zero" in text
+    assert "unrecognized feature gate: Nonsense" in text
+    assert "Traceback" not in text
+
+
+def test_a_field_error_names_file_document_and_path(write):
+    nodes = write("nodes.yaml", NODES.replace('cpu: "8"', "cpu: eight"))
+    result = run(f"schedule {nodes}", status=2)
+    assert re.search(
+        r"nodes\.yaml: document 2 \(line \d+\): status\.allocatable\[cpu\]: Invalid value",
+        result.stderr,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("def broken(:\n", "line 1: ", id="not Python"),
+        pytest.param("x = 1\n", "no plugin in this file: it defines none", id="no plugin"),
+        pytest.param(
+            "import podwright as pw\nclass A(pw.Plugin): pass\n", "A has no `name`", id="no name"
+        ),
+        pytest.param(
+            "import podwright as pw\n"
+            "class A(pw.Plugin): name = 'X'\n"
+            "class B(pw.Plugin): name = 'X'\n",
+            'A and B are both named "X"',
+            id="one name twice",
+        ),
+        pytest.param("import no_such_module\n", "ModuleNotFoundError", id="a missing import"),
+    ],
+)
+def test_errors_in_a_plugin_file_are_one_sentence(write, text, message):
+    plugin = write("mine.py", text)
+    result = run(f"schedule {QUICKSTART} --plugin {plugin}", status=2)
+    assert message in result.stderr
+    assert plugin in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_plugin_that_raises_is_an_answer_not_a_crash(write):
+    text = """
+import podwright as pw
+class Broken(pw.Plugin):
+    name = "Broken"
+    def filter(self, cycle, node):
+        raise KeyError("missing")
+"""
+    files = write("cluster.yaml", NODES + pod("web", "1"))
+    result = run(f"schedule {files} --plugin {write('mine.py', text)}", status=1)
+    assert 'running Filter plugin "Broken": KeyError' in result.stdout
+    assert "default/web" in result.stdout
+    assert "1 failed" in result.stderr
+
+
+def test_an_empty_cluster_is_a_sentence(write):
+    result = run(f"schedule {write('nodes.yaml', NODES)}")
+    assert result.stdout == ""
+    assert "Nothing to schedule" in result.stderr
+
+
+# ---------------------------------------------------------------- plugins of one's own
+
+
+@pytest.mark.parametrize("plugin", ["keep_zone", "fast_keep_zone"])
+def test_an_example_plugin_is_configured_by_name(plugin):
+    result = run(
+        f"schedule {QUICKSTART} --exit-zero --config examples/plugins/keep_zone.yaml "
+        f"--plugin examples/plugins/{plugin}.py"
+    )
+    nodes = set(re.findall(r"(?:general|gpu)-(\w)\d", result.stdout))
+    assert nodes == {"b"}
+    assert "node(s) outside zone zone-b" in result.stdout
+
+
+def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
+    result = run(f"explain web-0 {QUICKSTART} --plugin examples/plugins/fewest_pods.py -o json")
+    scores = {score["plugin"]: score for score in json.loads(result.stdout)["scores"]}
+    nodes = scores["FewestPods"]["nodes"]
+    assert {entry["normalized"] for entry in nodes.values()} >= {100}
+    assert all(entry["weighted"] == entry["normalized"] for entry in nodes.values())
+
+
+def test_missing_arguments_of_a_plugin_are_a_sentence():
+    result = run(f"schedule {QUICKSTART} --plugin examples/plugins/keep_zone.py", status=2)
+    assert 'initializing plugin "KeepZone"' in result.stderr
+    assert "zone" in result.stderr
+
+
+# ---------------------------------------------------------------- explain
+
+
+def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
+    text = run(f"explain web-0 {QUICKSTART}").stdout
+    assert re.search(r"Node: +general-\w\d", text)
+    assert "Why not the other feasible nodes:" in text
+    assert "Why not the rejected nodes:" in text
+    assert re.search(r"PodTopologySpread +0 +passed", text)
+    assert re.search(r"NodePorts +n/a +n/a", text)
+    assert re.search(r"NodeResourcesFit +1 +\d+ / \d+ / \d+", text)
+    assert re.search(r"total +\d+", text)
+
+
+def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():
+    text = run(f"explain batch/train-3 {QUICKSTART}", status=1).stdout
+    assert "Message:  0/12 nodes are available:" in text
+    assert "- tolerate the taint in the pod, or take it off the nodes" in text
+    assert "gpu-a1, gpu-b1, gpu-c1, control-plane" in text
+    assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
+    assert "nvidia.com/gpu: asks 1, 0 free of 0" in text
+
+
+def test_too_small_even_when_empty_is_told_apart_from_full(write):
+    files = write(
+        "cluster.yaml",
+        NODES + pod("there", "7", spec="nodeName: large") + pod("web", "4"),
+    )
+    document = json.loads(run(f"explain web {files} -o json", status=1).stdout)
+    told = {
+        entry["remedy"].split(",")[0]: entry["reasons"][0]["nodes"]
+        for entry in document["remedies"]
+    }
+    assert told == {"ask for less": ["small"], "free room on these nodes": ["large"]}
+    assert document["nearest"][0] == {
+        "node": "small",
+        "plugins": ["NodeResourcesFit"],
+        "lacks": ["cpu: asks 4, 2 free of 2"],
+    }
+
+
+def test_what_comes_first_in_the_queue_is_placed_first_unless_alone(write):
+    files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
+    assert (
+        "after placing 1 pending pod before it" in run(f"explain second {files}", status=1).stdout
+    )
+    assert "in the cluster as it is" in run(f"explain second {files} --alone").stdout
+
+
+def test_a_pod_on_a_node_is_asked_again_with_its_place_free(write):
+    files = write("cluster.yaml", NODES + pod("web", "7", spec="nodeName: large"))
+    text = run(f"explain web {files}").stdout
+    assert "On node:  large (asked again as if its place were free)" in text
+    assert "the only one of 2 nodes that passes every filter" in text
+
+
+@pytest.mark.parametrize("name", ["web", "pod/web", "shop/web", "web -n shop", "pod/web -n shop"])
+def test_a_pod_is_named_in_any_way_that_kubectl_users_know(write, name):
+    files = write("cluster.yaml", NODES + pod("web", "1", namespace="shop"))
+    words = name.split(" ", 1)
+    options = words[1] if len(words) > 1 else ""
+    assert "Pod:      shop/web" in run(f"explain {words[0]} {files} {options}").stdout
+
+
+def test_a_mistyped_pod_is_suggested(write):
+    files = write("cluster.yaml", NODES + pod("checkout", "1", namespace="shop"))
+    assert "did you mean shop/checkout?" in run(f"explain chekout {files}", status=2).stderr
+
+
+def test_a_name_in_several_namespaces_is_asked_back(write):
+    files = write("cluster.yaml", NODES + pod("web", "1", "a") + pod("web", "1", "b"))
+    assert (
+        '"web" is in several namespaces: a/web, b/web'
+        in run(f"explain web {files}", status=2).stderr
+    )
+
+
+def test_nodes_that_were_not_examined_are_named(write):
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "percentageOfNodesToScore: 50\n",
+    )
+    nodes = "---".join(NODES.partition("---")[0].replace("small", f"n{i:03}") for i in range(120))
+    files = write("cluster.yaml", nodes + pod("web", "1"))
+    document = json.loads(run(f"explain web {files} -c {config} -o json").stdout)
+    assert len(document["notExamined"]) == 20
+    assert len(document["feasible"]) == 100
+    text = run(f"explain web {files} -c {config} -o wide").stdout
+    assert "20 nodes were not examined" in text
+    assert document["notExamined"][0] in text.partition("were not examined")[2]
+
+
+def test_a_gated_pod_says_what_it_waits_for(write):
+    files = write("cluster.yaml", NODES + pod("web", "1", spec="schedulingGates: [{name: wait}]"))
+    text = run(f"explain web {files}", status=1).stdout
+    assert "SchedulingGated" in text
+    assert "waiting for scheduling gates: [wait]" in text
+
+
+# ---------------------------------------------------------------- config
+
+
+def test_the_configuration_is_shown_with_every_default_and_reads_again(write):
+    text = run("config show").stdout
+    document = yaml.safe_load(text)
+    assert document["parallelism"] == 16
+    assert run(f"config show {write('shown.yaml', text)}").stdout == text
+    assert json.loads(run("config show -o json").stdout) == document
+
+
+def test_the_configuration_as_a_table():
+    lines = run("config show -o table").stdout.splitlines()
+    assert lines[0].split() == ["PROFILE", "POINT", "PLUGIN", "WEIGHT"]
+    assert any(
+        line.split() == ["default-scheduler", "score", "TaintToleration", "3"] for line in lines
+    )
+
+
+def test_a_wrong_configuration_is_exit_status_1_with_every_problem(write):
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "parallelism: -1\npercentageOfNodesToScore: 300\n",
+    )
+    result = run(f"config check {config}", status=1)
+    assert f"{config}: parallelism: Invalid value: -1" in result.stdout
+    assert f"{config}: percentageOfNodesToScore: Invalid value: 300" in result.stdout
+    assert run(f"config check {config}.missing", status=2).stdout == ""
+
+
+# ---------------------------------------------------------------- parity
+
+
+def test_agreement_is_printed_per_family_and_left_out_is_counted_apart():
+    result = run("parity tests/golden/vectors/quantities.jsonl.gz")
+    head, row = result.stdout.splitlines()[:2]
+    assert head.split("  ")[0] == "FAMILY"
+    assert row.split()[0] == "quantities"
+    assert row.split()[1] == row.split()[2]
+    assert "agree in every field" in result.stderr
+
+
+def test_a_difference_is_exit_status_1_and_shown(write):
+    with gzip.open("tests/golden/vectors/taints.jsonl.gz", "rt") as lines:
+        case = json.loads(next(lines))
+    case["expect"]["feasible"] = ["no-such-node"]
+    result = run(f"parity {write('one.jsonl', json.dumps(case))}", status=1)
+    assert "The first differences (1 of 1):" in result.stdout
+    assert f"{case['id']}: feasible" in result.stdout
+    assert 'kube-scheduler: ["no-such-node"]' in result.stdout
+    assert "0 of 1 cases agree" in result.stderr
+
+
+def test_what_is_not_a_vector_is_refused_with_its_line(write):
+    file = write("bad.jsonl", '{"id": "a"}\n')
+    assert f"{file}: line 1: not a vector" in run(f"parity {file}", status=2).stderr
+
+
+# ---------------------------------------------------------------- the process
+
+
+def spawn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from podwright.cli import main; main()", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def test_results_go_to_stdout_and_the_rest_to_stderr():
+    done = spawn("schedule", QUICKSTART)
+    assert done.returncode == 1
+    assert done.stdout.startswith("NAMESPACE")
+    assert "do not fit" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_command_that_decides_nothing_compiles_nothing():
+    done = spawn("version", "-o", "json")
+    assert json.loads(done.stdout)["kube-scheduler"] == "1.36"
+    assert "compiling" not in done.stderr
+
+
+@pytest.mark.slow
+def test_compiling_is_announced_once_and_only_once(tmp_path):
+    done = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stderr.count("compiling kernels") == 1
+    again = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))
+    assert "compiling" not in again.stderr
+
+
+def test_what_the_makefile_runs_ends_well_and_says_what_to_try_next():
+    done = spawn("schedule", QUICKSTART, "--explain", "--exit-zero")
+    assert done.returncode == 0
+    assert "Why these have no node:" in done.stdout
+    assert "podwright explain " in done.stderr
