@@ -12,6 +12,7 @@ the counters over these domains start over.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -25,6 +26,9 @@ from podwright.objects.toleration import untolerated_taint
 
 _MOST_APPENDED = 256
 """More new nodes than this are numbered together with all others."""
+
+_FEW = 4
+"""Up to so many new nodes are looked at one by one, which then is faster than arrays."""
 
 
 class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +152,7 @@ class Domains:
             return
         changed = nodes.node_journal.since(self._version) if self._version >= 0 else None
         self._version = nodes.node_journal.version
-        if changed is not None and (not len(changed) or changed.min() >= self.n_slots):
+        if changed is not None and (not len(changed) or int(changed.min()) >= self.n_slots):
             fresh = range(self.n_slots, nodes.n_slots)
             if len(fresh) <= _MOST_APPENDED and self._append(fresh):
                 for follower in self.followers:
@@ -206,10 +210,13 @@ class Domains:
         rule, nodes = self.rule, self._nodes
         if fresh.stop > len(self._counting_rows):
             self._lengthen(2 * fresh.stop)
-        rows: I32Array = np.arange(fresh.start, fresh.stop, dtype=np.int32)
-        counted = rule.counted(nodes, rows).tolist()
-        readable = rule.readable(nodes, rows).tolist()
-        ids = self._value_ids(rows).tolist()
+        if rule.affinity is None and rule.tolerations is None and len(fresh) <= _FEW:
+            ids, counted, readable = self._of_few(fresh)
+        else:
+            rows: I32Array = np.arange(fresh.start, fresh.stop, dtype=np.int32)
+            counted = rule.counted(nodes, rows).tolist()
+            readable = rule.readable(nodes, rows).tolist()
+            ids = self._value_ids(rows).tolist()
         for slot, value, counts, reads in zip(fresh, ids, counted, readable, strict=True):
             domain = self._domain_of(value) if value >= 0 else -1
             if value >= 0 and (counts or reads or rule.absent_is_empty):
@@ -223,6 +230,23 @@ class Domains:
         self._note_empty_domain()
         self._take_views(fresh.stop)
         return True
+
+    def _of_few(self, fresh: range) -> tuple[list[int], list[bool], list[bool]]:
+        """Return value ids, whether counted, and whether readable, without arrays."""
+        rule, nodes = self.rule, self._nodes
+        key, value_id = rule.topology_key, nodes.label_values.id_of
+        wanted = rule.node_selector
+        ids, counted, readable = [], [], []
+        for slot in fresh:
+            node = nodes.objects[slot]
+            labels: Mapping[str, str] = {} if node is None else node.metadata.labels
+            value = labels.get(key, "" if rule.absent_is_empty else None)
+            ids.append(slot if not key else -1 if value is None else value_id(value))
+            is_counted = all(k in labels for k in rule.counted_keys)
+            is_counted = is_counted and all(labels.get(k) == v for k, v in wanted)
+            counted.append(node is not None and is_counted)
+            readable.append(node is not None and all(k in labels for k in rule.read_keys))
+        return ids, counted, readable
 
     @property
     def _is_dense(self) -> bool:
