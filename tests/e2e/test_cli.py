@@ -321,7 +321,7 @@ def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
     assert "Why not the other feasible nodes:" in text
     assert "Why not the rejected nodes:" in text
     assert re.search(r"PodTopologySpread +0 +passed", text)
-    assert re.search(r"NodePorts +n/a +n/a", text)
+    assert re.search(r"did not apply, .*: NodeAffinity, NodePorts, ", text)
     assert re.search(r"NodeResourcesFit +1 +\d+ / \d+ / \d+", text)
     assert re.search(r"total +\d+", text)
 
@@ -410,6 +410,17 @@ def test_a_gated_pod_says_what_it_waits_for(write):
     text = run(f"explain web {files}", status=1).stdout
     assert "SchedulingGated" in text
     assert "waiting for scheduling gates: [wait]" in text
+
+
+def test_a_pod_that_would_preempt_says_whom_and_where(write):
+    there = pod("there", "8", spec="nodeName: large")
+    files = write("cluster.yaml", NODES + there + pod("urgent", "8", spec="priority: 100"))
+    table = run(f"schedule {files}", status=1).stdout
+    assert "preemption would evict default/there from large." in table
+    text = run(f"explain urgent {files}", status=1).stdout
+    assert "Preempts: default/there on large, to which the pod is nominated" in text
+    document = json.loads(run(f"explain urgent {files} -o json", status=1).stdout)
+    assert (document["nominatedNode"], document["victims"]) == ("large", ["default/there"])
 
 
 # ---------------------------------------------------------------- config

@@ -24,13 +24,24 @@ from podwright.config import (
     effective,
 )
 from podwright.framework import Plugin, Status
-from podwright.framework.decision import Decision
+from podwright.framework.decision import Decision, PostFilterResult
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import Runner
-from podwright.objects import Object, Pod, PriorityClass, with_node_name
+from podwright.objects import (
+    Object,
+    Pod,
+    PriorityClass,
+    with_node_name,
+    with_nominated_node_name,
+)
 from podwright.objects.admission import admit
 from podwright.objects.errors import PodwrightError
+from podwright.preemption import Preemption
+
+_AFTER_EVERYTHING_NS = 1 << 62
+"""Preemption spares pods that have run for long; those that have not started count as
+started now, and nobody here has a clock."""
 
 
 class UnknownPod(PodwrightError):  # noqa: N818 - named for what it is
@@ -148,6 +159,10 @@ class Scheduler:
     def schedule(self, pod: Pod | str) -> Decision:
         """Decide for one pod and, if a node is found, place it there.
 
+        A pod that fits nowhere stays pending. If evicting others would make room for it, it is
+        nominated to that node, as kube-scheduler does; nobody is evicted here, see
+        `Decision.post_filter` for the victims.
+
         Parameters
         ----------
         pod : Pod or str
@@ -171,12 +186,36 @@ class Scheduler:
                 self.cluster.denominate(pod)
             # The pod goes in as it is: pods of one template keep sharing their spec.
             self.cluster.place(pod, decision.slot)
+            return decision
+        decision = runner.post_filter(
+            decision, cycle_number=self._cycle_number, now_ns=_AFTER_EVERYTHING_NS
+        )
+        if decision.post_filter is not None and decision.post_filter.nominated_node is not None:
+            self._nominate(pod, decision.post_filter)
         return decision
+
+    def _nominate(self, pod: Pod, result: PostFilterResult) -> None:
+        """Note where preemption would make room; pods that were to go there lose their place."""
+        if isinstance(result.details, Preemption):
+            for other in result.details.denominated:
+                self._set_nomination(other, "")
+        assert result.nominated_node is not None, "no nomination"
+        self._set_nomination(pod, result.nominated_node)
+
+    def _set_nomination(self, pod: Pod, node: str) -> None:
+        self.cluster.denominate(pod)
+        changed = with_nominated_node_name(self.pending.get(pod.key, pod), node)
+        if pod.key in self.pending:
+            self.pending[pod.key] = changed
+        if node:
+            self.cluster.nominate(changed, node)
 
     def schedule_all(self) -> Iterator[Decision]:
         """Decide for every pending pod, in the order of the queue, placing those that fit."""
         for pod in self.in_queue_order():
-            yield self.schedule(pod)
+            # By name: a decision in between may have changed a nomination.
+            if pod.key in self.pending:
+                yield self.schedule(pod.key)
 
     def schedule_before(self, key: str) -> Iterator[Decision]:
         """Decide for the pending pods that the queue would hand out before one of them.
@@ -195,7 +234,8 @@ class Scheduler:
         for pod in self.in_queue_order():
             if pod.key == key:
                 return
-            yield self.schedule(pod)
+            if pod.key in self.pending:
+                yield self.schedule(pod.key)
 
     def explain(self, pod: Pod | str) -> Explanation:
         """Decide for one pod with everything recorded; nothing is changed.
@@ -219,7 +259,9 @@ class Scheduler:
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
-        return explain(runner, pod, cycle_number=self._cycle_number + 1)
+        return explain(
+            runner, pod, cycle_number=self._cycle_number + 1, now_ns=_AFTER_EVERYTHING_NS
+        )
 
     def explain_again(self, key: str) -> Explanation:
         """Ask again about a placed pod, as if it were pending and its place were free.

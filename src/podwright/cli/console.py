@@ -26,7 +26,8 @@ THE_ANSWER_IS_NO = 1
 
 _UNLIMITED = 100_000
 _LONG_WORK = 500
-_WIDE = 40
+_WIDE = 24
+_LEAST_LAST = 20
 
 
 def stdout() -> Console:
@@ -85,9 +86,10 @@ def print_table(
     table = Table(
         box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="bold"
     )
+    is_crowded = indent + sum(widths[:-1]) + 2 * len(heads) + _LEAST_LAST > console.width
     for index, head in enumerate(heads):
-        # The last column and very wide ones give way; the others keep their width.
-        can_wrap = index == len(heads) - 1 or widths[index] > _WIDE
+        # The last column gives way, and wide ones if that is not enough.
+        can_wrap = index == len(heads) - 1 or (is_crowded and widths[index] > _WIDE)
         least = None if can_wrap else widths[index]
         table.add_column(head, no_wrap=not can_wrap, overflow="fold", min_width=least)
     for row in lines:

@@ -23,8 +23,10 @@ from podwright.cli.inputs import find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.decision import Decision, Rejection
 from podwright.objects import Condition, Pod, encode, with_condition, with_node_name
+from podwright.preemption import Preemption
 
 NO_NODE = "<none>"
+_PODS_SHOWN = 4
 
 
 def run_schedule(
@@ -48,7 +50,7 @@ def run_schedule(
             pod for pod in scheduler.in_queue_order() if namespace in ("", pod.metadata.namespace)
         ]
     announce_compilation()
-    decided = (scheduler.schedule(pod) for pod in queue)
+    decided = (scheduler.schedule(pod.key) for pod in queue)
     decisions = list(progress(decided, "scheduling", len(queue)))
     if not decisions and output in ("table", "wide", "name"):
         say(_nothing_to_do(scheduler, len(pods)))
@@ -101,6 +103,25 @@ def outcome_of(decision: Decision) -> str:
     return "SchedulerError" if decision.error is not None else "Unschedulable"
 
 
+def nomination_of(decision: Decision) -> tuple[str, tuple[Pod, ...]]:
+    """Return the node that preemption nominates a pod to ("" if none), and its victims."""
+    result = decision.post_filter
+    if result is None or not result.nominated_node:
+        return "", ()
+    victims = result.details.victims if isinstance(result.details, Preemption) else ()
+    return result.nominated_node, victims
+
+
+def told(decision: Decision) -> str:
+    """Return the message, and what preemption would do."""
+    node, victims = nomination_of(decision)
+    if not node:
+        return decision.message
+    names = ", ".join(pod.key for pod in victims)
+    what = f"preemption would evict {names} from {node}" if names else f"nominated to {node}"
+    return f"{decision.message} {what}.".lstrip()
+
+
 def summary(decisions: Sequence[Decision], node_count: int) -> str:
     """Say in a sentence what came of all decisions."""
     counts: dict[str, int] = {}
@@ -141,7 +162,7 @@ def _print(decisions: Sequence[Decision], output: str, *, with_messages: bool) -
         print_table(_WIDE_HEADS, map(_wide, decisions))
     elif with_messages:
         heads = ("NAMESPACE", "POD", "NODE", "MESSAGE")
-        print_table(heads, ((*_names(d), _node(d), d.message) for d in decisions))
+        print_table(heads, ((*_names(d), _node(d), told(d)) for d in decisions))
     else:
         print_table(("NAMESPACE", "POD", "NODE"), ((*_names(d), _node(d)) for d in decisions))
 
@@ -168,7 +189,7 @@ def _wide(decision: Decision) -> tuple[str | Text, ...]:
         str(decision.evaluated_count),
         str(decision.tie_count) if decision.node else "",
         "" if decision.total is None else str(decision.total),
-        decision.message,
+        told(decision),
     )
 
 
@@ -185,6 +206,9 @@ def document_of(decision: Decision) -> dict[str, Any]:
         "tiedNodes": decision.tie_count,
         "score": decision.total,
     }
+    node, victims = nomination_of(decision)
+    if node:
+        document |= {"nominatedNode": node, "victims": [pod.key for pod in victims]}
     if decision.diagnosis is not None:
         document["rejections"] = [_rejection(r) for r in _rejections_of(decision)]
     return document
@@ -224,21 +248,33 @@ def _pod_document(decision: Decision) -> dict[str, Any]:
 
 def _print_reasons(decisions: Sequence[Decision]) -> None:
     """Say below the table why pods have no node, reason by reason."""
-    left = [decision for decision in decisions if not decision.node]
-    if left:
+    alike: dict[tuple[str, ...], list[Decision]] = {}
+    for decision in decisions:
+        if not decision.node:
+            alike.setdefault(_reasons(decision), []).append(decision)
+    if alike:
         print_heading("Why these have no node:")
-    for decision in left:
-        print_paragraph(f"{decision.pod.key}", indent=2)
-        rejections = list(_rejections_of(decision))
-        if not rejections:
-            print_paragraph(decision.message, indent=4)
-        counts: dict[str, int] = {}
-        for rejection in rejections:
-            # Statuses that differ in their code only read the same.
-            text = f"{rejection.status.message} ({rejection.status.plugin or 'PreFilter'})"
-            counts[text] = counts.get(text, 0) + rejection.count
-        for text, count in counts.items():
-            print_paragraph(f"{_count(count, 'node')}: {text}", indent=4, hanging=4)
+    for reasons, left in alike.items():
+        names = [decision.pod.key for decision in left[:_PODS_SHOWN]]
+        more = f" and {len(left) - _PODS_SHOWN} more" if len(left) > _PODS_SHOWN else ""
+        print_paragraph(f"{', '.join(names)}{more}", indent=2, hanging=2)
+        for reason in reasons:
+            print_paragraph(reason, indent=4, hanging=4)
+
+
+def _reasons(decision: Decision) -> tuple[str, ...]:
+    """Return why a pod has no node, a line per reason; pods with equal lines are shown once."""
+    counts: dict[str, int] = {}
+    for rejection in _rejections_of(decision):
+        # Statuses that differ in their code only read the same.
+        text = f"{rejection.status.message} ({rejection.status.plugin or 'PreFilter'})"
+        counts[text] = counts.get(text, 0) + rejection.count
+    lines = [f"{_count(count, 'node')}: {text}" for text, count in counts.items()]
+    node, victims = nomination_of(decision)
+    if node:
+        names = ", ".join(pod.key for pod in victims) or "nobody"
+        lines.append(f"preemption would nominate it to {node} and evict {names}")
+    return tuple(lines) or (decision.message,)
 
 
 def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
 
     Reasons come first, grouped by what would fix them and with the names of the nodes; then
     every plugin's answer and score, node by node. A filter that had nothing to check for
-    this pod (n/a) is not one that passed.
+    this pod is not one that passed.
 
     Exit status 1 if the pod fits nowhere.
     """

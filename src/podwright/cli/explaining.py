@@ -19,7 +19,7 @@ from podwright.cli.console import (
     progress,
     stdout,
 )
-from podwright.cli.deciding import NO_NODE, document_of, outcome_of
+from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.cli.inputs import find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.explain import Explanation, FilterExplanation
@@ -233,6 +233,10 @@ def _print_head(told: Told) -> None:
         rows.append(("Node:", Text(NO_NODE, style="bold red")))
         rows.append(("Outcome:", outcome_of(decision)))
         rows.append(("Message:", decision.message))
+        node, victims = nomination_of(decision)
+        if node:
+            names = ", ".join(victim.key for victim in victims) or "nobody"
+            rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
     for name, value in rows:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))
@@ -349,12 +353,15 @@ def _print_matrix(told: Told, shown: int | None) -> None:
     explanation = told.explanation
     nodes = [*_by_total(explanation), *(near.node for near in told.near)]
     nodes = nodes if shown is None else nodes[:shown]
-    print_heading("Filters (n/a: had nothing to check for this pod):")
+    print_heading("Filters:")
     rows = [
         (answer.plugin, _rejected_count(answer, explanation), *_answers(answer, explanation, nodes))
         for answer in explanation.filters
+        if answer.applies
     ]
     _print_chunked(("PLUGIN", "REJECTS"), rows, nodes)
+    absent = [answer.plugin for answer in explanation.filters if not answer.applies]
+    _print_absent(absent)
     if not explanation.scores:
         return
     scored = [node for node in nodes if node in explanation.totals]
@@ -371,14 +378,19 @@ def _print_matrix(told: Told, shown: int | None) -> None:
         )
         for scores in explanation.scores
     ]
-    skipped = [(name, "", *("n/a" for _ in scored)) for name in sorted(explanation.skipped_scores)]
     totals = ("total", "", *(str(explanation.totals[node]) for node in scored))
-    _print_chunked(("PLUGIN", "WEIGHT"), [*score_rows, *skipped, totals], scored)
+    _print_chunked(("PLUGIN", "WEIGHT"), [*score_rows, totals], scored)
+    _print_absent(sorted(explanation.skipped_scores))
+
+
+def _print_absent(plugins: Sequence[str]) -> None:
+    """Name the plugins that had nothing to do, which is not the same as having passed."""
+    if plugins:
+        text = f"did not apply, for want of anything to check in this pod: {', '.join(plugins)}"
+        print_paragraph(text, indent=2)
 
 
 def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:
-    if not answer.applies:
-        return "n/a"
     unseen = frozenset(explanation.not_examined)
     return str(sum(node not in unseen for node in answer.rejected))
 
@@ -388,9 +400,7 @@ def _answers(
 ) -> Iterable[str | Text]:
     restricted = explanation.restricted_to
     for node in nodes:
-        if not answer.applies:
-            yield "n/a"
-        elif restricted is not None and node not in restricted:
+        if restricted is not None and node not in restricted:
             yield "left out"
         elif node in answer.rejected:
             yield Text("rejected", style="red")
@@ -401,24 +411,27 @@ def _answers(
 def _print_chunked(
     heads: tuple[str, str], rows: Sequence[tuple[str | Text, ...]], nodes: Sequence[str]
 ) -> None:
-    """Print the rows with as many nodes side by side as the width holds, then the next ones."""
+    """Print the rows with as many nodes side by side as the width holds, then the next ones.
+
+    Where that is not all of them, long names give way to numbers.
+    """
     console = stdout()
-    fixed = [max((len(str(row[i])) for row in rows), default=0) for i in (0, 1)]
-    room = console.width - sum(max(w, len(h)) + 2 for w, h in zip(fixed, heads, strict=True)) - 2
+    fixed = sum(max(len(head), *(len(row[i]) for row in rows)) + 2 for i, head in enumerate(heads))
+    room = console.width - fixed
+    names = list(nodes)
+    cells = [max((len(row[2 + i]) for row in rows), default=0) for i in range(len(nodes))]
+    if sum(max(len(n), c) + 2 for n, c in zip(names, cells, strict=True)) > room:
+        names = [f"[{number}]" for number in range(1, len(nodes) + 1)]
+        for number, node in zip(names, nodes, strict=True):
+            print_paragraph(f"{number} {node}", indent=2)
+    widths = [max(len(name), cell) + 2 for name, cell in zip(names, cells, strict=True)]
     start = 0
-    while start < len(nodes) or start == 0:
-        used, end = 0, start
-        while end < len(nodes):
-            cells = (len(str(row[2 + end])) for row in rows)
-            width = max(len(nodes[end]), *cells) + 2
-            if end > start and used + width > room + 2:
-                break
-            used += width
+    while start < len(nodes):
+        end = start + 1
+        while end < len(nodes) and sum(widths[start : end + 1]) <= room:
             end += 1
         if start:
             console.print()
         chunk = [(*row[:2], *row[2 + start : 2 + end]) for row in rows]
-        print_table((*heads, *nodes[start:end]), chunk, indent=2)
-        if end == start:
-            break
+        print_table((*heads, *names[start:end]), chunk, indent=2)
         start = end
