@@ -55,6 +55,10 @@ class NominatedCheck:
                 self.rejected[slot] = status
                 totals[slot] = -1
 
+    def confine_to(self, slots: I32Array) -> None:
+        """Forget the nodes that are not in `slots`: nobody looked at them."""
+        self.rejected = {slot: status for slot, status in self.rejected.items() if slot in slots}
+
     def rejections(self) -> Iterator[Rejection]:
         """Yield what the nodes say that fail with their nominated pods."""
         for status in self.rejected.values():

@@ -244,6 +244,18 @@ class Runner:
         next_start = (start + visited) % node_count
         return Search(examined=examined, start=start, next_start=next_start, wanted=wanted)
 
+    def looked_at(self, pod: Pod, search: Search) -> I32Array:
+        """Return the slots that have a verdict of their own: (k,) int32.
+
+        The pod's nominated node is looked at before the search, even if PreFilter leaves it
+        out. Upstream: pkg/scheduler/schedule_one.go, `evaluateNominatedNode`.
+        """
+        slot = self.cluster.nodes.slot_of.get(pod.status.nominated_node_name, -1)
+        if slot < 0 or slot in search.examined:
+            return search.examined
+        own: I32Array = np.array([slot], dtype=np.int32)
+        return np.concatenate([search.examined, own])
+
     def _restricted(self, names: frozenset[str]) -> tuple[I32Array, int]:
         """Return the named nodes that exist, in a fixed order.
 
@@ -273,15 +285,16 @@ class Runner:
         self, pod: Pod, ranking: Ranking, search: Search, nominated: NominatedCheck
     ) -> Decision:
         outcome = ranking.outcome
+        examined = self.looked_at(pod, search)
+        nominated.confine_to(examined)
         rejections = list(nominated.rejections())
-        examined = nominated.without_rejected(search.examined)
-        rejections += ranking.count_rejections(examined)
-        self._failed = FailedCycle(pod, self.profile, ranking, search.examined, nominated)
+        rejections += ranking.count_rejections(nominated.without_rejected(examined))
+        self._failed = FailedCycle(pod, self.profile, ranking, examined, nominated)
         # Upstream blames who restricted the nodes, even if no node was left out by that.
         blamed = set(outcome.restricted_by)
         blamed |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
-        absent = self.cluster.nodes.n_alive - len(search.examined)
+        absent = self.cluster.nodes.n_alive - len(examined)
         if outcome.node_names is not None and absent:
             rejections.append(Rejection(outcome.absent_status, absent))
         diagnosis = Diagnosis(
@@ -290,7 +303,7 @@ class Runner:
             rejected_by=frozenset(blamed),
             pending=frozenset(pending),
         )
-        return Decision(pod=pod, diagnosis=diagnosis, evaluated_count=len(search.examined))
+        return Decision(pod=pod, diagnosis=diagnosis, evaluated_count=len(examined))
 
     # ---------------------------------------------------------------- rankings
 
