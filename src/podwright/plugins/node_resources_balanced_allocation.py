@@ -66,12 +66,11 @@ class NodeResourcesBalancedAllocation(Plugin):
         if not any(amounts.get(name) for name in names):
             return Status.SKIPPED
         nodes = cycle.cluster.nodes
-        plan = [
-            (nodes.resource_index(name), amounts.get(name, 0))
-            for name in names
-            if name in _FIXED or (amounts.get(name) and is_scalar_resource(name))
-        ]
-        cycle.write(_PLAN, np.array(plan, dtype=np.int64).reshape(-1))
+        plan: list[int] = []
+        for name in names:
+            if name in _FIXED or (amounts.get(name) and is_scalar_resource(name)):
+                plan += (nodes.resource_index(name), amounts.get(name, 0))
+        cycle.write(_PLAN, np.array(plan, dtype=np.int64))
         return Status.OK
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:

@@ -91,8 +91,10 @@ class _Request:
     def __init__(self, amounts: Mapping[str, int], nodes: NodeColumns) -> None:
         scalars = sorted(name for name in amounts if name not in _FIXED)
         self._names = [name for name in (*_FIXED, *scalars) if amounts.get(name, 0) > 0]
-        pairs = [(nodes.resource_index(name), amounts[name]) for name in self._names]
-        self.pairs: I64Array = np.array(pairs, dtype=np.int64).reshape(-1)
+        pairs: list[int] = []
+        for name in self._names:
+            pairs += (nodes.resource_index(name), amounts[name])
+        self.pairs: I64Array = np.array(pairs, dtype=np.int64)
         self._statuses: dict[int, Status] = {}
 
     def status_of(self, code: int) -> Status:
@@ -228,14 +230,14 @@ def score_plan(
     count, like `pods`.
     Upstream: resource_allocation.go, calculateResourceAllocatableRequest
     """
-    plan: list[tuple[int, int, int, int]] = []
+    plan: list[int] = []
     for resource in resources:
         name, amount = resource.name, amounts.get(resource.name, 0)
         if name not in _FIXED and not (amount and is_scalar_resource(name)):
             continue
         source = NON_ZERO if name in ("cpu", "memory") else REQUESTED
-        plan.append((source, nodes.resource_index(name), amount, resource.weight))
-    return np.array(plan, dtype=np.int64).reshape(-1)
+        plan += (source, nodes.resource_index(name), amount, resource.weight)
+    return np.array(plan, dtype=np.int64)
 
 
 def shape_table(shape: Sequence[UtilizationShapePoint]) -> I64Array:

@@ -296,6 +296,8 @@ class _ScoreState:
         return counts
 
 
+_PLAIN_POD = Pod()
+
 _FILTER: StateKey[_FilterState] = StateKey("PodTopologySpread/filter")
 _SCORE: StateKey[_ScoreState] = StateKey("PodTopologySpread/score")
 
@@ -316,6 +318,14 @@ class PodTopologySpread(Plugin):
         args = args or PodTopologySpreadArgs()
         self._is_system_default = args.defaulting_type == "System"
         self._defaults = _SYSTEM_DEFAULTS if self._is_system_default else args.default_constraints
+        # Default constraints have no selector yet: compiled, they are the same for every pod
+        # that does not choose its nodes, unless they look at labels or tolerations.
+        self._plain_defaults: tuple[tuple[Constraint, ...], tuple[Constraint, ...]] | None = None
+        if not any(c.match_label_keys or c.node_taints_policy for c in self._defaults):
+            self._plain_defaults = (
+                _compile(_PLAIN_POD, self._defaults, "DoNotSchedule"),
+                _compile(_PLAIN_POD, self._defaults, "ScheduleAnyway"),
+            )
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the compiled constraints, and what default ones are deduced from."""
@@ -432,10 +442,15 @@ class PodTopologySpread(Plugin):
             return Spreading(namespace=metadata.namespace, hard=hard, soft=soft)
         if not self._defaults:
             return None
+        if self._plain_defaults is not None and not spec.node_selector and spec.affinity is None:
+            hard, soft = self._plain_defaults
+        else:
+            hard = _compile(pod, self._defaults, "DoNotSchedule")
+            soft = _compile(pod, self._defaults, "ScheduleAnyway")
         return Spreading(
             namespace=metadata.namespace,
-            hard=_compile(pod, self._defaults, "DoNotSchedule"),
-            soft=_compile(pod, self._defaults, "ScheduleAnyway"),
+            hard=hard,
+            soft=soft,
             is_own=False,
             labels=frozenset(metadata.labels.items()),
             controller=metadata.controller,
