@@ -16,6 +16,7 @@ from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
+from podwright.framework.rows import VerdictRow
 from podwright.framework.status import Code, Status
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.tally import tally
@@ -112,6 +113,8 @@ class FailedCycle:
             undecided = self._nominated.without_rejected(undecided)
             found.append(self._nominated.slots_with_code(Code.UNSCHEDULABLE))
         for row in self.ranking.filters:
+            if isinstance(row, VerdictRow) and not row.rejects_any:
+                continue
             codes, _, passing = tally(row.verdicts.codes, undecided)
             wanted = [
                 code

@@ -35,7 +35,7 @@ NOT_STARTED = (1 << 63) - 1
 
 _PODS = 3
 _EACH = 1 << 31
-_SPARED, _VICTIM, _UNDECIDED = 0, 1, 2
+_SPARED, _VICTIM, _VIOLATING, _OTHER, _NOBODY = 0, 1, 2, 3, 4
 
 
 class Room(NamedTuple):
@@ -149,54 +149,64 @@ def add_reserved(
 
 
 @kernel
-def fit_code_of(room: Room, slot: int, used: I64Array) -> np.int64:
-    """Return the code of `kernels.fit.fit_codes` for one slot, with other sums.
-
-    Parameters
-    ----------
-    used : (n_resources,) int64
-        What counts as requested on the slot.
-    """
-    code = np.int64(0)
-    if used[_PODS] + 1 > room.allocatable[slot, _PODS]:
-        code |= TOO_MANY_PODS
-    for i in range(len(room.pairs) // 2):
-        column = room.pairs[2 * i]
-        amount = room.pairs[2 * i + 1]
-        there = room.allocatable[slot, column]
-        if amount > there - used[column]:
-            code |= np.int64(1) << min(FIRST_RESOURCE_BIT + i, MOST_RESOURCE_BITS)
-            if amount > there:
-                code |= UNRESOLVABLE
-    return code
-
-
-@kernel
 def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes: I64Array) -> None:
     """Write codes as if the nominated pods were there.
 
     Parameters
     ----------
     slots : (k,) int32
+        Slots that have a row in `room.reserved`.
     blocked : (n_slots,) int8
         As in `dry_run_sums`.
     codes : (k,) int64, written
         By position in `slots`; 0 where the pod fits, and where an earlier filter rejects
         anyway.
     """
-    used = np.empty(room.requested.shape[1], dtype=np.int64)
+    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
+    reserved_row, reserved = room.reserved_row, room.reserved
+    n_requested = len(pairs) // 2
+    slack = np.empty(n_requested + 1, dtype=np.int64)
     for i in range(len(slots)):
         slot = slots[i]
+        codes[i] = 0
         if len(blocked) and blocked[slot] == 1:
-            codes[i] = 0
             continue
-        used[:] = room.requested[slot]
-        used += room.reserved[room.reserved_row[slot]]
-        codes[i] = fit_code_of(room, slot, used)
+        row = reserved_row[slot]
+        lacks = False
+        for j in range(n_requested + 1):
+            column = pairs[2 * j] if j < n_requested else _PODS
+            amount = pairs[2 * j + 1] if j < n_requested else 1
+            free = allocatable[slot, column] - requested[slot, column] - reserved[row, column]
+            slack[j] = free - amount
+            lacks |= slack[j] < 0
+        if lacks:
+            codes[i] = _code_of(slack, allocatable[slot], pairs)
 
 
 @kernel
-def dry_run_sums(
+def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int64:
+    """Return the code of `kernels.fit.fit_codes`.
+
+    Parameters
+    ----------
+    slack : (n_requested + 1,) int64
+        What would be left of each requested resource, and in the last place, of pods.
+    allocatable : (n_resources,) int64
+    """
+    n_requested = len(slack) - 1
+    code = np.int64(0)
+    if slack[n_requested] < 0:
+        code |= TOO_MANY_PODS
+    for j in range(n_requested):
+        if slack[j] < 0:
+            code |= np.int64(1) << min(FIRST_RESOURCE_BIT + j, MOST_RESOURCE_BITS)
+            if pairs[2 * j + 1] > allocatable[pairs[2 * j]]:
+                code |= UNRESOLVABLE
+    return code
+
+
+@kernel
+def dry_run_sums(  # noqa: C901, PLR0912, PLR0915 - see the first comment
     slots: I32Array,
     blocked: I8Array,
     room: Room,
@@ -233,142 +243,155 @@ def dry_run_sums(
         begin, and the end: (c + 1,) int64. Per pod of lower priority, the most important
         first, 1 if it is a victim: int8.
     """
+    # All in one function: a call with this many arrays costs more than what it would do.
+    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
+    reserved_row, reserved = room.reserved_row, room.reserved
+    priorities, starts, requests = pods.priorities, pods.starts, pods.requests
     priority, now_ns, wanted = goal[0], goal[1], goal[2]
     n_marks = 0
     for slot in slots:
         n_marks += pods.counts[slot]
-    marks = np.empty(n_marks, dtype=np.int8)
+    all_marks = np.empty(n_marks, dtype=np.int8)
     first_mark = np.zeros(len(slots) + 1, dtype=np.int64)
     found = np.empty(len(slots), dtype=np.int32)
     measures = np.empty((len(slots), 5), dtype=np.int64)
-    used = np.empty(room.requested.shape[1], dtype=np.int64)
+    n_asked = len(pairs) // 2 + 1
+    columns = np.full(n_asked, _PODS, dtype=np.int64)
+    columns[:-1] = pairs[::2]
+    slack = np.empty(n_asked, dtype=np.int64)
     n = 0
     visited = 0
     for slot in slots:
         visited += 1
-        end = pods.first[slot] + pods.counts[slot]
-        start = pods.first[slot]
-        while start < end and pods.priorities[start] >= priority:
-            start += 1
-        block = blocked[slot] if len(blocked) else 0
-        code = _without_lower(room, pods, slot, start, end, block, used)
-        own_marks = marks[first_mark[n] : first_mark[n] + end - start]
-        if code == 0 and not _choose_victims(
-            room, pods, slot, start, left, used, own_marks, measures[n]
-        ):
-            code = np.int64(HAS_ROOM)
-        codes[slot] = code
-        if code:
+        first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
+        while first < end and priorities[first] >= priority:
+            first += 1
+        if first == end:
+            codes[slot] = NOBODY_LOWER
             continue
-        if measures[n, 4] == -NOT_STARTED:
-            measures[n, 4] = -now_ns
-        found[n] = slot
-        first_mark[n + 1] = first_mark[n] + end - start
-        goal[3] += 1
-        if measures[n, 0] == 0:
-            goal[4] += 1
-        n += 1
-        if goal[4] > 0 and goal[3] >= wanted:
-            break
-    return visited, found[:n], measures[:n], first_mark[: n + 1], marks[: first_mark[n]]
+        block = blocked[slot] if len(blocked) else 0
+        if block == 1:
+            codes[slot] = BLOCKED_BEFORE
+            continue
 
+        # Without anybody lower.
+        row = reserved_row[slot] if len(reserved_row) else -1
+        lacks = False
+        for j in range(n_asked):
+            column = columns[j]
+            left_over = allocatable[slot, column] - requested[slot, column]
+            left_over -= pairs[2 * j + 1] if j < n_asked - 1 else 1
+            if row >= 0:
+                left_over -= reserved[row, column]
+            for place in range(first, end):
+                left_over += requests[place, column]
+            slack[j] = left_over
+            lacks |= left_over < 0
+        if lacks:
+            codes[slot] = _code_of(slack, allocatable[slot], pairs)
+            continue
+        if block == 2:
+            codes[slot] = BLOCKED_AFTER
+            continue
 
-@kernel
-def _without_lower(
-    room: Room, pods: Ranked, slot: int, start: int, end: int, block: int, used: I64Array
-) -> np.int64:
-    """Take the pods from `start` on away; return the slot's code, and in `used` what remains."""
-    if start == end:
-        return np.int64(NOBODY_LOWER)
-    if block == 1:
-        return np.int64(BLOCKED_BEFORE)
-    used[:] = room.requested[slot]
-    if len(room.reserved_row) and room.reserved_row[slot] >= 0:
-        used += room.reserved[room.reserved_row[slot]]
-    for i in range(start, end):
-        used -= pods.requests[i]
-    code = fit_code_of(room, slot, used)
-    if code == 0 and block == 2:
-        return np.int64(BLOCKED_AFTER)
-    return code
+        # Put back whom we can, those first whose budgets have nothing left.
+        marks = all_marks[first_mark[n] : first_mark[n] + end - first]
+        marks[:] = _OTHER
+        n_violating = _mark_violating(pods, first, left, marks) if len(left) else 0
+        violations = 0
+        for group in (_VIOLATING, _OTHER) if n_violating else (_OTHER, _NOBODY):
+            for i in range(len(marks)):
+                if marks[i] != group:
+                    continue
+                fits = True
+                for j in range(n_asked):
+                    fits &= slack[j] >= requests[first + i, columns[j]]
+                if fits:
+                    for j in range(n_asked):
+                        slack[j] -= requests[first + i, columns[j]]
+                    marks[i] = _SPARED
+                else:
+                    marks[i] = _VICTIM
+                    violations += group == _VIOLATING
 
-
-@kernel
-def _choose_victims(
-    room: Room,
-    pods: Ranked,
-    slot: int,
-    start: int,
-    left: I64Array,
-    used: I64Array,
-    marks: I8Array,
-    out: I64Array,
-) -> int:
-    """Put back whom we can; write marks and measures, and return how many victims remain."""
-    violations = 0
-    if _mark_violating(pods, start, left, marks):
+        # What the criteria compare.
+        victims, total, greatest, earliest = 0, np.int64(0), np.int64(0), np.int64(0)
         for i in range(len(marks)):
             if marks[i] == _VICTIM:
-                marks[i] = _put_back(room, slot, used, pods.requests[start + i])
-                violations += marks[i]
-            else:
-                marks[i] = _UNDECIDED
-    else:
-        marks[:] = _UNDECIDED
-    for i in range(len(marks)):
-        if marks[i] == _UNDECIDED:
-            marks[i] = _put_back(room, slot, used, pods.requests[start + i])
-    out[0] = violations
-    return _measure(pods, start, marks, out)
+                value = priorities[first + i]
+                if victims == 0:
+                    greatest, earliest = value, starts[first + i]
+                elif value == greatest:
+                    earliest = min(earliest, starts[first + i])
+                victims += 1
+                total += value + _EACH
+        if victims == 0:
+            codes[slot] = HAS_ROOM
+            continue
+        if earliest == NOT_STARTED:
+            earliest = now_ns
+        out = measures[n]
+        out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
+        codes[slot] = 0
+        found[n] = slot
+        first_mark[n + 1] = first_mark[n] + len(marks)
+        n += 1
+        goal[3] += 1
+        if violations == 0:
+            goal[4] += 1
+        if goal[4] > 0 and goal[3] >= wanted:
+            break
+    return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
 
 
 @kernel
-def _mark_violating(pods: Ranked, start: int, left: I64Array, marks: I8Array) -> int:
-    """Mark the pods that would violate a budget with 1, the others with 0; return how many."""
+def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) -> int:
+    """Mark the pods that would violate a budget; return how many."""
+    budget_sets, set_first, set_members = pods.budget_sets, pods.set_first, pods.set_members
     n_violating = 0
     for i in range(len(marks)):
-        marks[i] = _SPARED
-        group = pods.budget_sets[start + i]
-        for j in range(pods.set_first[group], pods.set_first[group + 1]):
-            budget = pods.set_members[j]
+        group = budget_sets[first + i]
+        for j in range(set_first[group], set_first[group + 1]):
+            budget = set_members[j]
             left[budget] -= 1
-            if left[budget] < 0:
-                marks[i] = _VICTIM
-        n_violating += marks[i]
+            if left[budget] < 0 and marks[i] != _VIOLATING:
+                marks[i] = _VIOLATING
+                n_violating += 1
     for i in range(len(marks)):
-        group = pods.budget_sets[start + i]
-        for j in range(pods.set_first[group], pods.set_first[group + 1]):
-            left[pods.set_members[j]] += 1
+        group = budget_sets[first + i]
+        for j in range(set_first[group], set_first[group + 1]):
+            left[set_members[j]] += 1
     return n_violating
 
 
 @kernel
-def _put_back(room: Room, slot: int, used: I64Array, request: I64Array) -> int:
-    """Add a pod if the preemptor still fits; return 1 if it does not."""
-    used += request
-    if fit_code_of(room, slot, used) == 0:
-        return _SPARED
-    used -= request
-    return _VICTIM
+def narrow(measures: I64Matrix) -> tuple[I64Array, int]:
+    """Return the rows that no column tells apart, and the column that left one.
 
+    Parameters
+    ----------
+    measures : (n, k) int64
+        Smaller is better; the first column counts before the second.
 
-@kernel
-def _measure(pods: Ranked, start: int, marks: I8Array, out: I64Array) -> int:
-    """Write what criteria 2 to 5 compare; return how many victims there are."""
-    victims = 0
-    total = np.int64(0)
-    earliest = np.int64(0)
-    greatest = np.int64(0)
-    for i in range(len(marks)):
-        if marks[i] != _VICTIM:
-            continue
-        priority = pods.priorities[start + i]
-        if victims == 0:
-            greatest = priority
-            earliest = pods.starts[start + i]
-        elif priority == greatest:
-            earliest = min(earliest, pods.starts[start + i])
-        victims += 1
-        total += priority + _EACH
-    out[1], out[2], out[3], out[4] = greatest, total, victims, -earliest
-    return victims
+    Returns
+    -------
+    (rows, column)
+        Ascending. `column` is k if several rows are left.
+    """
+    left = np.arange(len(measures))
+    n = len(left)
+    for column in range(measures.shape[1]):
+        best = measures[left[0], column]
+        kept = 0
+        for i in range(n):
+            value = measures[left[i], column]
+            if value < best:
+                best = value
+                kept = 0
+            if value == best:
+                left[kept] = left[i]
+                kept += 1
+        n = kept
+        if n == 1:
+            return left[:1], column
+    return left[:n], measures.shape[1]

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 import msgspec
-import numpy as np
 
-from podwright._arrays import I64Matrix
+from podwright.kernels.preemption import narrow
 from podwright.preemption.candidates import Candidate, Candidates, measures_of
-from podwright.preemption.sums import SummedCandidates
+from podwright.preemption.sums import SummedCandidates, at
 
 
 class Criterion(IntEnum):
@@ -70,22 +69,10 @@ def choose(candidates: Candidates, *, now_ns: int) -> Choice:
     else:
         measures = measures_of(candidates, now_ns)
         names = [candidate.node for candidate in candidates]
-    left, decided_by = _narrow(measures)
-    ordered = sorted((names[i], i) for i in left)
-    acceptable = tuple([name for name, _ in ordered])
+    rows, column = narrow(measures)
+    acceptable = tuple(sorted(names if len(rows) == len(names) else at(names, rows.tolist())))
     return Choice(
-        candidate=candidates[ordered[0][1]],
-        criterion=None if len(candidates) == 1 else decided_by,
+        candidate=candidates[names.index(acceptable[0])],
+        criterion=None if len(candidates) == 1 else Criterion(column + 1),
         acceptable=acceptable,
     )
-
-
-def _narrow(measures: I64Matrix) -> tuple[list[int], Criterion]:
-    """Return the rows that no criterion tells apart, and the criterion that left one."""
-    left = np.arange(len(measures))
-    for criterion in range(5):
-        values = measures[left, criterion]
-        left = left[values == values.min()]
-        if len(left) == 1:
-            return left.tolist(), Criterion(criterion + 1)
-    return left.tolist(), Criterion.NAME

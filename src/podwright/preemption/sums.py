@@ -61,6 +61,18 @@ class SummedCandidates(Sequence[Candidate]):
         self._first_mark = first_mark
         self._marks = marks
 
+    @classmethod
+    def together(cls, parts: Sequence[SummedCandidates]) -> SummedCandidates:
+        """Return the candidates of all parts, in order."""
+        lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own class
+        return cls(
+            tuple([name for part in parts for name in part.names]),
+            tuple([pods for part in parts for pods in part._pods]),  # noqa: SLF001
+            np.concatenate([part.measures for part in parts]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part._marks for part in parts]),  # noqa: SLF001
+        )
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -141,7 +153,7 @@ class SummedNodes:
             visited += seen
         rejections, errors = self._rejections(codes, slots[:visited])
         return DryRun(
-            candidates=parts[0] if len(parts) == 1 else [one for part in parts for one in part],
+            candidates=parts[0] if len(parts) == 1 else SummedCandidates.together(parts),
             rejections=rejections,
             errors=errors,
             visited_count=visited,
@@ -152,8 +164,8 @@ class SummedNodes:
     ) -> SummedCandidates:
         """Keep what the candidates are made of, whatever happens to the cluster later."""
         slots = found.tolist()
-        names = _at(self._cluster.nodes.names, slots)
-        pods = _at(self._cluster.ranked_pods.pods, slots)
+        names = at(self._cluster.nodes.names, slots)
+        pods = at(self._cluster.ranked_pods.pods, slots)
         return SummedCandidates(names, pods, measures, first_mark, marks)
 
     def _rejections(
@@ -181,9 +193,14 @@ class SummedNodes:
         return rejections, tuple(errors)
 
 
-def _at(values: list[_T], indices: list[int]) -> tuple[_T, ...]:
-    """Return the values at several indices."""
-    if len(indices) < 2:
+def at(values: Sequence[_T], indices: list[int]) -> tuple[_T, ...]:
+    """Return the values at several indices, which ascend but for one leap back to the start."""
+    n = len(indices)
+    if n < 2:
         return tuple([values[i] for i in indices])
+    first, last = indices[0], indices[-1]
+    if last - first == n - 1:
+        # Mostly there is no gap.
+        return tuple(values[first : last + 1])
     found: tuple[_T, ...] = itemgetter(*indices)(values)
     return found
