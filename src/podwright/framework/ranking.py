@@ -324,7 +324,7 @@ class Ranking:
         if self.failure is not None:
             raise self.failure
         for row, weight in self._scaled:
-            is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
+            is_reversed = int(row.plugin.normalization is Normalization.DEFAULT_REVERSED)
             add_default_normalized(row.scores.values, totals, weight, is_reversed)
         if self.sweeping_scores:
             scratch = self._scratch
@@ -388,6 +388,8 @@ class Ranking:
         undecided = slots
         found: list[Rejection] = []
         for row in self.filters:
+            if isinstance(row, VerdictRow) and not row.rejects_any:
+                continue
             codes, counts, undecided = tally(row.verdicts.codes, undecided)
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                 status = row.verdicts.status_of(code).by(row.plugin.name)
@@ -414,7 +416,7 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
     elif kind is not Normalization.NONE:
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
         values[scores.rows] = 0
-        is_reversed = kind is Normalization.DEFAULT_REVERSED
+        is_reversed = int(kind is Normalization.DEFAULT_REVERSED)
         add_default_normalized(scores.values, values, 1, is_reversed)
         scores.values[scores.rows] = values[scores.rows]
     if not plugin.scores_in_range:

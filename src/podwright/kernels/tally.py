@@ -28,31 +28,37 @@ def tally(codes: I64Array, slots: I32Array) -> tuple[I64Array, I64Array, I32Arra
     counts = np.zeros(16, dtype=np.int64)
     passing = np.empty(len(slots), dtype=np.int32)
     found = 0
-    passed = 0
-    last = 0
-    for i in range(len(slots)):
-        code = codes[slots[i]]
+    passed = np.uintp(0)
+    current, run = np.int64(0), 0
+    for slot in slots:
+        code = codes[np.uintp(slot)]
         if code == 0:
-            passing[passed] = slots[i]
-            passed += 1
-            continue
-        # Neighbours mostly say the same.
-        if found == 0 or distinct[last] != code:
-            last = -1
-            for j in range(found):
-                if distinct[j] == code:
-                    last = j
-                    break
-            if last == -1:
-                if found == len(distinct):
-                    longer = np.empty(2 * found, dtype=np.int64)
-                    longer[:found] = distinct
-                    distinct = longer
-                    longer_counts = np.zeros(2 * found, dtype=np.int64)
-                    longer_counts[:found] = counts
-                    counts = longer_counts
-                last = found
-                distinct[found] = code
-                found += 1
-        counts[last] += 1
+            passing[passed] = slot
+            passed += np.uintp(1)
+        elif code == current:
+            # Neighbours mostly say the same.
+            run += 1
+        else:
+            distinct, counts, found = _note(distinct, counts, found, current, run)
+            current, run = code, 1
+    distinct, counts, found = _note(distinct, counts, found, current, run)
     return distinct[:found], counts[:found], passing[:passed]
+
+
+@kernel
+def _note(
+    distinct: I64Array, counts: I64Array, found: int, code: np.int64, run: int
+) -> tuple[I64Array, I64Array, int]:
+    """Count a code `run` times more; the arrays are replaced when they are full."""
+    if run == 0:
+        return distinct, counts, found
+    for j in range(found):
+        if distinct[j] == code:
+            counts[j] += run
+            return distinct, counts, found
+    if found == len(distinct):
+        distinct = np.concatenate((distinct, np.empty_like(distinct)))
+        counts = np.concatenate((counts, np.zeros_like(counts)))
+    distinct[found] = code
+    counts[found] = run
+    return distinct, counts, found + 1
