@@ -1,5 +1,7 @@
 """Whatever comes, changes and goes, the storage index says what a new one would say."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,7 +121,8 @@ def state(cluster):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(objects, st.integers(0, 3)), max_size=12), st.data())
 def test_the_index_forgets_and_misses_nothing(changes, data):
-    cluster, there = Cluster(), {}
+    cluster = Cluster()
+    there: dict[Any, Any] = {}
     for obj, what in [*((obj, 2) for obj in START), *changes]:
         key = (type(obj), obj.key)
         if what == 0:

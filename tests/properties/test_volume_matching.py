@@ -1,5 +1,7 @@
 """Volumes for all nodes at once, against upstream's walk over volumes for one node."""
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,12 +26,12 @@ def node(name, zone):
 
 
 def affinity(*terms):
-    terms = [{"matchExpressions": [expression(*e) for e in term]} for term in terms]
-    return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    written = [{"matchExpressions": [expression(*e) for e in term]} for term in terms]
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": written}}}
 
 
 hosts = st.lists(st.sampled_from(HOSTS), min_size=1, max_size=3)
-places = st.one_of(
+places: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.just({}),
     hosts.map(lambda names: affinity([(HOST, "In", *names)])),
     st.sampled_from(ZONES).map(lambda zone: affinity([(ZONE, "In", zone)])),

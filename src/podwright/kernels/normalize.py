@@ -9,7 +9,7 @@ from podwright.kernels._jit import kernel
 
 
 @kernel
-def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reversed: bool) -> None:
+def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reversed: int) -> None:
     """Add weight x normalised score to the totals of all feasible slots.
 
     Parameters
@@ -18,8 +18,8 @@ def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reve
     totals : (n_slots,) int64, written
         -1 marks slots that are not feasible; they neither count nor change.
     weight : int
-    is_reversed : bool
-        True: the greatest raw score becomes 0.
+    is_reversed : int
+        1: the greatest raw score becomes 0; 0: it becomes 100.
 
     Notes
     -----

@@ -30,7 +30,7 @@ def pair_allocation_scores(
     allocatable: I64Matrix,
     used: I64Matrix,
     plan: I64Array,
-    is_least: bool,
+    strategy: int,
     rows: I32Array,
     scores: I64Array,
 ) -> bool:
@@ -43,8 +43,8 @@ def pair_allocation_scores(
         Both resources are counted here, in the columns of the plan.
     plan : (8,) int64
         As for `resource_scores.allocation_scores`.
-    is_least : bool
-        True: LeastAllocated; False: MostAllocated.
+    strategy : int
+        `resource_scores.LEAST_ALLOCATED` (0) or `MOST_ALLOCATED` (1).
     rows : (k,) int32
     scores : (n_slots,) int64, written at `rows`
 
@@ -73,7 +73,7 @@ def pair_allocation_scores(
             a, b = capacity_a[i], capacity_b[i]
             in_use_a = used_a[i] + first_request
             in_use_b = used_b[i] + second_request
-            if is_least:
+            if strategy == 0:
                 part_a = max(a - in_use_a, 0.0)
                 part_b = max(b - in_use_b, 0.0)
             else:
@@ -87,7 +87,7 @@ def pair_allocation_scores(
             result[i] = np.floor(total / max(weight_a + weight_b, 1.0))
         for i in range(size):
             scores[np.uintp(rows[start + i])] = np.int64(result[i])
-    return largest <= _LARGEST
+    return bool(largest <= _LARGEST)
 
 
 @kernel
@@ -144,4 +144,4 @@ def pair_balanced_scores(
             result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
         for i in range(size):
             scores[np.uintp(rows[start + i])] = np.int64(result[i])
-    return largest <= _LARGEST
+    return bool(largest <= _LARGEST)

@@ -150,7 +150,7 @@ def has_code(codes: I64Array) -> bool:
     seen = np.int64(0)
     for slot in range(len(codes)):
         seen |= codes[slot]
-    return seen != 0
+    return bool(seen != 0)
 
 
 @kernel

@@ -188,8 +188,9 @@ class NodeResourcesFit(Plugin):
         non_zero = nodes.non_zero_requested
         if len(out.rows) >= FEWEST and self._strategy is not None and is_pair(plan):
             used = non_zero if plan[0] == NON_ZERO else requested
-            is_least = self._strategy == LEAST_ALLOCATED
-            if pair_allocation_scores(allocatable, used, plan, is_least, out.rows, out.values):
+            if pair_allocation_scores(
+                allocatable, used, plan, self._strategy, out.rows, out.values
+            ):
                 return
         if self._strategy is None:
             shaped_scores(allocatable, requested, non_zero, plan, self._shape, out.rows, out.values)

@@ -10,7 +10,7 @@ from podwright.columns.csi_migration import (
     provisioned_driver,
 )
 from podwright.columns.tests.storage_objects import expression, volume
-from podwright.objects import Volume, decode
+from podwright.objects import Volume, decode_pod
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 GCE_ZONE = "topology.gke.io/zone"
@@ -20,7 +20,7 @@ GCE = {"gcePersistentDisk": {"pdName": "d"}}
 def inline(**source):
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     spec = {"containers": [], "volumes": [{"name": "v"} | source]}
-    return decode(document | {"spec": spec}).spec.volumes[0]
+    return decode_pod(document | {"spec": spec}).spec.volumes[0]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,16 @@ def in_zones(key, *zones):
 )
 def test_zones_move_to_the_drivers_label(labels, spec, key, zones):
     disk = volume("v", labels=labels, **GCE, **spec)
-    affinity = migrated_affinity(disk, migration_of(disk))
+    migration = migration_of(disk)
+    assert migration is not None
+    affinity = migrated_affinity(disk, migration)
+    assert affinity is not None
     (term,) = affinity.node_selector_terms
     assert [(e.key, e.values) for e in term.match_expressions] == [(key, zones)]
 
 
 def test_a_volume_without_any_zone_is_reached_from_everywhere():
     disk = volume("v", **GCE)
-    assert migrated_affinity(disk, migration_of(disk)) is None
+    migration = migration_of(disk)
+    assert migration is not None
+    assert migrated_affinity(disk, migration) is None

@@ -37,8 +37,7 @@ def test_allocation_is_scored_alike_in_chunks_and_one_by_one(nodes, request, wei
     one_by_one = np.empty(len(nodes), dtype=np.int64)
     in_chunks = np.empty(len(nodes), dtype=np.int64)
     allocation_scores(allocatable, used, used, plan, strategy, rows, one_by_one)
-    is_least = strategy == LEAST_ALLOCATED
-    assert pair_allocation_scores(allocatable, used, plan, is_least, rows, in_chunks)
+    assert pair_allocation_scores(allocatable, used, plan, strategy, rows, in_chunks)
     assert in_chunks.tolist() == one_by_one.tolist()
 
 

@@ -8,7 +8,7 @@ from podwright.columns.tests.storage_objects import (
     using,
     volume,
 )
-from podwright.framework import Code
+from podwright.framework import Code, Status
 from podwright.plugins.node_volume_limits import NodeVolumeLimits
 from podwright.plugins.tests.one_node_at_a_time import cycle_of, filtered, node, pod
 
@@ -29,7 +29,7 @@ def answer(wanted, *objects):
     """Return what n0 says; n1 has no CSINode and never objects."""
     cycle = cycle_of(wanted, node("n0"), node("n1"), *objects)
     plugin = NodeVolumeLimits()
-    assert plugin.pre_filter(cycle).is_success
+    assert plugin.pre_filter(cycle) == Status.OK
     answers = filtered(plugin, cycle)
     if answers["n0"].is_rejection and answers["n0"].message == FULL:
         assert answers["n1"].is_success
@@ -135,7 +135,7 @@ def test_what_changes_later_is_counted_again():
 def test_a_missing_claim_is_unresolvable():
     cycle = cycle_of(pod(volumes=using("c")), node("n0"))
     plugin = NodeVolumeLimits()
-    assert plugin.pre_filter(cycle).is_success
+    assert plugin.pre_filter(cycle) == Status.OK
     status = filtered(plugin, cycle)["n0"]
     assert status.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     assert status.message == ('looking up PVC default/c: persistentvolumeclaim "c" not found')
@@ -151,4 +151,4 @@ def test_an_ephemeral_volume_of_a_placed_pod_that_is_not_its_own_is_an_error():
 
 def test_pods_without_volumes_that_could_count_are_skipped():
     cycle = cycle_of(pod(volumes=[{"name": "t", "projected": {}}]), node("n0"))
-    assert NodeVolumeLimits().pre_filter(cycle).is_skip
+    assert NodeVolumeLimits().pre_filter(cycle) == Status.SKIPPED

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from podwright.columns.tests.storage_objects import claim, using
-from podwright.framework import Code, Cycle
+from podwright.framework import Code, Cycle, Status
 from podwright.plugins.tests.one_node_at_a_time import cluster_of, cycle_of, node, pod, reasons
 from podwright.plugins.volume_restrictions import VolumeRestrictions
 
@@ -121,4 +121,4 @@ def test_taking_and_releasing_a_claim_for_one_pod_outdates_what_was_prepared():
     versions.append(cluster.storage.version)
     assert [b - a for a, b in pairwise(versions)] == [0, 1, 1]
     cycle = Cycle(pod(volumes=using("c")), cluster)
-    assert VolumeRestrictions().pre_filter(cycle).is_skip
+    assert VolumeRestrictions().pre_filter(cycle) == Status.SKIPPED

@@ -1,7 +1,7 @@
 import pytest
 
 from podwright.columns.tests.storage_objects import claim, storage_class, using, volume
-from podwright.framework import Code
+from podwright.framework import Code, Status
 from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, pod, reasons
 from podwright.plugins.volume_zone import VolumeZone
 
@@ -32,7 +32,7 @@ def test_zones_of_bound_volumes(volume_labels, node_labels, passes):
     objects = [claim("c", bound_to="v"), volume("v", labels=volume_labels)]
     cycle = cycle_of(pod(volumes=using("c")), node("n", labels=node_labels), *objects)
     plugin = VolumeZone()
-    assert plugin.pre_filter(cycle).is_success
+    assert plugin.pre_filter(cycle) == Status.OK
     expected = {} if passes else {"n": ("node(s) had no available volume zone",)}
     assert reasons(plugin, cycle) == expected
 
@@ -74,5 +74,6 @@ def test_zones_of_bound_volumes(volume_labels, node_labels, passes):
 def test_what_pre_filter_says(objects, code, reason):
     cycle = cycle_of(pod(volumes=using("c")), node("n"), *objects)
     status = VolumeZone().pre_filter(cycle)
+    assert isinstance(status, Status)
     assert status.code == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE if code is None else code)
     assert status.message == reason
