@@ -1,0 +1,152 @@
+"""From an event of the cluster to calls on the classic queue.
+
+Upstream: pkg/scheduler/eventhandlers.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.objects import (
+    CSINode,
+    KubernetesObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceList,
+    Service,
+    StorageClass,
+    parse_quantity,
+)
+
+__all__ = ["MOVE_ALL", "QueueCall", "queue_calls"]
+
+
+class QueueCall(msgspec.Struct, frozen=True):
+    """One call.
+
+    Parameters
+    ----------
+    name : str
+        As upstream's queue names it.
+    pod : Pod or None
+        What it is about, if it is about a pod.
+    old : Pod or None
+        The version before, for `Update`.
+    """
+
+    name: str
+    pod: Pod | None = None
+    old: Pod | None = None
+
+
+MOVE_ALL: Final = QueueCall("MoveAllToActiveQueue")
+
+_MOVES_WHEN_ADDED: Final = (Node, Service, PersistentVolume, PersistentVolumeClaim, CSINode)
+_MOVES_WHEN_UPDATED: Final = (Service, PersistentVolume, PersistentVolumeClaim, CSINode)
+
+
+def queue_calls(
+    old: KubernetesObject | None,
+    new: KubernetesObject | None,
+    *,
+    scheduler_name: str = "default-scheduler",
+    unschedulable_count: int = 0,
+    assumed: Pod | None = None,
+) -> list[QueueCall]:
+    """Return what an event makes the scheduler call on its queue.
+
+    Parameters
+    ----------
+    old, new : KubernetesObject or None
+        The object before (None: added) and after (None: deleted).
+    scheduler_name : str
+        Whose pending pods are taken in; assigned pods of every scheduler count.
+    unschedulable_count : int
+        How many pods are unschedulable now.
+    assumed : Pod or None
+        The same pod as the scheduler has just placed it in its own memory.
+    """
+    changed = old if new is None else new
+    if isinstance(changed, Pod):
+        before = old if isinstance(old, Pod) and not old.is_terminal else None
+        after = new if isinstance(new, Pod) and not new.is_terminal else None
+        return [
+            *_assigned_calls(before, after),
+            *_pending_calls(before, after, scheduler_name, assumed),
+        ]
+    if isinstance(old, Node) and isinstance(new, Node):
+        moves = unschedulable_count == 0 or _became_more_schedulable(old, new)
+    elif old is None:
+        moves = isinstance(changed, _MOVES_WHEN_ADDED) or (
+            isinstance(changed, StorageClass)
+            and changed.volume_binding_mode == "WaitForFirstConsumer"
+        )
+    elif new is None:
+        moves = isinstance(changed, Service)
+    else:
+        moves = isinstance(changed, _MOVES_WHEN_UPDATED)
+    return [MOVE_ALL] if moves else []
+
+
+def _assigned_calls(old: Pod | None, new: Pod | None) -> list[QueueCall]:
+    before = old if old is not None and old.spec.node_name else None
+    after = new if new is not None and new.spec.node_name else None
+    if after is not None:
+        name = "AssignedPodAdded" if before is None else "AssignedPodUpdated"
+        return [QueueCall(name, after)]
+    return [] if before is None else [MOVE_ALL]
+
+
+def _pending_calls(
+    old: Pod | None, new: Pod | None, scheduler_name: str, assumed: Pod | None
+) -> list[QueueCall]:
+    def is_mine(pod: Pod | None) -> bool:
+        return (
+            pod is not None and not pod.spec.node_name and pod.spec.scheduler_name == scheduler_name
+        )
+
+    before = old if is_mine(old) else None
+    after = new if is_mine(new) else None
+    if after is None:
+        return [] if before is None else [QueueCall("Delete", before)]
+    if before is None:
+        return [QueueCall("Add", after)]
+    if assumed is not None and _comparable(assumed) == _comparable(after):
+        return []  # the scheduler's own doing comes back to it
+    return [QueueCall("Update", after, before)]
+
+
+def _comparable(pod: Pod) -> object:
+    """Return what must differ for an update of an assumed pod to count (skipPodUpdate)."""
+    return (
+        msgspec.structs.replace(pod.metadata, resource_version="", annotations={}),
+        msgspec.structs.replace(pod.spec, node_name=""),
+        pod.status,
+    )
+
+
+def _became_more_schedulable(old: Node, new: Node) -> bool:
+    """Upstream: nodeSchedulingPropertiesChanged."""
+    return (
+        (old.spec.unschedulable and not new.spec.unschedulable)
+        or _quantities(old.status.allocatable) != _quantities(new.status.allocatable)
+        or old.metadata.labels != new.metadata.labels
+        or old.spec.taints != new.spec.taints
+        or _conditions(old) != _conditions(new)
+    )
+
+
+def _quantities(resources: ResourceList) -> dict[str, object]:
+    """Return quantities that differ when they are written differently: "1" is not "1000m".
+
+    Upstream compares them in depth, with the form in which they came.
+    """
+    return {name: parse_quantity(text) for name, text in resources.items()}
+
+
+def _conditions(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}

@@ -1,0 +1,104 @@
+"""Why a pod does not fit on a node, and how that is told.
+
+Upstream: pkg/scheduler/algorithm/predicates/error.go,
+pkg/scheduler/core/generic_scheduler.go (FitError, unresolvablePredicateFailureErrors)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.objects.errors import PodwrightError
+
+__all__ = [
+    "FITS",
+    "NO_NODES",
+    "Failure",
+    "Failures",
+    "SchedulingError",
+    "fit_error",
+    "is_unresolvable",
+]
+
+NO_NODES: Final = "no nodes available to schedule pods"
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One reason of one predicate.
+
+    Attributes
+    ----------
+    predicate : str
+        The name in the failure, which is not always that in the configuration; empty when an
+        extender gave the reason.
+    reason : str
+        What the fit error counts.
+    detail : str
+        The amounts, for resources.
+    """
+
+    predicate: str
+    reason: str
+    detail: str = ""
+
+
+Failures: TypeAlias = Sequence[Failure]
+"""What a predicate says about a node."""
+
+FITS: Final[Failures] = ()
+
+
+class SchedulingError(PodwrightError):
+    """A cycle that could not be carried out: not "does not fit", but "cannot be judged"."""
+
+
+# An affinity rule cannot be cured by evicting pods, an anti-affinity rule can. An extender's
+# reasons have no predicate and are never in here.
+_UNRESOLVABLE: Final = frozenset(
+    {
+        "MatchNodeSelector",
+        "PodAffinityRulesNotMatch",
+        "HostName",
+        "PodToleratesNodeTaints",
+        "CheckNodeLabelPresence",
+        "NodeNotReady",
+        "NodeNetworkUnavailable",
+        "NodeUnderDiskPressure",
+        "NodeUnderPIDPressure",
+        "NodeUnderMemoryPressure",
+        "NodeUnschedulable",
+        "NodeUnknownCondition",
+        "NoVolumeZoneConflict",
+        "VolumeNodeAffinityConflict",
+        "VolumeBindingNoMatch",
+    }
+)
+
+
+def is_unresolvable(failures: Iterable[Failure]) -> bool:
+    """Whether a node stays closed to the pod however many pods are evicted from it."""
+    return any(failure.predicate in _UNRESOLVABLE for failure in failures)
+
+
+def fit_error(nodes_count: int, failures_by_node: Mapping[str, Failures]) -> str:
+    """Return the text of the fit error.
+
+    Examples
+    --------
+    >>> cpu = Failure("PodFitsResources", "Insufficient cpu")
+    >>> fit_error(2, {"n1": (cpu,), "n2": (cpu,)})
+    '0/2 nodes are available: 2 Insufficient cpu.'
+
+    Notes
+    -----
+    The parts are sorted as strings, counts included: "10 x" comes before "2 y".
+    """
+    counts = Counter(
+        failure.reason for failures in failures_by_node.values() for failure in failures
+    )
+    parts = sorted(f"{count} {reason}" for reason, count in counts.items())
+    return f"0/{nodes_count} nodes are available: {', '.join(parts)}."

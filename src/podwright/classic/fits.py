@@ -1,0 +1,71 @@
+"""Whether a pod fits on a node, by all predicates.
+
+Nominated pods make it two passes. Those of equal or greater priority are supposed to be on
+their node first: the pod must not take the room that was made for them. If that succeeds, it
+must succeed without them as well, because they may never come: a pod must not rely on
+affinity to a pod that is not there yet.
+
+Upstream: pkg/scheduler/core/generic_scheduler.go, podFitsOnNode and addNominatedPods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podwright.classic.algorithm import Algorithm
+from podwright.classic.failure import FITS, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates import Check, PredicateMetadata
+from podwright.objects import Pod
+
+__all__ = ["failures_on_node"]
+
+
+def failures_on_node(
+    algorithm: Algorithm,
+    checks: Sequence[Check],
+    meta: PredicateMetadata,
+    node: NodeInfo,
+    nominated: Sequence[Pod] = (),
+) -> Failures:
+    """Return what speaks against the node; `FITS` if nothing does.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The predicates.
+    checks : sequence of Check
+        `algorithm.checks(meta)`, worked out once for many nodes.
+    meta : PredicateMetadata
+        The pod.
+    node : NodeInfo
+        The node, or a copy on which something is tried.
+    nominated : sequence of Pod
+        The pods that are nominated to the node.
+    """
+    respected = [
+        pod
+        for pod in nominated
+        if pod.priority >= meta.pod.priority and pod.metadata.uid != meta.pod.metadata.uid
+    ]
+    if respected:
+        supposed_node, supposed = node.clone(), meta.copy()
+        for pod in respected:
+            supposed_node.add_pod(pod)
+            supposed.add_pod(pod, supposed_node)
+        failures = _run(algorithm, algorithm.checks(supposed), supposed, supposed_node)
+        if failures:
+            return failures
+    return _run(algorithm, checks, meta, node)
+
+
+def _run(
+    algorithm: Algorithm, checks: Sequence[Check], meta: PredicateMetadata, node: NodeInfo
+) -> Failures:
+    if not algorithm.always_check_all:
+        for check in checks:
+            failures = check(meta, node)
+            if failures:
+                return failures
+        return FITS
+    return tuple(failure for check in checks for failure in check(meta, node))

@@ -1,0 +1,115 @@
+"""The order in which nodes are visited, and how many of them.
+
+Zones are visited in turn, one node of each, in the order in which the zones came up. The
+position is kept from one pod to the next, so that a scheduler that looks at a part of the
+nodes looks at all of them over time. A zone that has no node left in this round is passed
+over; when as many such zones were met in one call as there are zones, all start again.
+
+Nodes that come and go do not move the position: until the next restart nodes may be skipped
+or visited twice.
+
+Upstream: pkg/scheduler/internal/cache/node_tree.go,
+pkg/scheduler/core/generic_scheduler.go (numFeasibleNodesToFind)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.node_info import ZoneKey, zone_key
+from podwright.objects import Node
+
+__all__ = ["NodeTree", "nodes_to_find"]
+
+_DEFAULT_PERCENTAGE: Final = 50
+_LEAST_PERCENTAGE: Final = 5
+_LEAST_COUNT: Final = 100
+_NODES_PER_PERCENT: Final = 125
+
+
+class NodeTree:
+    """Node names by zone, with a position."""
+
+    def __init__(self) -> None:
+        self._names: dict[ZoneKey, list[str]] = {}  # ordered by the zone's appearance
+        self._next_index: dict[ZoneKey, int] = {}
+        self._zones: list[ZoneKey] = []
+        self._zone_index = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, node: Node) -> None:
+        """Put the node at the end of its zone; one that is there stays where it is."""
+        zone = zone_key(node.metadata.labels)
+        if zone not in self._names:
+            self._names[zone] = []
+            self._next_index[zone] = 0
+            self._zones.append(zone)
+        if node.name not in self._names[zone]:
+            self._names[zone].append(node.name)
+            self._count += 1
+
+    def remove(self, node: Node) -> bool:
+        """Take the node out; False if it is not in the zone its labels say."""
+        zone = zone_key(node.metadata.labels)
+        names = self._names.get(zone, [])
+        if node.name not in names:
+            return False
+        names.remove(node.name)
+        self._count -= 1
+        if not names:
+            del self._names[zone], self._next_index[zone]
+            self._zones.remove(zone)
+        return True
+
+    def update(self, old: Node, new: Node) -> None:
+        """Move the node to the end of another zone, if it changed zones."""
+        if zone_key(old.metadata.labels) != zone_key(new.metadata.labels):
+            self.remove(old)
+            self.add(new)
+
+    def next(self) -> str:
+        """Return the next name; empty if there is no node."""
+        exhausted_count = 0
+        while self._zones:
+            if self._zone_index >= len(self._zones):
+                self._zone_index = 0
+            zone = self._zones[self._zone_index]
+            self._zone_index += 1
+            names, index = self._names[zone], self._next_index[zone]
+            if index < len(names):
+                self._next_index[zone] = index + 1
+                return names[index]
+            exhausted_count += 1
+            if exhausted_count >= len(self._zones):
+                self._restart()
+        return ""
+
+    def _restart(self) -> None:
+        self._zone_index = 0
+        for zone in self._zones:
+            self._next_index[zone] = 0
+
+
+def nodes_to_find(nodes_count: int, percentage: int = 0) -> int:
+    """Return how many feasible nodes end the search.
+
+    Parameters
+    ----------
+    nodes_count : int
+        How many nodes there are. Below 100 all of them are looked at.
+    percentage : int
+        `percentageOfNodesToScore`; 0 or less lets the size of the cluster decide.
+
+    Examples
+    --------
+    >>> [nodes_to_find(count) for count in (99, 100, 1_000, 5_000, 10_000)]
+    [99, 100, 420, 500, 500]
+    """
+    if nodes_count < _LEAST_COUNT or percentage >= 100:
+        return nodes_count
+    if percentage <= 0:
+        percentage = max(_DEFAULT_PERCENTAGE - nodes_count // _NODES_PER_PERCENT, _LEAST_PERCENTAGE)
+    return max(nodes_count * percentage // 100, _LEAST_COUNT)

@@ -1,0 +1,34 @@
+"""Many pieces of work that do not depend on each other.
+
+The scheduler of that time checked and scored nodes on 16 goroutines. Here the loop is an
+argument: `in_order` does one piece after the other; a thread pool does the same pieces on
+threads, and the results are the same, because each piece writes cells that nobody else does.
+
+Upstream: k8s.io/client-go/util/workqueue/parallelizer.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+__all__ = ["WORKERS", "ParallelizeUntil", "in_order"]
+
+WORKERS: Final = 16
+"""How many workers upstream asked for."""
+
+
+class ParallelizeUntil(Protocol):
+    """Calls `do_piece(0)` to `do_piece(pieces - 1)`, in any order, and returns when all are done.
+
+    An exception of a piece is raised after the pieces that had begun have ended.
+    """
+
+    def __call__(self, workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
+        """Do all pieces, at most `workers` at a time."""
+
+
+def in_order(workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:  # noqa: ARG001
+    """Do one piece after the other; the number of workers means nothing."""
+    for piece in range(pieces):
+        do_piece(piece)

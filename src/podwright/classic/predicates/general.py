@@ -1,0 +1,30 @@
+"""GeneralPredicates: resources, host name, ports and selector, with all reasons together.
+
+It is the one predicate that goes on after a failure.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, GeneralPredicates
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.failure import Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates import host_name, host_ports, node_selector, resources
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate, always
+
+_PARTS: Final = (host_name.PREDICATE, host_ports.PREDICATE, node_selector.PREDICATE)
+
+
+def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Collect what the four say."""
+    failures = resources.check(meta, node)
+    for part in _PARTS:
+        if part.concerns(meta):
+            failures = (*failures, *part.check(meta, node))
+    return failures
+
+
+PREDICATE: Final = Predicate("GeneralPredicates", always, check)

@@ -1,0 +1,29 @@
+"""HostName: a pod that names its node goes there or nowhere.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsHost
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.failure import FITS, Failure, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate
+
+_FAILURES: Final = (Failure("HostName", "node(s) didn't match the requested hostname"),)
+
+
+def concerns(meta: PredicateMetadata) -> bool:
+    """Whether the pod names a node."""
+    return bool(meta.pod.spec.node_name)
+
+
+def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject nodes of another name."""
+    wanted = meta.pod.spec.node_name
+    return FITS if not wanted or wanted == node.name else _FAILURES
+
+
+PREDICATE: Final = Predicate("HostName", concerns, check)

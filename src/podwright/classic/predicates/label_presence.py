@@ -1,0 +1,30 @@
+"""CheckNodeLabelPresence: nodes must have, or must not have, labels whatever their values.
+
+Only a policy can ask for it, and only under this name: one with an argument under another
+name never runs, as the name is not in the fixed order.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, NodeLabelChecker
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.classic.failure import FITS, Failure, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate, always
+
+_FAILURES: Final = (Failure("CheckNodeLabelPresence", "node(s) didn't have the requested labels"),)
+
+
+def label_presence(name: str, labels: Sequence[str], *, presence: bool) -> Predicate:
+    """Make the predicate that wants all the labels to be there, or none of them."""
+
+    def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:  # noqa: ARG001
+        """Reject a node with the wrong labels."""
+        fits = all((label in node.labels) == presence for label in labels)
+        return FITS if fits else _FAILURES
+
+    return Predicate(name, always, check)

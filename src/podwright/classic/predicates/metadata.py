@@ -1,0 +1,174 @@
+"""What the predicates need to know about the pod, worked out once before nodes are visited.
+
+The interesting part is pod affinity. A *pair* is a topology label with its value, a domain.
+Three tables say in which pairs there are pods that matter, so that judging a node is looking
+up its labels:
+
+- `repelled`: pairs that an existing pod's required anti-affinity keeps this pod out of;
+- `attracting`: pairs with a pod that matches *all* of this pod's required affinity terms;
+- `repelling`: pairs with a pod that this pod's required anti-affinity keeps away from.
+
+Preemption and nominated pods ask "what if": they copy the metadata and add or remove pods.
+
+Upstream: pkg/scheduler/algorithm/predicates/metadata.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podwright.classic.affinity import Term, compile_terms, required_affinity, required_anti
+from podwright.classic.cluster import ClassicCluster
+from podwright.classic.node_info import HostPort, NodeInfo, host_ports
+from podwright.classic.resources import asked
+from podwright.objects import Labels, NodeTerms, Pod, labels_as_selector, node_selector
+
+__all__ = ["Pair", "PairTable", "PredicateMetadata"]
+
+Pair = tuple[str, str]
+"""A topology key and its value."""
+
+
+class PairTable:
+    """Pods by pair, and back."""
+
+    def __init__(self) -> None:
+        self._pods_of: dict[Pair, set[str]] = {}
+        self._pairs_of: dict[str, set[Pair]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._pods_of)
+
+    def __contains__(self, pair: Pair) -> bool:
+        return pair in self._pods_of
+
+    def add(self, pair: Pair, pod_key: str) -> None:
+        """Note the pod in the pair."""
+        self._pods_of.setdefault(pair, set()).add(pod_key)
+        self._pairs_of.setdefault(pod_key, set()).add(pair)
+
+    def remove_pod(self, pod_key: str) -> None:
+        """Forget the pod."""
+        for pair in self._pairs_of.pop(pod_key, ()):
+            pods = self._pods_of[pair]
+            pods.discard(pod_key)
+            if not pods:
+                del self._pods_of[pair]
+
+    def holds_any(self, labels: Labels) -> bool:
+        """Whether a node with those labels is in a pair of the table."""
+        if len(self._pods_of) < len(labels):
+            return any(labels.get(key) == value for key, value in self._pods_of)
+        return any(pair in self._pods_of for pair in labels.items())
+
+    def copy(self) -> PairTable:
+        """Return a table that can be changed on its own."""
+        copy = PairTable()
+        copy._pods_of = {pair: set(pods) for pair, pods in self._pods_of.items()}
+        copy._pairs_of = {pod: set(pairs) for pod, pairs in self._pairs_of.items()}
+        return copy
+
+
+class PredicateMetadata:
+    """One pod, looked at by predicates.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod under test.
+    cluster : ClassicCluster
+        What there is.
+    ignored_resources : frozenset of str
+        Extended resources that only an extender accounts for.
+    """
+
+    def __init__(
+        self,
+        pod: Pod,
+        cluster: ClassicCluster,
+        ignored_resources: frozenset[str] = frozenset(),
+    ) -> None:
+        self.pod = pod
+        self.cluster = cluster
+        self.ignored_resources = ignored_resources
+        self.request = asked(pod)
+        self.ports: list[HostPort] = list(host_ports(pod))
+        self.node_selector = labels_as_selector(pod.spec.node_selector)
+        self.node_terms: NodeTerms | None = _required_node_terms(pod)
+        self.affinity_terms: tuple[Term, ...] = compile_terms(pod, required_affinity(pod))
+        self.anti_affinity_terms: tuple[Term, ...] = compile_terms(pod, required_anti(pod))
+        self.repelled = PairTable()
+        self.attracting = PairTable()
+        self.repelling = PairTable()
+        for info in cluster.nodes_with_affinity():
+            if info.node is not None:
+                for existing in info.pods_with_affinity.values():
+                    self._add_repelled(existing, info.labels)
+        if self.affinity_terms or self.anti_affinity_terms:
+            for info in cluster.nodes():
+                self._add_own(info.pods.values(), info.labels)
+
+    @property
+    def starts_series(self) -> bool:
+        """Whether nobody matches the pod's affinity yet, but the pod itself does.
+
+        Such a pod may go anywhere, or the first of a series that wants to be together could
+        never be placed.
+        """
+        return not self.attracting and all(term.matches(self.pod) for term in self.affinity_terms)
+
+    def add_pod(self, pod: Pod, node: NodeInfo) -> None:
+        """Suppose that the pod were on the node.
+
+        Notes
+        -----
+        A nominated pod has no `spec.nodeName`, and counts for its own anti-affinity only.
+        """
+        self._add_repelled(pod, node.labels)
+        if pod.spec.node_name:
+            self._add_own((pod,), node.labels)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Suppose that the pod were gone."""
+        key = pod.key
+        self.repelled.remove_pod(key)
+        self.attracting.remove_pod(key)
+        self.repelling.remove_pod(key)
+
+    def copy(self) -> PredicateMetadata:
+        """Return metadata to try things on."""
+        copy = PredicateMetadata.__new__(PredicateMetadata)
+        copy.__dict__.update(self.__dict__)
+        copy.repelled = self.repelled.copy()
+        copy.attracting = self.attracting.copy()
+        copy.repelling = self.repelling.copy()
+        return copy
+
+    def _add_repelled(self, existing: Pod, labels: Labels) -> None:
+        for term in compile_terms(existing, required_anti(existing)):
+            value = labels.get(term.topology_key)
+            if value is not None and term.matches(self.pod):
+                self.repelled.add((term.topology_key, value), existing.key)
+
+    def _add_own(self, pods: Iterable[Pod], labels: Labels) -> None:
+        affinity, anti = self.affinity_terms, self.anti_affinity_terms
+        for existing in pods:
+            if affinity and all(term.matches(existing) for term in affinity):
+                _add_pairs(self.attracting, affinity, existing, labels)
+            matching = [term for term in anti if term.matches(existing)]
+            _add_pairs(self.repelling, matching, existing, labels)
+
+
+def _add_pairs(table: PairTable, terms: Iterable[Term], pod: Pod, labels: Labels) -> None:
+    for term in terms:
+        value = labels.get(term.topology_key)
+        if value is not None:
+            table.add((term.topology_key, value), pod.key)
+
+
+def _required_node_terms(pod: Pod) -> NodeTerms | None:
+    affinity = pod.spec.affinity
+    if affinity is None or affinity.node_affinity is None:
+        return None
+    required = affinity.node_affinity.required_during_scheduling_ignored_during_execution
+    return None if required is None else node_selector(required)

@@ -1,0 +1,29 @@
+"""CheckNodeUnschedulable: cordoned nodes take only pods that tolerate it.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, CheckNodeUnschedulablePredicate
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.failure import FITS, Failure, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate, always
+from podwright.objects import Taint, tolerates
+
+_FAILURES: Final = (Failure("NodeUnschedulable", "node(s) were unschedulable"),)
+_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject a cordoned node unless the pod tolerates the taint that stands for it."""
+    if not node.unschedulable:
+        return FITS
+    if any(tolerates(toleration, _TAINT) for toleration in meta.pod.spec.tolerations):
+        return FITS
+    return _FAILURES
+
+
+PREDICATE: Final = Predicate("CheckNodeUnschedulable", always, check)

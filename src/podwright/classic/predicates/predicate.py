@@ -1,0 +1,39 @@
+"""What a predicate is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from podwright.classic.failure import Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+
+__all__ = ["Check", "Predicate"]
+
+Check: TypeAlias = Callable[[PredicateMetadata, NodeInfo], Failures]
+"""Judges one node; `FITS` if there is nothing against it."""
+
+
+class Predicate(NamedTuple):
+    """A rule that a node must satisfy.
+
+    Attributes
+    ----------
+    name : str
+        As policies write it.
+    concerns : callable
+        Whether the rule can reject any node at all for this pod; asked once, so that nodes
+        are not asked in vain.
+    check : Check
+        The rule.
+    """
+
+    name: str
+    concerns: Callable[[PredicateMetadata], bool]
+    check: Check
+
+
+def always(meta: PredicateMetadata) -> bool:  # noqa: ARG001  # the shape of `concerns`
+    """Every pod is concerned."""
+    return True

@@ -1,0 +1,70 @@
+"""PodFitsResources: there must be room.
+
+A pod that asks for nothing at all needs no more than a place among the node's pods. One that
+asks for anything is compared in cpu, memory and ephemeral storage, so a pod that asks for
+memory only is rejected for cpu by a node whose cpu is overcommitted.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsResources
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from podwright.classic.failure import FITS, Failure, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate, always
+
+
+def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject a node that lacks a resource, with one reason for each that it lacks."""
+    request, used, capacity = meta.request, node.requested, node.allocatable
+    if (
+        len(node.pods) < node.allowed_pods
+        and request.milli_cpu + used.milli_cpu <= capacity.milli_cpu
+        and request.memory_bytes + used.memory_bytes <= capacity.memory_bytes
+        and request.ephemeral_bytes + used.ephemeral_bytes <= capacity.ephemeral_bytes
+        and not request.scalars
+    ):
+        return FITS
+    return tuple(_lacking(meta, node))
+
+
+def _lacking(meta: PredicateMetadata, node: NodeInfo) -> Iterator[Failure]:
+    request, used, capacity = meta.request, node.requested, node.allocatable
+    if len(node.pods) + 1 > node.allowed_pods:
+        yield _insufficient("pods", 1, len(node.pods), node.allowed_pods)
+    if request.is_nothing:
+        return
+    fixed = (
+        ("cpu", request.milli_cpu, used.milli_cpu, capacity.milli_cpu),
+        ("memory", request.memory_bytes, used.memory_bytes, capacity.memory_bytes),
+        (
+            "ephemeral-storage",
+            request.ephemeral_bytes,
+            used.ephemeral_bytes,
+            capacity.ephemeral_bytes,
+        ),
+    )
+    for name, wanted, taken, there_is in fixed:
+        if there_is < wanted + taken:
+            yield _insufficient(name, wanted, taken, there_is)
+    for name in sorted(request.scalars):  # upstream has them in the order of a Go map
+        wanted, taken = request.scalars[name], used.scalars.get(name, 0)
+        there_is = capacity.scalars.get(name, 0)
+        if name not in meta.ignored_resources and there_is < wanted + taken:
+            yield _insufficient(name, wanted, taken, there_is)
+
+
+def _insufficient(name: str, wanted: int, taken: int, there_is: int) -> Failure:
+    return Failure(
+        "PodFitsResources",
+        f"Insufficient {name}",
+        f"Node didn't have enough resource: {name}, requested: {wanted}, used: {taken}, "
+        f"capacity: {there_is}",
+    )
+
+
+PREDICATE: Final = Predicate("PodFitsResources", always, check)

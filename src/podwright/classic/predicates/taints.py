@@ -1,0 +1,28 @@
+"""PodToleratesNodeTaints: taints keep pods away that do not tolerate them.
+
+Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodToleratesNodeTaints
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.failure import FITS, Failure, Failures
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.predicates.metadata import PredicateMetadata
+from podwright.classic.predicates.predicate import Predicate, always
+from podwright.objects import untolerated_taint
+
+_FAILURES: Final = (
+    Failure("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate"),
+)
+
+
+def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
+    """Reject a node with a NoSchedule or NoExecute taint that the pod does not tolerate."""
+    if not node.taints:
+        return FITS
+    return FITS if untolerated_taint(node.taints, meta.pod.spec.tolerations) is None else _FAILURES
+
+
+PREDICATE: Final = Predicate("PodToleratesNodeTaints", always, check)

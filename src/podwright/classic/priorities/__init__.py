@@ -1,0 +1,64 @@
+"""Priorities: rules of preference, one module each.
+
+A priority maps every node to a number, without a look at the others, and then reduces its row
+of numbers to scores from 0 to 10. Weights are applied when rows are added up, in `scores`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from podwright.classic.priorities.balanced import BALANCED, balanced
+from podwright.classic.priorities.capacity_ratio import (
+    CAPACITY_RATIO,
+    CapacityRatio,
+    ShapePoint,
+    capacity_ratio,
+)
+from podwright.classic.priorities.equal import EQUAL
+from podwright.classic.priorities.image_locality import IMAGE_LOCALITY
+from podwright.classic.priorities.inter_pod_affinity import INTER_POD_AFFINITY
+from podwright.classic.priorities.label_preference import label_preference
+from podwright.classic.priorities.metadata import MAX_PRIORITY, PriorityMetadata
+from podwright.classic.priorities.node_affinity import NODE_AFFINITY
+from podwright.classic.priorities.prefer_avoid_pods import PREFER_AVOID_PODS
+from podwright.classic.priorities.priority import Function, Map, Prepare, Priority, Reduce
+from podwright.classic.priorities.requested import LEAST, MOST
+from podwright.classic.priorities.selector_spread import SELECTOR_SPREAD, SERVICE_SPREADING
+from podwright.classic.priorities.service_anti_affinity import service_anti_affinity
+from podwright.classic.priorities.taint_toleration import TAINT_TOLERATION
+
+__all__ = [
+    "MAX_PRIORITY",
+    "REGISTERED",
+    "CapacityRatio",
+    "Function",
+    "Map",
+    "Prepare",
+    "Priority",
+    "PriorityMetadata",
+    "Reduce",
+    "ShapePoint",
+    "balanced",
+    "capacity_ratio",
+    "label_preference",
+    "service_anti_affinity",
+]
+
+REGISTERED: Final[Mapping[str, Priority]] = {
+    priority.name: priority
+    for priority in (
+        BALANCED,
+        CAPACITY_RATIO,
+        EQUAL,
+        IMAGE_LOCALITY,
+        INTER_POD_AFFINITY,
+        LEAST,
+        MOST,
+        NODE_AFFINITY,
+        PREFER_AVOID_PODS,
+        SELECTOR_SPREAD,
+        SERVICE_SPREADING,
+        TAINT_TOLERATION,
+    )
+}
+"""What a policy may name without an argument."""

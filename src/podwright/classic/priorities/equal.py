@@ -1,0 +1,19 @@
+"""EqualPriority: 1 for every node.
+
+Upstream: pkg/scheduler/core/generic_scheduler.go, EqualPriorityMap
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.classic.priorities.metadata import PriorityMetadata
+from podwright.classic.priorities.priority import Map, Priority
+
+
+def prepare(meta: PriorityMetadata) -> Map:  # noqa: ARG001  # the same for every pod
+    """Like all nodes alike."""
+    return lambda node: 1  # noqa: ARG005
+
+
+EQUAL: Final = Priority("EqualPriority", prepare)

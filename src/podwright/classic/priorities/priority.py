@@ -1,0 +1,47 @@
+"""What a priority is: a map over nodes, and a reduce over the row that the map wrote.
+
+Upstream: pkg/scheduler/algorithm/priorities/types.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.priorities.metadata import PriorityMetadata
+
+__all__ = ["Function", "Map", "Prepare", "Priority", "Reduce"]
+
+Map: TypeAlias = Callable[[NodeInfo], int]
+"""Scores one node, without a look at the others."""
+
+Prepare: TypeAlias = Callable[[PriorityMetadata], Map]
+"""Makes the map for one pod: what does not depend on the node is decided here."""
+
+Reduce: TypeAlias = Callable[[PriorityMetadata, Sequence[NodeInfo], list[int]], None]
+"""Turns a row of mapped scores into scores from 0 to 10, in place."""
+
+Function: TypeAlias = Callable[[PriorityMetadata, Sequence[NodeInfo]], list[int]]
+"""The older form: scores all nodes at once."""
+
+
+class Priority(NamedTuple):
+    """A rule of preference.
+
+    Attributes
+    ----------
+    name : str
+        As policies write it.
+    prepare : Prepare or None
+        None for a priority of the older form.
+    reduce : Reduce or None
+        None: the map's scores are final.
+    function : Function or None
+        The older form.
+    """
+
+    name: str
+    prepare: Prepare | None = None
+    reduce: Reduce | None = None
+    function: Function | None = None

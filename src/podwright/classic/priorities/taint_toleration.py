@@ -1,0 +1,41 @@
+"""TaintTolerationPriority: avoid nodes that would rather be left alone.
+
+Map: the PreferNoSchedule taints that the pod does not tolerate. Reduce: scaled by the
+greatest and reversed, so no such taint anywhere is 10 everywhere.
+
+Upstream: pkg/scheduler/algorithm/priorities/taint_toleration.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.priorities.metadata import PriorityMetadata, scale
+from podwright.classic.priorities.priority import Map, Priority
+from podwright.objects import tolerates
+
+
+def prepare(meta: PriorityMetadata) -> Map:
+    """Count the taints."""
+    tolerations = meta.tolerations
+
+    def map_node(node: NodeInfo) -> int:
+        if not node.taints:
+            return 0
+        return sum(
+            taint.effect == "PreferNoSchedule"
+            and not any(tolerates(toleration, taint) for toleration in tolerations)
+            for taint in node.taints
+        )
+
+    return map_node
+
+
+def reduce(meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:  # noqa: ARG001
+    """Scale, and turn round."""
+    scale(row, reverse=True)
+
+
+TAINT_TOLERATION: Final = Priority("TaintTolerationPriority", prepare, reduce)

@@ -1,0 +1,562 @@
+"""The scheduling queue of 1.16: three queues, two cycle counters.
+
+Theory of operation
+-------------------
+    add ──► activeQ ──pop──► in flight ──► (bound)
+              ▲ ▲                │
+              │ │                │ park: did a move request come since this cycle began?
+              │ │                ├─ yes ──► podBackoffQ ──┐
+              │ │                └─ no ───► unschedulableQ│
+              │ └── backoff is over (flush, each second) ─┘    │
+              └── move request: backoff over ──────────────────┤
+                                podBackoffQ ◄── still backing off
+
+*activeQ* is ordered by priority, then by when the pod last entered the queue: through `add`,
+an update of an unknown pod, or its return after a failure. Moves keep that time.
+
+*A move request* says that something in the cluster changed. It moves every unschedulable pod,
+whatever it waits for, and notes the current scheduling cycle. A pod that comes back from a
+cycle which is not newer goes to podBackoffQ: the change may have come too late for it. A pod
+that was bound moves only those that have a required affinity to it, but is noted all the same.
+
+*Backoff* is in `backoff`. *Nominations* are kept by UID; one that exists in memory only
+survives an update that says nothing about it.
+
+As a safety net, pods that were unschedulable for more than a minute are moved; this is looked
+at every 30 s.
+
+Time is an argument. Nothing happens on its own: `next_due_ns` says when the next flush would
+do something, and whoever owns the clock calls it then.
+
+Upstream: pkg/scheduler/internal/queue/scheduling_queue.go
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from podwright.classic.affinity import Term, compile_terms, required_affinity
+from podwright.classic.backoff import BackoffRecord, BackoffRecords
+from podwright.framework.events import (
+    ASSIGNED_POD,
+    NODE,
+    POD,
+    UNSCHEDULABLE_POD,
+    ActionType,
+    ClusterEvent,
+)
+from podwright.objects import Pod
+from podwright.queueing import (
+    SECOND_NS,
+    Nominator,
+    QueuedPod,
+    QueueMetrics,
+    QueueName,
+    Touch,
+    priority_sort_key,
+)
+from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.story import Story
+
+__all__ = ["ClassicQueue", "ClassicQueueSettings"]
+
+_METRIC_NAME: Final = {
+    QueueName.ACTIVE: "active",
+    QueueName.BACKOFF: "backoff",
+    QueueName.UNSCHEDULABLE: "unschedulable",
+}
+
+
+class ClassicQueueSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every duration of the queue; the defaults are upstream's constants.
+
+    Parameters
+    ----------
+    initial_backoff_ns, max_backoff_ns : int
+        The first wait and the longest.
+    backoff_flush_ns : int
+        How often pods whose backoff is over are looked for.
+    unschedulable_flush_ns : int
+        How often pods that wait too long are looked for.
+    max_unschedulable_ns : int
+        What too long is.
+    """
+
+    initial_backoff_ns: int = 1 * SECOND_NS
+    max_backoff_ns: int = 10 * SECOND_NS
+    backoff_flush_ns: int = 1 * SECOND_NS
+    unschedulable_flush_ns: int = 30 * SECOND_NS
+    max_unschedulable_ns: int = 60 * SECOND_NS
+
+
+class ClassicQueue:
+    """Pending pods under the rules of kube-scheduler 1.16.
+
+    It has the doors of `podwright.queueing.PodQueue`, so that a machine or a `BlockingQueue`
+    works over it, and those of upstream's queue under their own names.
+
+    Parameters
+    ----------
+    settings : ClassicQueueSettings or None
+        Durations.
+    start_ns : int
+        When the queue began to run: the phase of both flushes.
+    lookup : callable or None
+        The newest version of a pod by `namespace/name`, for the nominator.
+    story_limit_count : int
+        How many steps `story` can look back on, over all pods.
+
+    Attributes
+    ----------
+    scheduling_cycle : int
+        How many pods were popped.
+    move_request_cycle : int
+        The scheduling cycle of the last move request; -1 if there was none.
+    """
+
+    def __init__(
+        self,
+        settings: ClassicQueueSettings | None = None,
+        *,
+        start_ns: int = 0,
+        lookup: Callable[[str], Pod | None] | None = None,
+        story_limit_count: int = 10_000,
+    ) -> None:
+        self.settings = ClassicQueueSettings() if settings is None else settings
+        self.nominator = Nominator(lookup)
+        self.scheduling_cycle = 0
+        self.move_request_cycle = -1
+        self._start_ns = start_ns
+        self._records = BackoffRecords(
+            self.settings.initial_backoff_ns, self.settings.max_backoff_ns
+        )
+        self._active: IndexedHeap[QueuedPod] = IndexedHeap()
+        self._backoff: IndexedHeap[QueuedPod] = IndexedHeap()
+        self._unschedulable: dict[str, QueuedPod] = {}
+        self._terms: dict[str, tuple[Term, ...]] = {}
+        """Required affinity of the unschedulable pods that have some."""
+        self._waiting: dict[str, QueuedPod] = {}
+        self._flying: dict[str, QueuedPod] = {}
+        self._entered_count = 0
+        self._story = Story(story_limit_count)
+        self._metrics = QueueMetrics()
+
+    # ------------------------------------------------------------ pods come, change and go
+
+    def add(self, pod: Pod, now_ns: int) -> QueueName:
+        """Take in a new pending pod; one of the same name that waits is replaced."""
+        self._take(pod.key)
+        place = self._enter_active(self._new_entry(pod, now_ns), "PodAdd", now_ns)
+        self.nominator.add(pod)
+        return place
+
+    def add_if_not_present(self, pod: Pod, now_ns: int) -> QueueName:
+        """Take in a pod, unless one of its name waits already."""
+        present = self._waiting.get(pod.key)
+        return self.add(pod, now_ns) if present is None else present.place
+
+    def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
+        """Take over a newer version of a pending pod; an unknown one is taken in.
+
+        Notes
+        -----
+        A pod in podBackoffQ goes to activeQ at once, whatever changed, and keeps its record.
+        An unschedulable one goes there, and loses its record, if anything but its status
+        changed. A pod in flight is in no queue, so that it is taken in: when it comes back it
+        is refused.
+        """
+        queued = self._waiting.get(new.key)
+        if queued is None:
+            place = self._enter_active(self._new_entry(new, now_ns), "PodUpdate", now_ns)
+            self.nominator.add(new)
+            return place
+        before = queued.pod if old is None else old
+        self.nominator.update(before, new)
+        place = queued.place
+        self._take(new.key)
+        queued.renew(new)
+        if place is not QueueName.UNSCHEDULABLE:
+            return self._enter_active(queued, "PodUpdate", now_ns)
+        if _is_changed(before, new):
+            self._records.drop(new.key)
+            return self._enter_active(queued, "PodUpdate", now_ns)
+        return self._enter_unschedulable(queued, "PodUpdate", now_ns)
+
+    def delete(self, pod: Pod, now_ns: int) -> None:
+        """Forget a waiting pod and its nomination.
+
+        Notes
+        -----
+        The record of a pod in activeQ stays, that of any other goes.
+        """
+        self.nominator.remove(pod.metadata.uid)
+        queued = self._take(pod.key)
+        if queued is None or queued.place is not QueueName.ACTIVE:
+            self._records.drop(pod.key)
+        if queued is not None:
+            queued.place = QueueName.NOWHERE
+            self._story.tell(now_ns, pod.key, "delete", "")
+
+    # ------------------------------------------------------------------ attempts
+
+    def pop(self, now_ns: int) -> QueuedPod | None:
+        """Take the next pod to try; None if activeQ is empty.
+
+        The pod is lent: give it back with `park` or end it with `done`.
+        """
+        queued = self._active.pop()
+        return None if queued is None else self._fly(queued, now_ns)
+
+    def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
+        """Take one pod by `namespace/name`, wherever it waits; None if it does not."""
+        queued = self._take(name)
+        return None if queued is None else self._fly(queued, now_ns, is_taken=True)
+
+    def done(self, queued: QueuedPod, now_ns: int) -> None:
+        """End the attempt of a pod that does not come back."""
+        if self._flying.get(queued.uid) is queued:
+            del self._flying[queued.uid]
+            queued.place = QueueName.NOWHERE
+            self._story.tell(now_ns, queued.key, "done", "")
+
+    def park(
+        self,
+        queued: QueuedPod,
+        now_ns: int,
+        *,
+        unschedulable_plugins: Iterable[str] = (),
+        pending_plugins: Iterable[str] = (),
+        pod: Pod | None = None,
+        always_backoff: bool = False,
+    ) -> QueueName:
+        """Take a pod back after a failed attempt; the cycle is the current one.
+
+        Who rejected it makes no difference to these rules. A pod of the same name that came
+        in meanwhile stays, and this one is dropped.
+        """
+        self.done(queued, now_ns)
+        present = self._waiting.get(queued.key)
+        if present is not None:
+            return present.place
+        if pod is not None:
+            queued.renew(pod)
+        queued.unschedulable_count += 1
+        return self._come_back(queued, self.scheduling_cycle, now_ns)
+
+    def add_unschedulable_if_not_present(self, pod: Pod, cycle: int, now_ns: int) -> str:
+        """Take a pod back that could not be scheduled in a cycle.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod.
+        cycle : int
+            `scheduling_cycle` as read when the attempt had failed.
+        now_ns : int
+            The time of the failure.
+
+        Returns
+        -------
+        str
+            What is wrong: the pod waits already, and nothing has changed. Empty if nothing is.
+        """
+        present = self._waiting.get(pod.key)
+        if present is not None:
+            return _ALREADY_PRESENT[present.place]
+        queued = self._flying.pop(pod.metadata.uid, None)
+        if queued is None:
+            queued = self._new_entry(pod, now_ns)
+        queued.renew(pod)
+        self._come_back(queued, cycle, now_ns)
+        return ""
+
+    def _come_back(self, queued: QueuedPod, cycle: int, now_ns: int) -> QueueName:
+        queued.timestamp_ns = now_ns
+        self._records.fail(queued.key, now_ns)
+        cause = "ScheduleAttemptFailure"
+        if self.move_request_cycle >= cycle:
+            place = self._enter_backoff(queued, cause, now_ns)
+        else:
+            place = self._enter_unschedulable(queued, cause, now_ns)
+        self.nominator.add(queued.pod)
+        return place
+
+    # ------------------------------------------------------------------ second chances
+
+    def move_all_to_active_queue(self, now_ns: int) -> list[str]:
+        """Move every unschedulable pod: something in the cluster changed."""
+        return self._move(list(self._unschedulable.values()), "MoveRequest", now_ns)
+
+    def assigned_pod_added(self, pod: Pod, now_ns: int) -> list[str]:
+        """Move the unschedulable pods that must be near a pod like the one that was bound."""
+        wanting = [
+            self._unschedulable[name]
+            for name, terms in self._terms.items()
+            if any(term.matches(pod) for term in terms)
+        ]
+        return self._move(wanting, "AssignedPodAdd", now_ns)
+
+    def assigned_pod_updated(self, pod: Pod, now_ns: int) -> list[str]:
+        """Do for a bound pod that changed what `assigned_pod_added` does for a new one."""
+        return self.assigned_pod_added(pod, now_ns)
+
+    def move(
+        self,
+        event: ClusterEvent,
+        now_ns: int,
+        *,
+        old: object | None = None,
+        new: object | None = None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> list[str]:
+        """Tell the queue of a change in the cluster, in the words of later schedulers.
+
+        A pod that was bound or changed moves those that want to be near it; a node that is
+        gone, or a pending pod, moves nobody; all else moves everybody.
+        """
+        if event.resource == UNSCHEDULABLE_POD:
+            return []
+        if event.resource == NODE and event.action == ActionType.DELETE:
+            return []
+        if event.resource in (ASSIGNED_POD, POD) and event.action != ActionType.DELETE:
+            return self.assigned_pod_added(new, now_ns) if isinstance(new, Pod) else []
+        if pre_check is None:
+            return self.move_all_to_active_queue(now_ns)
+        chosen = [queued for queued in self._unschedulable.values() if pre_check(queued.pod)]
+        return self._move(chosen, event.label, now_ns)
+
+    def flush_backoff(self, now_ns: int) -> list[str]:
+        """Move pods whose backoff is over to activeQ; meant to run once a second."""
+        moved = []
+        while (queued := self._backoff.peek()) is not None:
+            if self._records.is_backing_off(queued.key, now_ns):
+                break
+            self._take(queued.key)
+            self._enter_active(queued, "BackoffComplete", now_ns)
+            moved.append(queued.key)
+        return moved
+
+    def flush_unschedulable(self, now_ns: int) -> list[str]:
+        """Move pods that were unschedulable for too long; meant to run every 30 s."""
+        limit_ns = self.settings.max_unschedulable_ns
+        overdue = [
+            queued
+            for queued in self._unschedulable.values()
+            if now_ns - queued.timestamp_ns > limit_ns
+        ]
+        return self._move(overdue, "UnschedulableTimeout", now_ns) if overdue else []
+
+    def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
+        """Move the pods to activeQ at once; 1.16 itself had no such door."""
+        moved = []
+        for pod in pods:
+            queued = self._waiting.get(pod.key)
+            if queued is not None and queued.place is not QueueName.ACTIVE:
+                self._take(pod.key)
+                self._enter_active(queued, "ForceActivate", now_ns)
+                moved.append(pod.key)
+        return moved
+
+    def next_due_ns(self) -> int | None:
+        """Return the first instant at which a flush would move a pod; None if never."""
+        settings = self.settings
+        due_ns: int | None = None
+        head = self._backoff.peek()
+        if head is not None:
+            record = self._records.get(head.key)
+            end_ns = self._start_ns if record is None else record.end_ns
+            due_ns = self._flush_at(end_ns, settings.backoff_flush_ns)
+        if self._unschedulable:
+            oldest_ns = min(queued.timestamp_ns for queued in self._unschedulable.values())
+            leave_ns = oldest_ns + settings.max_unschedulable_ns + 1
+            flush_ns = self._flush_at(leave_ns, settings.unschedulable_flush_ns)
+            due_ns = flush_ns if due_ns is None else min(due_ns, flush_ns)
+        return due_ns
+
+    # ------------------------------------------------------------------ nominations
+
+    def nominate(self, pod: Pod, node_name: str | None = None) -> None:
+        """Promise the node to the pod; "" takes the promise back, None follows its status."""
+        self.nominator.add(pod, node_name)
+
+    def update_nominated_pod_for_node(self, pod: Pod, node_name: str) -> None:
+        """Promise the node to the pod; "" follows the pod's status."""
+        self.nominator.add(pod, node_name or None)
+
+    def delete_nominated_pod_if_exists(self, pod: Pod) -> None:
+        """Take the promise back: the pod was bound."""
+        self.nominator.remove(pod.metadata.uid)
+
+    # ------------------------------------------------------------------ looking
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether `pop` would return a pod."""
+        return bool(self._active)
+
+    @property
+    def unschedulable_count(self) -> int:
+        """How many pods are unschedulable."""
+        return len(self._unschedulable)
+
+    def get(self, name: str) -> QueuedPod | None:
+        """Return the waiting pod of that `namespace/name`, or None."""
+        return self._waiting.get(name)
+
+    def in_flight(self) -> list[QueuedPod]:
+        """Return the popped pods that are neither parked nor done, in order of `pop`."""
+        return list(self._flying.values())
+
+    def pods_in(self, place: QueueName) -> list[QueuedPod]:
+        """Return the pods in one place, in the order in which they would leave it."""
+        match place:
+            case QueueName.ACTIVE:
+                return self._active.ordered()
+            case QueueName.BACKOFF:
+                return self._backoff.ordered()
+            case QueueName.UNSCHEDULABLE:
+                return list(self._unschedulable.values())
+            case QueueName.IN_FLIGHT:
+                return self.in_flight()
+            case _:
+                return []
+
+    def backoff_records(self) -> dict[str, BackoffRecord]:
+        """Return the backoff records by `namespace/name`; a record's pod may be nowhere."""
+        return self._records.all()
+
+    def metrics(self) -> QueueMetrics:
+        """Return the counters, with the gauges brought up to date."""
+        counts = Counter(queued.place for queued in self._waiting.values())
+        self._metrics.pending_pods = {
+            label: counts[place] for place, label in _METRIC_NAME.items()
+        } | {"gated": 0}
+        return self._metrics
+
+    def story(self, name: str) -> list[Touch]:
+        """Return what touched the pod of that `namespace/name`, oldest first."""
+        return self._story.of(name)
+
+    def validate(self) -> None:
+        """Assert every invariant; slow, for tests."""
+        found = {
+            place: {queued.key for queued in self.pods_in(place)}
+            for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.UNSCHEDULABLE)
+        }
+        assert sum(map(len, found.values())) == len(self._waiting), found
+        for name, queued in self._waiting.items():
+            assert name in found[queued.place], (queued, self.story(name))
+        assert self._terms.keys() <= self._unschedulable.keys(), self._terms.keys()
+        for queued in self._flying.values():
+            assert self._waiting.get(queued.key) is not queued, (queued, self.story(queued.key))
+        updates = [record.updated_ns for record in self._records.all().values()]
+        assert updates == sorted(updates), "records are not in the order of their last update"
+        assert self.move_request_cycle <= self.scheduling_cycle, self.move_request_cycle
+        self.nominator.validate()
+
+    # ------------------------------------------------------------------ inside
+
+    def _new_entry(self, pod: Pod, now_ns: int) -> QueuedPod:
+        self._entered_count += 1
+        return QueuedPod(pod, self._entered_count, now_ns)
+
+    def _fly(self, queued: QueuedPod, now_ns: int, *, is_taken: bool = False) -> QueuedPod:
+        if not is_taken:
+            del self._waiting[queued.key]
+        self.scheduling_cycle += 1
+        queued.attempts += 1
+        queued.place = QueueName.IN_FLIGHT
+        self._flying[queued.uid] = queued
+        self._story.tell(now_ns, queued.key, "pop", "")
+        return queued
+
+    def _take(self, name: str) -> QueuedPod | None:
+        """Take a waiting pod out of where it is; it still says where that was."""
+        queued = self._waiting.pop(name, None)
+        if queued is None:
+            return None
+        match queued.place:
+            case QueueName.ACTIVE:
+                self._active.remove(name)
+            case QueueName.BACKOFF:
+                self._backoff.remove(name)
+            case _:
+                del self._unschedulable[name]
+                self._terms.pop(name, None)
+        return queued
+
+    def _enter_active(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
+        if queued.initial_attempt_ns is None:
+            queued.initial_attempt_ns = now_ns
+        self._active.push(queued, priority_sort_key(queued))
+        return self._entered(queued, QueueName.ACTIVE, cause, now_ns)
+
+    def _enter_backoff(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
+        # The record cannot change while the pod is here: only a failure renews it, and it is
+        # dropped only when its end has passed.
+        record = self._records.get(queued.key)
+        end_ns = 0 if record is None else record.end_ns
+        self._backoff.push(queued, (end_ns, queued.entered_index))
+        return self._entered(queued, QueueName.BACKOFF, cause, now_ns)
+
+    def _enter_unschedulable(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
+        self._unschedulable[queued.key] = queued
+        required = required_affinity(queued.pod)
+        if required:
+            self._terms[queued.key] = compile_terms(queued.pod, required)
+        return self._entered(queued, QueueName.UNSCHEDULABLE, cause, now_ns)
+
+    def _entered(self, queued: QueuedPod, place: QueueName, cause: str, now_ns: int) -> QueueName:
+        queued.place = place
+        self._waiting[queued.key] = queued
+        self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], cause] += 1
+        self._story.tell(now_ns, queued.key, place.value, cause)
+        return place
+
+    def _move(self, pods: list[QueuedPod], cause: str, now_ns: int) -> list[str]:
+        moved = []
+        for queued in pods:
+            self._take(queued.key)
+            if self._records.is_backing_off(queued.key, now_ns):
+                self._enter_backoff(queued, cause, now_ns)
+            else:
+                self._enter_active(queued, cause, now_ns)
+            moved.append(queued.key)
+        self.move_request_cycle = self.scheduling_cycle
+        return moved
+
+    def _flush_at(self, when_ns: int, interval_ns: int) -> int:
+        """Return the first flush at or after an instant."""
+        after_ns = max(when_ns - self._start_ns, 0)
+        return self._start_ns + -(-after_ns // interval_ns) * interval_ns
+
+
+_ALREADY_PRESENT: Final = {
+    QueueName.UNSCHEDULABLE: "pod is already present in unschedulableQ",
+    QueueName.ACTIVE: "pod is already present in the activeQ",
+    QueueName.BACKOFF: "pod is already present in the backoffQ",
+}
+
+
+def _is_changed(old: Pod, new: Pod) -> bool:
+    """Whether anything but status, resourceVersion and generation differs (isPodUpdated)."""
+    return _stable_part(old) != _stable_part(new)
+
+
+def _stable_part(pod: Pod) -> tuple[Any, ...]:
+    metadata = msgspec.structs.replace(pod.metadata, resource_version="", generation=0)
+    raw = {key: part for key, part in pod.raw.items() if key != "status"}
+    if "metadata" in raw:
+        raw["metadata"] = {
+            key: value
+            for key, value in raw["metadata"].items()
+            if key not in ("resourceVersion", "generation")
+        }
+    return metadata, pod.spec, raw
