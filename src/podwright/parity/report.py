@@ -7,6 +7,18 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from podwright.parity.classic_decision import (
+    check_classic_decision,
+    check_classic_preemption,
+    check_classic_priorities,
+    check_classic_prioritize,
+)
+from podwright.parity.classic_queue import check_classic_queue
+from podwright.parity.classic_sequence import (
+    check_classic_events,
+    check_classic_node_tree,
+    check_classic_sequence,
+)
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut
 from podwright.parity.decision import check_decision
 from podwright.parity.pod_requests import check_pod_requests
@@ -16,6 +28,14 @@ from podwright.parity.sequence import check_sequence
 from podwright.parity.sequence_preemption import check_sequence_preemption
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
+    "classic_decision": check_classic_decision,
+    "classic_events": check_classic_events,
+    "classic_node_tree": check_classic_node_tree,
+    "classic_preemption": check_classic_preemption,
+    "classic_priorities": check_classic_priorities,
+    "classic_prioritize": check_classic_prioritize,
+    "classic_queue": check_classic_queue,
+    "classic_sequence": check_classic_sequence,
     "pod_requests": check_pod_requests,
     "quantities": check_quantities,
     "sampling": check_sampling,
