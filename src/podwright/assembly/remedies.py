@@ -104,6 +104,18 @@ _BY_REASON: dict[str, str] = {
     "node(s) had no available disk": "free the disk: another pod uses it",
 }
 
+_BY_PART: tuple[tuple[str, str], ...] = (
+    ("waiting for first consumer", "wait for the pod that shares the claim"),
+    ("persistentvolumeclaim", "create the PersistentVolumeClaim in the pod's namespace"),
+    ("has unbound immediate", "provision volumes for the pod's claims (kubectl get pvc,pv)"),
+    ("find available persistent volumes", "add a PersistentVolume, or a class that provisions"),
+    ("PersistentVolume's node affinity", "let the pod onto the nodes where its volume is"),
+    ("volume node affinity conflict", "let the pod onto the nodes where its volume is"),
+    ("enough free storage", "free storage, or add some, where these nodes can reach it"),
+    ("non-existent pv", "bind the claim to a volume that exists"),
+)
+"""Reasons that contain names are known by a part of them; the first that fits counts."""
+
 _BY_PLUGIN: dict[str, str] = {
     "NodeDeclaredFeatures": "update the nodes, or do without the feature",
     "VolumeBinding": "look at the pod's claims and their volumes (kubectl get pvc,pv)",
@@ -128,7 +140,8 @@ def _remedy_for_resource(
 
 
 def _remedy_of(reason: str, status: Status) -> str:
-    known = _BY_REASON.get(reason) or _BY_PLUGIN.get(status.plugin)
+    by_part = (advice for part, advice in _BY_PART if part in reason)
+    known = _BY_REASON.get(reason) or next(by_part, None) or _BY_PLUGIN.get(status.plugin)
     if known:
         return known
     if reason.startswith("node(s) didn't satisfy plugin"):
@@ -200,7 +213,14 @@ def nearest_nodes(
         In the state in which it was when the explanation was made.
     limit : int, optional
         How many; None: every node that rejects the pod.
+
+    Returns
+    -------
+    list of NearNode
+        Empty if PreFilter rejected the pod as a whole: then no node was looked at.
     """
+    if explanation.pre_filter.is_rejection:
+        return []
     rejecting: dict[str, list[Status]] = {}
     for answer in explanation.filters:
         for node, status in answer.rejected.items():

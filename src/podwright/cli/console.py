@@ -18,15 +18,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from podwright.objects.errors import InputError
+
 T = TypeVar("T")
 
 WRONG_USE = 2
 """Exit status for wrong use and bad input."""
-THE_ANSWER_IS_NO = 1
 
 _UNLIMITED = 100_000
 _LONG_WORK = 500
-_WIDE = 24
 _LEAST_LAST = 20
 
 
@@ -52,13 +52,20 @@ def _console(*, stderr: bool) -> Console:
 
 def say(text: str) -> None:
     """Tell something that is not the result."""
+    # Whoever sends both streams to one place sees them in the order of events.
+    sys.stdout.flush()
     stderr().print(text, soft_wrap=True)
 
 
 def refuse(error: Exception) -> int:
-    """Report what was refused, and return the exit status."""
-    text = Text(str(error))
-    stderr().print(Text("error: ", style="bold red") + text, soft_wrap=True)
+    """Report what was refused, and return the exit status.
+
+    Errors of an input begin with their place and stand for themselves.
+    """
+    if isinstance(error, InputError):
+        say(str(error))
+    else:
+        stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
     return WRONG_USE
 
 
@@ -83,18 +90,35 @@ def print_table(
     if not console.is_terminal or indent + sum(widths) + 2 * (len(heads) - 1) <= console.width:
         _print_plain(console, heads, lines, widths, indent)
         return
+    room = console.width - indent - sum(widths[:-1]) - 2 * (len(heads) - 1)
+    if room < min(widths[-1], _LEAST_LAST):
+        _print_below(console, heads, lines, widths, indent)
+        return
     table = Table(
         box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="bold"
     )
-    is_crowded = indent + sum(widths[:-1]) + 2 * len(heads) + _LEAST_LAST > console.width
-    for index, head in enumerate(heads):
-        # The last column gives way, and wide ones if that is not enough.
-        can_wrap = index == len(heads) - 1 or (is_crowded and widths[index] > _WIDE)
-        least = None if can_wrap else widths[index]
-        table.add_column(head, no_wrap=not can_wrap, overflow="fold", min_width=least)
+    for head, width in zip(heads[:-1], widths, strict=False):
+        table.add_column(head, no_wrap=True, min_width=width)
+    table.add_column(heads[-1], overflow="fold")
     for row in lines:
         table.add_row(*row)
     console.print(Padding(table, (0, 0, 0, indent)))
+
+
+def _print_below(
+    console: Console,
+    heads: Sequence[str],
+    rows: list[tuple[str | Text, ...]],
+    widths: list[int],
+    indent: int,
+) -> None:
+    """Print the last cell of each row below it, for want of room beside it."""
+    _print_plain(console, heads[:-1], [], widths[:-1], indent)
+    print_paragraph(Text(heads[-1], style="bold"), indent=indent + 4)
+    for row in rows:
+        _print_plain(console, (), [row[:-1]], widths[:-1], indent)
+        if str(row[-1]):
+            print_paragraph(row[-1], indent=indent + 4)
 
 
 def _print_plain(
@@ -105,12 +129,8 @@ def _print_plain(
     indent: int,
 ) -> None:
     margin = " " * indent
-    cells = (head.ljust(width) for head, width in zip(heads, widths, strict=True))
-    head_line = f"{margin}{'  '.join(cells)}".rstrip()
-    if console.is_terminal:
-        console.print(Text(head_line, style="bold"), soft_wrap=True)
-    else:
-        sys.stdout.write(f"{head_line}\n")
+    if heads:
+        _print_heads(console, heads, widths, margin)
     for row in rows:
         line = Text(margin)
         for cell, width in zip(row, widths, strict=True):
@@ -121,6 +141,15 @@ def _print_plain(
             console.print(line, soft_wrap=True)
         else:
             sys.stdout.write(f"{line.plain}\n")
+
+
+def _print_heads(console: Console, heads: Sequence[str], widths: list[int], margin: str) -> None:
+    cells = (head.ljust(width) for head, width in zip(heads, widths, strict=True))
+    head_line = f"{margin}{'  '.join(cells)}".rstrip()
+    if console.is_terminal:
+        console.print(Text(head_line, style="bold"), soft_wrap=True)
+    else:
+        sys.stdout.write(f"{head_line}\n")
 
 
 def print_paragraph(text: str | Text, *, indent: int = 0, hanging: int = 0) -> None:

@@ -27,6 +27,7 @@ from podwright.preemption import Preemption
 
 NO_NODE = "<none>"
 _PODS_SHOWN = 4
+_GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 def run_schedule(
@@ -240,9 +241,9 @@ def _pod_document(decision: Decision) -> dict[str, Any]:
     outcome = outcome_of(decision)
     if outcome == "Ignored":
         return encode(pod)
-    condition = Condition(
-        type="PodScheduled", status="False", reason=outcome, message=decision.message
-    )
+    # This one is the API server's; upstream's plugin says which gates.
+    message = _GATED if outcome == "SchedulingGated" else decision.message
+    condition = Condition(type="PodScheduled", status="False", reason=outcome, message=message)
     return encode(with_condition(pod, condition))
 
 
@@ -285,7 +286,8 @@ def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:
     if left is not None or placed is not None:
         say("\nTry next:")
     if left is not None:
-        say(f"  podwright explain {left.pod.key} {where}    what would make it fit")
+        say(f"  # what would make {left.pod.key} fit")
+        say(f"  podwright explain {left.pod.key} {where}")
     if placed is not None:
-        say(f"  podwright explain {placed.pod.key} {where}    why {placed.node} and no other")
-    say("  podwright --help")
+        say(f"  # why {placed.pod.key} goes to {placed.node} and to no other node")
+        say(f"  podwright explain {placed.pod.key} {where}")

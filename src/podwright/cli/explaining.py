@@ -203,6 +203,9 @@ def print_explanation(told: Told, *, shown: int | None) -> None:
     """
     explanation = told.explanation
     _print_head(told)
+    if explanation.pre_filter.is_rejection:
+        plugin = explanation.pre_filter.plugin
+        print_heading(f"No node was looked at: PreFilter ({plugin}) rejected the pod as a whole.")
     if not explanation.filters and not explanation.pre_filter.is_rejection:
         return
     if explanation.decision.node:
@@ -224,8 +227,7 @@ def _print_head(told: Told) -> None:
     elif told.is_alone:
         rows.append(("Asked:", "in the cluster as it is"))
     else:
-        count = told.placed_before
-        rows.append(("Asked:", f"after placing {count} pending pod{'s' * (count != 1)} before it"))
+        rows.append(("Asked:", _turn(told.placed_before)))
     if decision.node:
         rows.append(("Node:", Text(decision.node, style="bold green")))
         rows.append(("Why:", _why(told)))
@@ -241,6 +243,12 @@ def _print_head(told: Told) -> None:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))
         print_paragraph(line, hanging=10)
+
+
+def _turn(placed_before: int) -> str:
+    if not placed_before:
+        return "in its turn; no pod that comes before it takes a place"
+    return f"after placing {placed_before} pending pod{'s' * (placed_before != 1)} before it"
 
 
 def _why(told: Told) -> str:
@@ -313,7 +321,8 @@ def _print_remedies(told: Told, shown: int | None) -> None:
             count = len(group.nodes)
             head = f"{count} node{'s' * (count != 1)}: {group.reason}"
             print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=indent, hanging=2)
-            print_paragraph(_named(group.nodes, shown), indent=indent + 2)
+            if not told.explanation.pre_filter.is_rejection:
+                print_paragraph(_named(group.nodes, shown), indent=indent + 2)
 
 
 def _named(names: Sequence[str], shown: int | None) -> str:
