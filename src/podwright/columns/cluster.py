@@ -21,7 +21,8 @@ from podwright.columns.budgets import BudgetIndex
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.nominations import Nominations
-from podwright.columns.placement import PlacedPod, PodKeys, PodKeysCache
+from podwright.columns.placement import PlacedPod, PodKeys
+from podwright.columns.pod_keys import PodKeysCache
 from podwright.columns.ports import PortUse
 from podwright.columns.ranked_pods import RankedPods
 from podwright.columns.selectors import SelectorCounters

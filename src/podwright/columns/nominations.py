@@ -7,7 +7,7 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array, I64Matrix
 from podwright.columns.importance import priority_of
 from podwright.columns.nodes import NodeColumns
-from podwright.columns.placement import PodKeysCache
+from podwright.columns.pod_keys import PodKeysCache
 from podwright.objects import Pod
 
 _LEAST_ROWS = 16

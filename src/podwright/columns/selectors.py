@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from podwright.columns.counters import Counter, PlacementLog, Presence
 from podwright.columns.domains import DomainRule, Domains
@@ -28,11 +28,9 @@ from podwright.columns.matching import (
     SelectorFile,
 )
 from podwright.columns.nodes import NodeColumns
+from podwright.columns.placement import PlacedPod
 from podwright.columns.terms import AffinityTerm, Term, TermKind, affinity_terms
 from podwright.objects import Pod
-
-if TYPE_CHECKING:
-    from podwright.columns.placement import PlacedPod
 
 Counted: TypeAlias = tuple[tuple[PodSelector, ...], int]
 """Pods that match all of these selectors, and what each of them adds."""

@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/util/assumecache/assume_cache.go, the listers of the vol
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from podwright.columns.csi_migration import (
     CSIVolume,
@@ -20,6 +20,7 @@ from podwright.columns.csi_migration import (
 )
 from podwright.columns.csi_nodes import CSINodeColumns
 from podwright.columns.nodes import NodeColumns
+from podwright.columns.placement import PlacedPod
 from podwright.columns.volume_shelves import VolumeShelf
 from podwright.columns.volume_use import VolumeUse
 from podwright.objects import (
@@ -36,9 +37,6 @@ from podwright.objects import (
 )
 from podwright.objects.quantity import quantity_value
 from podwright.objects.selector import Selector, SelectorError
-
-if TYPE_CHECKING:
-    from podwright.columns.placement import PlacedPod
 
 T = TypeVar("T", bound=KubernetesObject)
 

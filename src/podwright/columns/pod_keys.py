@@ -1,0 +1,69 @@
+"""What placing a pod needs to know of it, interned.
+
+Pods come from templates: pods that share their spec and labels share their `PodKeys`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podwright.columns.nodes import PODS, NodeColumns
+from podwright.columns.placement import PodKeys
+from podwright.columns.pod_volumes import uses_volumes
+from podwright.columns.ports import host_ports
+from podwright.columns.selectors import SelectorCounters
+from podwright.objects import Pod
+from podwright.objects.requests import assigned_requests, non_zero_requests
+
+_MOST_REMEMBERED = 65_536
+
+
+class PodKeysCache:
+    """From pods to `PodKeys`, remembering by the identity of spec and labels."""
+
+    def __init__(self, nodes: NodeColumns, selectors: SelectorCounters) -> None:
+        self._nodes = nodes
+        self._selectors = selectors
+        # Identity is enough to be right (the entry keeps its spec alive, so an id cannot be
+        # given again) and much cheaper than comparing whole specs.
+        self._known: dict[int, tuple[Pod, PodKeys]] = {}
+
+    def of(self, pod: Pod) -> PodKeys:
+        """Return the keys of `pod`."""
+        known = self._known.get(id(pod.spec))
+        if known is not None:
+            like, keys = known
+            if (
+                like.spec is pod.spec
+                and like.status is pod.status
+                and like.metadata.labels == pod.metadata.labels
+                and like.metadata.namespace == pod.metadata.namespace
+            ):
+                return keys
+        keys = self._make(pod)
+        if len(self._known) >= _MOST_REMEMBERED:
+            self._known.clear()
+        self._known[id(pod.spec)] = (pod, keys)
+        return keys
+
+    def forget(self) -> None:
+        """Drop everything: selectors were renumbered."""
+        self._known.clear()
+
+    def _make(self, pod: Pod) -> PodKeys:
+        spec = pod.spec
+        index = self._nodes.resource_index
+        amounts = {index(name): n for name, n in assigned_requests(pod).items()}
+        amounts[PODS] = 1
+        requests = np.zeros(max(amounts) + 1, dtype=np.int64)
+        for column, amount in amounts.items():
+            requests[column] = amount
+        non_zero = non_zero_requests(pod)
+        return PodKeys(
+            requests=requests,
+            non_zero=np.array([non_zero["cpu"], non_zero["memory"]], dtype=np.int64),
+            ports=host_ports(pod),
+            has_volumes=uses_volumes(spec),
+            class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
+            term_ids=self._selectors.terms_of(pod),
+        )
