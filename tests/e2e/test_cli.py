@@ -500,6 +500,11 @@ def test_results_go_to_stdout_and_the_rest_to_stderr():
     assert "\x1b" not in done.stdout + done.stderr
 
 
+def test_colour_is_for_terminals_and_not_for_those_who_do_not_want_it():
+    assert "\x1b[" in spawn("schedule", QUICKSTART, FORCE_COLOR="1").stdout
+    assert "\x1b[" not in spawn("schedule", QUICKSTART, FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
 def test_a_command_that_decides_nothing_compiles_nothing():
     done = spawn("version", "-o", "json")
     assert json.loads(done.stdout)["kube-scheduler"] == "1.36"

@@ -7,6 +7,7 @@ Rich's business: only on a terminal, never with NO_COLOR.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,12 +43,12 @@ def stderr() -> Console:
 
 def _console(*, stderr: bool) -> Console:
     # Made at each use: tests and pipes replace the streams.
-    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(
-            stderr=stderr, highlight=False, markup=False, emoji=False, width=_UNLIMITED
-        )
-    return console
+    options: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    if os.environ.get("NO_COLOR"):
+        # Rich by itself would still write bold.
+        options["color_system"] = None
+    console = Console(stderr=stderr, **options)
+    return console if console.is_terminal else Console(stderr=stderr, width=_UNLIMITED, **options)
 
 
 def say(text: str) -> None:
