@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array
+from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns import Cluster
 from podwright.framework.adapter import run_filter
 from podwright.framework.cycle import Cycle
@@ -19,21 +19,31 @@ from podwright.framework.decision import Rejection
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
 from podwright.framework.status import Code, Status
+from podwright.framework.sums import SumFilters
 from podwright.framework.verdicts import Verdicts
+from podwright.kernels.preemption import fit_codes_with_reserved
+from podwright.kernels.tally import tally
 from podwright.objects import Pod
+
+_NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
 
 
 class NominatedCheck:
     """The nodes that reject a pod because of pods nominated to them."""
 
-    __slots__ = ("_cluster", "_pod", "_profile", "_ranking", "rejected")
+    __slots__ = ("_cluster", "_groups", "_pod", "_profile", "_ranking")
 
     def __init__(self, profile: Profile, ranking: Ranking, pod: Pod, cluster: Cluster) -> None:
         self._profile = profile
         self._ranking = ranking
         self._pod = pod
         self._cluster = cluster
-        self.rejected: dict[int, Status] = {}
+        self._groups: list[tuple[Status, I32Array]] = []
+
+    @property
+    def rejected(self) -> dict[int, Status]:
+        """What each such node says, by slot."""
+        return {slot: status for status, slots in self._groups for slot in slots.tolist()}
 
     def apply(self, totals: I64Array) -> None:
         """Mark the nodes that fail with the nominated pods.
@@ -43,6 +53,33 @@ class NominatedCheck:
         totals : (n_slots,) int64, written
             -1 where a node fails.
         """
+        if not self._cluster.nominated:
+            return
+        filters = SumFilters.of(self._ranking)
+        if filters is None:
+            self._ask_filters()
+        else:
+            self._add_up(filters)
+        for _, slots in self._groups:
+            totals[slots] = -1
+
+    def _add_up(self, filters: SumFilters) -> None:
+        """Compare sums: no other filter looks at pods."""
+        room, touched = filters.room_for(self._pod, self._cluster)
+        if not len(touched):
+            return
+        touched = np.sort(touched)
+        codes: I64Array = np.empty(len(touched), dtype=np.int64)
+        blocked = filters.blocked(self._cluster.nodes.n_slots)
+        fit_codes_with_reserved(room, touched, blocked, codes)
+        distinct, _, _ = tally(codes, np.arange(len(codes), dtype=np.int32))
+        self._groups = [
+            (filters.status_of(code), touched[codes == code]) for code in distinct.tolist()
+        ]
+
+    def _ask_filters(self) -> None:
+        """Rehearse node after node."""
+        slots_of: dict[Status, list[int]] = {}
         for name in self._cluster.nominated:
             slot = self._cluster.nodes.slot_of.get(name)
             if slot is None:
@@ -52,28 +89,38 @@ class NominatedCheck:
                 continue
             status = self._filter_with(slot, counting)
             if not status.is_success:
-                self.rejected[slot] = status
-                totals[slot] = -1
+                slots_of.setdefault(status, []).append(slot)
+        self._groups = [
+            (status, np.array(sorted(slots), dtype=np.int32)) for status, slots in slots_of.items()
+        ]
 
     def confine_to(self, slots: I32Array) -> None:
         """Forget the nodes that are not in `slots`: nobody looked at them."""
-        self.rejected = {slot: status for slot, status in self.rejected.items() if slot in slots}
+        if not self._groups:
+            return
+        examined: Mask = np.zeros(self._cluster.nodes.n_slots, dtype=np.bool_)
+        examined[slots] = True
+        confined = [(status, there[examined[there]]) for status, there in self._groups]
+        self._groups = [(status, there) for status, there in confined if len(there)]
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield what the nodes say that fail with their nominated pods."""
-        for status in self.rejected.values():
-            yield Rejection(status, 1)
+        for status, slots in self._groups:
+            yield Rejection(status, len(slots))
 
     def without_rejected(self, slots: I32Array) -> I32Array:
         """Return the slots that do not fail with their nominated pods."""
-        if not self.rejected:
+        if not self._groups:
             return slots
-        return slots[~np.isin(slots, list(self.rejected))]
+        passing: Mask = np.ones(self._cluster.nodes.n_slots, dtype=np.bool_)
+        for _, there in self._groups:
+            passing[there] = False
+        return slots[passing[slots]]
 
     def slots_with_code(self, code: Code) -> I32Array:
-        """Return the rejecting slots whose status has `code`: (k,) int32, ascending."""
-        slots = sorted(slot for slot, status in self.rejected.items() if status.code == code)
-        return np.array(slots, dtype=np.int32)
+        """Return the rejecting slots whose status has `code`: (k,) int32."""
+        found = [slots for status, slots in self._groups if status.code == code]
+        return np.concatenate(found) if found else _NO_SLOTS
 
     def _filter_with(self, slot: int, pods: list[Pod]) -> Status:
         cluster, profile = self._cluster, self._profile
