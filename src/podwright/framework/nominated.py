@@ -29,16 +29,24 @@ _NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
 
 
 class NominatedCheck:
-    """The nodes that reject a pod because of pods nominated to them."""
+    """The nodes that reject a pod because of pods nominated to them.
 
-    __slots__ = ("_cluster", "_groups", "_pod", "_profile", "_ranking")
+    Attributes
+    ----------
+    filters : SumFilters, optional
+        The filters as sums, if they are of that kind and have been asked for.
+    """
+
+    __slots__ = ("_cluster", "_groups", "_passing", "_pod", "_profile", "_ranking", "filters")
 
     def __init__(self, profile: Profile, ranking: Ranking, pod: Pod, cluster: Cluster) -> None:
         self._profile = profile
         self._ranking = ranking
         self._pod = pod
         self._cluster = cluster
+        self.filters: SumFilters | None = None
         self._groups: list[tuple[Status, I32Array]] = []
+        self._passing: tuple[I32Array, I32Array] | None = None
 
     @property
     def rejected(self) -> dict[int, Status]:
@@ -55,11 +63,11 @@ class NominatedCheck:
         """
         if not self._cluster.nominated:
             return
-        filters = SumFilters.of(self._ranking)
-        if filters is None:
+        self.filters = SumFilters.of(self._ranking)
+        if self.filters is None:
             self._ask_filters()
         else:
-            self._add_up(filters)
+            self._add_up(self.filters)
         for _, slots in self._groups:
             totals[slots] = -1
 
@@ -102,6 +110,7 @@ class NominatedCheck:
         examined[slots] = True
         confined = [(status, there[examined[there]]) for status, there in self._groups]
         self._groups = [(status, there) for status, there in confined if len(there)]
+        self._passing = None
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield what the nodes say that fail with their nominated pods."""
@@ -112,10 +121,13 @@ class NominatedCheck:
         """Return the slots that do not fail with their nominated pods."""
         if not self._groups:
             return slots
+        if self._passing is not None and self._passing[0] is slots:
+            return self._passing[1]
         passing: Mask = np.ones(self._cluster.nodes.n_slots, dtype=np.bool_)
         for _, there in self._groups:
             passing[there] = False
-        return slots[passing[slots]]
+        self._passing = slots, slots[passing[slots]]
+        return self._passing[1]
 
     def slots_with_code(self, code: Code) -> I32Array:
         """Return the rejecting slots whose status has `code`: (k,) int32."""

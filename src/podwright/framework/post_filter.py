@@ -18,6 +18,7 @@ from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
 from podwright.framework.rows import VerdictRow
 from podwright.framework.status import Code, Status
+from podwright.framework.sums import SumFilters
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.tally import tally
 from podwright.objects import Pod
@@ -78,6 +79,11 @@ class FailedCycle:
     def outcome(self) -> PreFilterOutcome:
         """What PreFilter said."""
         return self.ranking.outcome
+
+    def sum_filters(self) -> SumFilters | None:
+        """Return the filters as sums, if they are of that kind."""
+        known = None if self._nominated is None else self._nominated.filters
+        return SumFilters.of(self.ranking) if known is None else known
 
     def status_of(self, node_name: str) -> Status:
         """Return why a node was rejected; unresolvable if nobody looked at it."""

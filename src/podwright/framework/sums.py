@@ -33,7 +33,7 @@ class SumFilters:
         Resource column and amount.
     """
 
-    __slots__ = ("_after", "_before", "pairs", "row")
+    __slots__ = ("_after", "_before", "_room", "pairs", "row")
 
     def __init__(
         self, row: VerdictRow, pairs: I64Array, before: list[VerdictRow], after: list[VerdictRow]
@@ -42,6 +42,7 @@ class SumFilters:
         self.pairs = pairs
         self._before = before
         self._after = after
+        self._room: tuple[Room, I32Array] | None = None
 
     @classmethod
     def of(cls, ranking: Ranking) -> SumFilters | None:
@@ -100,11 +101,15 @@ class SumFilters:
     def room_for(self, pod: Pod, cluster: Cluster) -> tuple[Room, I32Array]:
         """Return what there is and what is taken, nominated pods included.
 
+        It is found once and good for one cycle of one pod, as these filters are.
+
         Returns
         -------
         (Room, (k,) int32)
             The slots on which nominated pods count for `pod`.
         """
+        if self._room is not None:
+            return self._room
         nodes, nominations = cluster.nodes, cluster.nominations
         touched, reserved_row, reserved = _NO_ROWS, _NO_ROWS, _NO_SUMS
         if nominations.by_node:
@@ -114,4 +119,5 @@ class SumFilters:
                 slots, priorities, requests, own, priority, nodes.n_slots
             )
         room = Room(nodes.allocatable, nodes.requested, self.pairs, reserved_row, reserved)
-        return room, touched
+        self._room = room, touched
+        return self._room

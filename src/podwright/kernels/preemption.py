@@ -132,7 +132,8 @@ def add_reserved(
     """
     reserved_row = np.full(n_slots, -1, dtype=np.int32)
     touched = np.empty(len(slots), dtype=np.int32)
-    reserved = np.zeros((len(slots), requests.shape[1]), dtype=np.int64)
+    n_resources = requests.shape[1]
+    reserved = np.zeros((len(slots), n_resources), dtype=np.int64)
     n = 0
     for i in range(len(slots)):
         slot = slots[i]
@@ -144,7 +145,8 @@ def add_reserved(
             reserved_row[slot] = n
             touched[n] = slot
             n += 1
-        reserved[row] += requests[i]
+        for column in range(n_resources):
+            reserved[row, column] += requests[i, column]
     return touched[:n], reserved_row, reserved[:n]
 
 

@@ -107,7 +107,7 @@ class SummedNodes:
     @classmethod
     def of(cls, failed: FailedCycle) -> SummedNodes | None:
         """Return this form of dry run, if the pod's filters allow it."""
-        filters = SumFilters.of(failed.ranking)
+        filters = failed.sum_filters()
         return None if filters is None else cls(failed, filters)
 
     def dry_run(self, slots: I32Array, wanted: int) -> DryRun:
@@ -131,10 +131,10 @@ class SummedNodes:
         ranked = cluster.ranked_pods
         visited = 0
         parts: list[SummedCandidates] = []
-        # Enough candidates are mostly found in the first stretch of as many nodes; the pods
-        # of the others need not be sorted.
+        # Enough candidates are mostly found in the first stretch of twice as many nodes; the
+        # pods of the others need not be sorted.
         while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
-            stretch = slots[visited : visited + max(wanted, 1)]
+            stretch = slots[visited : visited + max(2 * wanted, 1)]
             ranked.bring_up_to_date(stretch)
             pods = Ranked(
                 ranked.first,
