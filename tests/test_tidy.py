@@ -1,0 +1,235 @@
+"""The code's own tidiness: what no linter knows and a reader would miss."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "podwright"
+MOST_LINES = 600
+
+VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
+
+KERNELS_TESTED_FROM_ABOVE = {
+    "slots_with": "tests/properties/test_preemption.py: sums against rehearsals",
+    "add_reserved": "tests/properties/test_preemption.py: sums against rehearsals",
+    "fit_codes_with_reserved": "tests/properties/test_preemption.py: sums against rehearsals",
+    "dry_run_sums": "tests/properties/test_preemption.py: sums against rehearsals",
+    "narrow": "tests/properties/test_preemption.py: sums against rehearsals",
+}
+"""Kernels without a unit test of their own, and where they are held against a plain twin."""
+
+
+def sources() -> list[Path]:
+    """Return the modules of the package, without tests."""
+    return [path for path in sorted(SOURCE.rglob("*.py")) if "tests" not in path.parts]
+
+
+def all_python() -> list[Path]:
+    """Return every module there is, tests and tools included."""
+    return [
+        path
+        for folder in ("src", "tests", "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Parse a module once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    """Return the dotted name of a module of the package."""
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# -------------------------------------------------------------------- names and words
+
+
+def undocumented(path: Path) -> Iterator[str]:
+    """Yield the public names of a module that have no docstring."""
+    module = tree_of(path)
+    if not ast.get_docstring(module):
+        yield shown(path)
+    for top in module.body:
+        if not isinstance(top, ast.FunctionDef | ast.ClassDef) or top.name.startswith("_"):
+            continue
+        members = top.body if isinstance(top, ast.ClassDef) else []
+        for node in (top, *members):
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if not ast.get_docstring(node) and not is_variant(node):
+                yield f"{shown(path)}: {top.name if node is top else f'{top.name}.{node.name}'}"
+
+
+def is_variant(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Tell whether a definition is documented elsewhere: an overload, a setter, an override."""
+    marks = {ast.unparse(mark).split(".")[-1] for mark in node.decorator_list}
+    return bool(marks & {"overload", "override", "setter"})
+
+
+def test_every_public_name_is_documented() -> None:
+    wrong = [name for path in sources() for name in undocumented(path)]
+    assert not wrong, wrong
+
+
+PARTS = ("What it does", "Why it matters", "Configuration", "Example", "Upstream: pkg/scheduler/")
+
+
+def test_every_in_tree_plugin_has_the_fixed_parts_and_its_upstream_file() -> None:
+    wrong = []
+    for path in sorted((SOURCE / "plugins").glob("*.py")):
+        if path.stem == "__init__" or not plugin_classes(path):
+            continue
+        text = ast.get_docstring(tree_of(path)) or ""
+        at = [text.find(part) for part in PARTS]
+        wrong += [f"{shown(path)}: {p}" for p, i in zip(PARTS, at, strict=True) if i < 0]
+        if at != sorted(at):
+            wrong.append(f"{shown(path)}: the parts are out of order")
+    assert not wrong, wrong
+
+
+def plugin_classes(path: Path) -> list[str]:
+    return [
+        node.name
+        for node in tree_of(path).body
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(b) == "Plugin" for b in node.bases)
+    ]
+
+
+def test_no_module_is_longer_than_one_idea() -> None:
+    long = {
+        shown(path): lines
+        for path in all_python()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    }
+    assert not long, long
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    vague = [shown(path) for path in all_python() if VAGUE_NAMES & {path.stem, path.parent.name}]
+    assert not vague, vague
+
+
+# -------------------------------------------------------------------- what is used
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    """Yield the modules that a module imports, also those it imports by name."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+IMPORTED_BY_NOBODY = {
+    "podwright._version": "hatchling reads it",
+    "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
+    "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",
+}
+"""Modules that are not dead although nothing imports them, and why."""
+
+
+def loaded_lazily() -> set[str]:
+    """Return the modules that tables of names load: commands, plugins, the public face."""
+    tables = {"cli/__init__.py": "cli", "assembly/registry.py": "plugins", "__init__.py": ""}
+    found = set()
+    for table, room in tables.items():
+        for node in ast.walk(tree_of(SOURCE / table)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                name = node.value.replace("-", "_")
+                found.add(".".join(part for part in ("podwright", room, name) if part))
+    return found
+
+
+def test_no_module_is_dead() -> None:
+    alive = loaded_lazily() | set(IMPORTED_BY_NOBODY)
+    for path in sources():
+        alive.update(name for name in imported_by(path) if name != name_of(path))
+    dead = [
+        shown(path) for path in sources() if path.stem != "__init__" and name_of(path) not in alive
+    ]
+    assert not dead, f"imported by nobody: {dead}"
+
+
+# -------------------------------------------------------------------- no machine in it
+
+
+def tracked_text() -> Iterator[tuple[Path, str]]:
+    """Yield the text files of the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in filter(None, listed.stdout.split("\0")):
+        path = ROOT / name
+        try:
+            yield path, path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError):
+            continue
+
+
+def test_no_path_of_a_machine_is_in_the_repository() -> None:
+    folders = "|".join(["home", "Users", "root", "work", "tmp", "private"])
+    a_path = re.compile(rf"(?<![\w.:/}}$-])/(?:{folders})/[\w.]+")
+    found = [
+        f"{shown(path)}: {match.group()}"
+        for path, text in tracked_text()
+        if (match := a_path.search(text))
+    ]
+    assert not found, found
+
+
+# -------------------------------------------------------------------- kernels
+
+
+def kernels() -> Iterator[str]:
+    """Yield the names of the public kernels."""
+    for path in sorted((SOURCE / "kernels").glob("*.py")):
+        for node in tree_of(path).body:
+            is_kernel = isinstance(node, ast.FunctionDef) and any(
+                ast.unparse(mark) == "kernel" for mark in node.decorator_list
+            )
+            if is_kernel and isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield node.name
+
+
+def test_every_kernel_is_tested_against_plain_python() -> None:
+    tests = (SOURCE / "kernels" / "tests").glob("test_*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in tests)
+    tested = set(re.findall(r"\w+", text))
+    missing = [name for name in kernels() if name not in tested | set(KERNELS_TESTED_FROM_ABOVE)]
+    assert not missing, missing
+    gone = set(KERNELS_TESTED_FROM_ABOVE) - set(kernels())
+    assert not gone, f"no such kernels any more: {gone}"
+
+
+def test_kernels_pass_their_tests_without_numba() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "src/podwright/kernels"],
+        cwd=ROOT,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-3_000:]
