@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.framework.nominated import NominatedCheck
 from podwright.framework.profile import Profile
 from podwright.framework.run import Runner
 from podwright.objects import Pod, decode, decode_pod
@@ -23,7 +25,7 @@ from podwright.preemption.sums import SummedNodes
 pytestmark = pytest.mark.property
 
 NOW_NS = 1_800_000_000_000_000_000
-PRIORITIES = [None, -5, 0, 1, 7, 7, 1_000, -(2**31)]
+PRIORITIES = [None, 1, 7, -5, 0, 7, 1_000, -(2**31)]
 PREEMPTOR = "default/preemptor"
 
 
@@ -40,11 +42,11 @@ PROFILE = _profile()
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    taints = draw(st.sampled_from([[], [], [{"key": "a", "effect": "NoSchedule"}]]))
+    taints = draw(st.sampled_from([[], [], [], [{"key": "a", "effect": "NoSchedule"}]]))
     allocatable = {
-        "cpu": draw(st.sampled_from(["2", "4", "1"])),
+        "cpu": draw(st.sampled_from(["2", "2", "3", "1"])),
         "memory": draw(st.sampled_from(["4Gi", "8Gi"])),
-        "pods": draw(st.sampled_from(["110", "4", "0"])),
+        "pods": draw(st.sampled_from(["110", "110", "110", "4", "0"])),
     }
     if draw(st.booleans()):
         allocatable["example.com/gpu"] = draw(st.sampled_from(["1", "4"]))
@@ -52,7 +54,10 @@ def nodes(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": {"disk": draw(st.sampled_from(["ssd", "hdd"]))}},
-        "spec": {"taints": taints, "unschedulable": draw(st.sampled_from([False, False, True]))},
+        "spec": {
+            "taints": taints,
+            "unschedulable": draw(st.sampled_from([False, False, False, True])),
+        },
         "status": {"allocatable": allocatable},
     }
 
@@ -60,8 +65,8 @@ def nodes(draw: st.DrawFn, name: str) -> dict[str, Any]:
 @st.composite
 def pods(draw: st.DrawFn, name: str, node: str = "") -> dict[str, Any]:
     requests = {
-        "cpu": draw(st.sampled_from(["0", "500m", "1", "2", "900m"])),
-        "memory": draw(st.sampled_from(["0", "1Gi", "3Gi"])),
+        "cpu": draw(st.sampled_from(["900m", "1", "500m", "0", "2"])),
+        "memory": draw(st.sampled_from(["1Gi", "0", "3Gi"])),
     }
     if draw(st.sampled_from([True, False, False])):
         requests["example.com/gpu"] = "1"
@@ -111,10 +116,10 @@ def budgets(draw: st.DrawFn, name: str) -> dict[str, Any]:
 @st.composite
 def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Pod]:
     documents: list[dict[str, Any]] = []
-    count = draw(st.integers(1, 6))
+    count = draw(st.integers(3, 6))
     for i in range(count):
         documents.append(draw(nodes(f"n{i}")))
-        documents += [draw(pods(f"p{i}-{j}", f"n{i}")) for j in range(draw(st.integers(0, 5)))]
+        documents += [draw(pods(f"p{i}-{j}", f"n{i}")) for j in range(draw(st.integers(2, 5)))]
     documents += [draw(budgets(f"b{i}")) for i in range(draw(st.integers(0, 3)))]
     for i in range(draw(st.integers(0, 3))):
         nominated = draw(pods(f"w{i}"))
@@ -122,11 +127,27 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Pod]:
         documents.append(nominated)
     preemptor = draw(pods("preemptor"))
     preemptor["metadata"]["namespace"] = "default"
-    if draw(st.booleans()):
+    preemptor["spec"]["priority"] = draw(st.sampled_from([1_000, 7, 2_000, 1_000, None]))
+    resources = preemptor["spec"]["containers"][0]["resources"]
+    resources["requests"]["cpu"] = draw(st.sampled_from(["1", "1500m", "2", "500m"]))
+    if draw(st.sampled_from([False, False, True])):
         preemptor["spec"]["nodeSelector"] = {"disk": "ssd"}
     if draw(st.booleans()):
         preemptor["status"]["nominatedNodeName"] = "n0"
     return documents, decode_pod(preemptor)
+
+
+def _check_nominated(runner: Runner, pod: Pod) -> None:
+    """Adding nominated pods up finds the nodes that a rehearsal finds."""
+    ranking = runner.ranking_of(pod)
+    summed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
+    summed.apply(np.zeros(runner.cluster.nodes.n_slots, dtype=np.int64))
+    rehearsed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
+    rehearsed._ask_filters()
+    # A node that an earlier filter rejects anyway is left to that filter.
+    for slot, status in rehearsed.rejected.items():
+        assert summed.rejected.get(slot, ranking.first_rejection(slot)) == status
+    assert summed.rejected.keys() <= rehearsed.rejected.keys()
 
 
 def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
@@ -134,6 +155,7 @@ def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
     if decision.diagnosis is None or runner._failed is None:
         return
     failed = runner._failed
+    _check_nominated(runner, pod)
     failed.cycle_number, failed.now_ns = number, NOW_NS
     assert SummedNodes.of(failed) is not None
     fast = dry_run(failed, limits)
@@ -148,7 +170,7 @@ def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
         )
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     situations(),
     st.integers(0, 20),
