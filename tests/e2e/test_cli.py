@@ -322,8 +322,23 @@ def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
     assert "Why not the rejected nodes:" in text
     assert re.search(r"PodTopologySpread +0 +passed", text)
     assert re.search(r"did not apply, .*: NodeAffinity, NodePorts, ", text)
-    assert re.search(r"NodeResourcesFit +1 +\d+ / \d+ / \d+", text)
+    assert re.search(r"NodeResourcesFit +1 +\d+/\d+/\d+", text)
     assert re.search(r"total +\d+", text)
+
+
+def test_a_node_that_is_asked_for_is_shown_beside_the_chosen_one():
+    text = run(f"explain web-0 {QUICKSTART} --node gpu-b1").stdout
+    assert re.search(r"PLUGIN +REJECTS +general-a1 +gpu-b1\n", text)
+    assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
+    wrong = run(f"explain web-0 {QUICKSTART} --node gpu-b2", status=2)
+    assert "did you mean gpu-b1" in wrong.stderr
+
+
+def test_equally_good_nodes_are_named_apart_from_those_behind(write):
+    nodes = "---".join(NODES.replace("small", f"s{i}").replace("large", f"l{i}") for i in range(3))
+    text = run(f"explain web {write('cluster.yaml', nodes + pod('web', '1'))}").stdout
+    assert re.search(r"equally good, not taken:\n +l\d, l\d\n", text)
+    assert re.search(r"s0 +\d+ +-\d+ +NodeResourcesFit -\d+", text)
 
 
 def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():

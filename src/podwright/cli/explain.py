@@ -29,6 +29,7 @@ app = command_app()
     epilog=examples(
         "podwright explain web-0 examples/quickstart",
         "podwright explain batch/train-3 examples/quickstart || true",
+        "podwright explain web-0 examples/quickstart --node gpu-a1 --node general-a3",
         "podwright explain database-0 examples/quickstart -o wide",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
     )
@@ -53,6 +54,12 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             "--nodes", min=1, help="How many nodes to show side by side; -o wide shows all."
         ),
     ] = 5,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--node", metavar="NODE", help="Show this node and the chosen one. Repeatable."
+        ),
+    ] = None,
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
     feature_gates: Gates = "",
@@ -84,6 +91,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         setup,
         namespace=namespace,
         is_alone=alone,
+        nodes=node or [],
         shown=None if output is Format.wide else nodes,
         output=output.value,
     )

@@ -20,7 +20,7 @@ from podwright.cli.console import (
     stdout,
 )
 from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
-from podwright.cli.inputs import find_pod, load_all
+from podwright.cli.inputs import find_node, find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.explain import Explanation, FilterExplanation
 from podwright.objects import Pod
@@ -46,6 +46,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         The pod was asked about in the cluster as it is.
     seed : int
     tie_rule : str
+    nodes : tuple of str
+        The nodes that the user wants to see; empty: the most telling ones.
     """
 
     explanation: Explanation
@@ -56,6 +58,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     is_alone: bool = False
     seed: int = 0
     tie_rule: str = "drawn"
+    nodes: tuple[str, ...] = ()
 
 
 def run_explain(
@@ -65,6 +68,7 @@ def run_explain(
     *,
     namespace: str,
     is_alone: bool,
+    nodes: Sequence[str],
     shown: int | None,
     output: str,
 ) -> bool:
@@ -75,8 +79,10 @@ def run_explain(
         raise UnknownPod(f'no pod "{text}" in these files: there are no pods in them')
     key = find_pod(text, pods, namespace=namespace).key
     scheduler.add(*loaded.objects)
+    wanted = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
     announce_compilation()
     told = _ask(scheduler, key, setup, is_alone=is_alone)
+    told = msgspec.structs.replace(told, nodes=tuple(wanted))
     if output in ("json", "yaml"):
         print_document(explanation_document(told), output)
     else:
@@ -211,8 +217,11 @@ def print_explanation(told: Told, *, shown: int | None) -> None:
     if explanation.decision.node:
         _print_why_not_others(explanation, shown)
     _print_remedies(told, shown)
-    if not explanation.decision.node:
-        _print_near(told.near, shown)
+    if told.nodes:
+        wanted = [near for near in told.near if near.node in told.nodes]
+        _print_near(wanted, None, "What each lacks:")
+    elif not explanation.decision.node:
+        _print_near(told.near, shown, "The closest nodes, and what each lacks:")
     _print_unexamined(explanation, shown)
     if explanation.filters:
         _print_matrix(told, shown)
@@ -278,14 +287,25 @@ def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
     if not others:
         return
     print_heading("Why not the other feasible nodes:")
-    rows = []
-    for node in others if shown is None else others[:shown]:
-        behind = explanation.totals[winner] - explanation.totals[node]
-        rows.append((node, str(explanation.totals[node]), f"-{behind}", _behind(explanation, node)))
-    print_table(("NODE", "TOTAL", "BEHIND", "BECAUSE"), rows, indent=2)
-    if shown is not None and len(others) > shown:
-        rest = len(others) - shown
-        print_paragraph(f"and {rest} more with lower or equal totals (-o wide)", indent=2)
+    equals = [node for node in others if node in explanation.winners]
+    if equals:
+        print_paragraph("equally good, not taken:", indent=2)
+        print_paragraph(_named(equals, shown), indent=4)
+    behind = [node for node in others if node not in explanation.winners]
+    best = explanation.totals[winner]
+    rows = [
+        (
+            node,
+            str(explanation.totals[node]),
+            str(explanation.totals[node] - best),
+            _behind(explanation, node),
+        )
+        for node in (behind if shown is None else behind[:shown])
+    ]
+    if rows:
+        print_table(("NODE", "TOTAL", "BEHIND", "BECAUSE"), rows, indent=2)
+    if shown is not None and len(behind) > shown:
+        print_paragraph(f"and {len(behind) - shown} more that are no better (-o wide)", indent=2)
 
 
 def _by_total(explanation: Explanation) -> list[str]:
@@ -332,10 +352,10 @@ def _named(names: Sequence[str], shown: int | None) -> str:
     return f"{', '.join(names[:_NAMES_SHOWN])} and {rest} more (-o wide)"
 
 
-def _print_near(near: Sequence[NearNode], shown: int | None) -> None:
+def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> None:
     if not near:
         return
-    print_heading("The closest nodes, and what each lacks:")
+    print_heading(heading)
     nearest = near if shown is None else near[:shown]
     print_table(
         ("NODE", "LACKS"), [(entry.node, "; ".join(entry.lacks)) for entry in nearest], indent=2
@@ -360,8 +380,14 @@ def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
 def _print_matrix(told: Told, shown: int | None) -> None:
     """Print plugins x nodes: what each filter said, what each score plugin gave."""
     explanation = told.explanation
-    nodes = [*_by_total(explanation), *(near.node for near in told.near)]
-    nodes = nodes if shown is None else nodes[:shown]
+    feasible = _by_total(explanation)
+    rejecting = [near.node for near in told.near] or _unordered(explanation)
+    if told.nodes:
+        nodes = scored = list(dict.fromkeys((*feasible[:1], *told.nodes)))
+    else:
+        # All feasible nodes pass everything, so filters are shown on the others first.
+        nodes = [*feasible[:1], *rejecting, *feasible[1:]][:shown]
+        scored = feasible[:shown]
     print_heading("Filters:")
     rows = [
         (answer.plugin, _rejected_count(answer, explanation), *_answers(answer, explanation, nodes))
@@ -373,14 +399,14 @@ def _print_matrix(told: Told, shown: int | None) -> None:
     _print_absent(absent)
     if not explanation.scores:
         return
-    scored = [node for node in nodes if node in explanation.totals]
-    print_heading("Scores (raw / normalised / weighted):")
+    scored = [node for node in scored if node in explanation.totals]
+    print_heading("Scores (raw/normalised/weighted):")
     score_rows = [
         (
             scores.plugin,
             str(scores.weight),
             *(
-                f"{scores.raw[node]} / {scores.normalized[node]} / "
+                f"{scores.raw[node]}/{scores.normalized[node]}/"
                 f"{scores.normalized[node] * scores.weight}"
                 for node in scored
             ),
@@ -399,6 +425,10 @@ def _print_absent(plugins: Sequence[str]) -> None:
         print_paragraph(text, indent=2)
 
 
+def _unordered(explanation: Explanation) -> list[str]:
+    return [node for node in explanation.node_names if node not in set(explanation.feasible)]
+
+
 def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:
     unseen = frozenset(explanation.not_examined)
     return str(sum(node not in unseen for node in answer.rejected))
@@ -407,10 +437,12 @@ def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:
 def _answers(
     answer: FilterExplanation, explanation: Explanation, nodes: Iterable[str]
 ) -> Iterable[str | Text]:
-    restricted = explanation.restricted_to
+    restricted, unseen = explanation.restricted_to, frozenset(explanation.not_examined)
     for node in nodes:
         if restricted is not None and node not in restricted:
             yield "left out"
+        elif node in unseen:
+            yield "unseen"
         elif node in answer.rejected:
             yield Text("rejected", style="red")
         else:

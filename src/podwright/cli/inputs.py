@@ -21,7 +21,7 @@ from podwright.config import (
 )
 from podwright.framework import Plugin
 from podwright.framework.profile import TieRule
-from podwright.objects import FieldError, InputError, Pod
+from podwright.objects import FieldError, InputError, Pod, PodwrightError
 from podwright.store.files import LoadedObjects, load
 
 
@@ -146,6 +146,27 @@ def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
     if found is None:
         raise UnknownPod(f'no pod "{text}" in these files{_near(text, name, by_key)}')
     return found
+
+
+def find_node(text: str, names: Iterable[str]) -> str:
+    """Return the node that a user means by `name` or `node/name`.
+
+    Raises
+    ------
+    UnknownNode
+        If there is none; with suggestions.
+    """
+    known = list(names)
+    name = text.removeprefix("node/").removeprefix("nodes/")
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise UnknownNode(f'no node "{text}" in these files{hint}')
+
+
+class UnknownNode(PodwrightError):  # noqa: N818 - named for what it is
+    """The node is not among the files."""
 
 
 def _near(text: str, name: str, keys: Iterable[str]) -> str:
