@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns.importance import NOT_STARTED
 from podwright.framework.adapter import PluginFailure, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision
@@ -112,7 +113,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     error: Status | None = None
 
 
-def explain(runner: Runner, pod: Pod, *, cycle_number: int, now_ns: int = 0) -> Explanation:
+def explain(
+    runner: Runner, pod: Pod, *, cycle_number: int, now_ns: int = NOT_STARTED
+) -> Explanation:
     """Run one cycle for `pod` with everything recorded; the cluster is not changed.
 
     If the pod fits nowhere, the decision says what PostFilter would do about it.
