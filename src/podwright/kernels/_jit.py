@@ -20,8 +20,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
     # As in NumPy, dividing by zero raises nothing: the check would keep loops from being
     # done many at a time.
-    compile_kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
-    compiled: Callable[P, R] = compile_kernel(function)
+    compiled: Callable[P, R]
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:
+        # Nowhere to keep it: neither this folder nor the user's can be written to.
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
     return compiled
 
 

@@ -1,0 +1,35 @@
+"""Kernels without a place to be kept, and who is told that they are compiled."""
+
+import numba
+import pytest
+from numba.core import caching
+
+from podwright.kernels._jit import kernel, tell_before_compiling
+
+needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@needs_jit
+def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+
+    @kernel
+    def double(number: int) -> int:
+        return 2 * number
+
+    assert double(21) == 42
+
+
+@needs_jit
+def test_compiling_is_told_before_it_happens_and_only_then(monkeypatch):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+
+    @kernel
+    def triple(number: int) -> int:
+        return 3 * number
+
+    told: list[str] = []
+    tell_before_compiling(told.append)
+    triple(1)
+    triple(2)
+    assert [name.rpartition(".")[2] for name in told] == ["triple"]
