@@ -278,6 +278,11 @@ class Broken(pw.Plugin):
     assert "1 failed" in result.stderr
 
 
+def test_an_unknown_namespace_is_a_sentence():
+    result = run(f"schedule {QUICKSTART} -n nosuch")
+    assert "no pending pods in namespace nosuch among 40 pods" in result.stderr
+
+
 def test_an_empty_cluster_is_a_sentence(write):
     result = run(f"schedule {write('nodes.yaml', NODES)}")
     assert result.stdout == ""
@@ -478,6 +483,9 @@ def test_agreement_is_printed_per_family_and_left_out_is_counted_apart():
     assert head.split("  ")[0] == "FAMILY"
     assert row.split()[0] == "quantities"
     assert row.split()[1] == row.split()[2]
+    fields = result.stdout.partition("FIELD ")[2].splitlines()[1:]
+    assert fields
+    assert all(line.split()[1] == line.split()[2] for line in fields)
     assert "agree in every field" in result.stderr
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,20 +120,7 @@ def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool)
     heads = ("FAMILY", "CASES", "AGREE", "FIELDS", "AGREE", "LEFT OUT")
     print_table(heads, [_family_row(report) for report in reports.values()])
     differing = [report for report in reports.values() if report.mismatches]
-    if is_wide:
-        print_heading("Per field:")
-        shown = [report for report in reports.values() if report.fields]
-    else:
-        shown = differing
-        if shown:
-            print_heading("Per field, in the families that differ:")
-    rows = [
-        (report.family, field, str(count), str(report.agreeing_fields[field]))
-        for report in shown
-        for field, count in report.fields.items()
-    ]
-    if rows:
-        print_table(("FAMILY", "FIELD", "COMPARED", "AGREE"), rows)
+    _print_fields(reports, differing, is_wide=is_wide)
     left_out = [
         (report.family, str(count), reason)
         for report in reports.values()
@@ -142,6 +130,30 @@ def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool)
         print_heading("Left out, not compared and not counted above:")
         print_table(("FAMILY", "TIMES", "REASON"), left_out)
     _print_differences(differing, differences)
+
+
+def _print_fields(
+    reports: dict[str, FamilyReport], differing: Sequence[FamilyReport], *, is_wide: bool
+) -> None:
+    """Print agreements per field: over all families, or family by family."""
+    if not is_wide:
+        compared, agreeing = Counter[str](), Counter[str]()
+        for report in reports.values():
+            compared.update(report.fields)
+            agreeing.update(report.agreeing_fields)
+        rows = [(field, str(n), str(agreeing[field])) for field, n in compared.items()]
+        if rows:
+            print_heading("Per field, all families together (-o wide: each by itself):")
+            print_table(("FIELD", "COMPARED", "AGREE"), rows)
+    shown = list(reports.values()) if is_wide else differing
+    by_family = [
+        (report.family, field, str(n), str(report.agreeing_fields[field]))
+        for report in shown
+        for field, n in report.fields.items()
+    ]
+    if by_family:
+        print_heading("Per field:" if is_wide else "Per field, in the families that differ:")
+        print_table(("FAMILY", "FIELD", "COMPARED", "AGREE"), by_family)
 
 
 def _family_row(report: FamilyReport) -> tuple[str, ...]:

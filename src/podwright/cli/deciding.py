@@ -54,7 +54,7 @@ def run_schedule(
     decided = (scheduler.schedule(pod.key) for pod in queue)
     decisions = list(progress(decided, "scheduling", len(queue)))
     if not decisions and output in ("table", "wide", "name"):
-        say(_nothing_to_do(scheduler, len(pods)))
+        say(_nothing_to_do(scheduler, len(pods), namespace))
         return True
     _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):
@@ -79,11 +79,12 @@ def _pending(scheduler: Scheduler, key: str) -> Pod:
     raise UnknownPod(f"pod {key} is on node {node} already; see: podwright explain {key}")
 
 
-def _nothing_to_do(scheduler: Scheduler, pod_count: int) -> str:
+def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
     nodes = len(scheduler.cluster.live_slots())
     placed = len(scheduler.cluster.pods)
+    where = f" in namespace {namespace}" if namespace else ""
     return (
-        f"Nothing to schedule: no pending pods among {_count(pod_count, 'pod')} "
+        f"Nothing to schedule: no pending pods{where} among {_count(pod_count, 'pod')} "
         f"({placed} placed, {_count(nodes, 'node')})."
     )
 

@@ -1,12 +1,15 @@
 """Kernels without a place to be kept, and who is told that they are compiled."""
 
-import numba
+import os
+
 import pytest
 from numba.core import caching
 
 from podwright.kernels._jit import kernel, tell_before_compiling
 
-needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+needs_jit = pytest.mark.skipif(
+    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
+)
 
 
 @needs_jit
