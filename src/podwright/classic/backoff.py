@@ -11,6 +11,7 @@ Upstream: pkg/scheduler/internal/queue/pod_backoff.go
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 __all__ = ["BackoffRecord", "BackoffRecords"]
@@ -48,7 +49,7 @@ class BackoffRecords:
         self._max_ns = max_ns
         # Ordered by last update, because a renewed record goes to the end: the old ones are
         # in front, and clearing up costs what it clears.
-        self._records: dict[str, BackoffRecord] = {}
+        self._records: OrderedDict[str, BackoffRecord] = OrderedDict()
 
     def get(self, name: str) -> BackoffRecord | None:
         """Return the pod's record, or None."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -44,6 +44,12 @@ T = TypeVar("T")
 
 MAX_TOTAL: Final = 2**63 - 1
 MAX_WEIGHT: Final = MAX_TOTAL // MAX_PRIORITY
+_OF_CONDITIONS: Final = {
+    "CheckNodeCondition",
+    "CheckNodeDiskPressure",
+    "CheckNodeMemoryPressure",
+    "CheckNodePIDPressure",
+}
 _ALGORITHM_NAME: Final = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$"
 
 
@@ -179,8 +185,13 @@ class PolicyError(InputError):
 
 # ----------------------------------------------------------------------------- reading
 
-_Problem = tuple[str, str]
-"""Path and message."""
+
+class _Problem(NamedTuple):
+    """What is wrong: the path, upstream's text, and what we add to it."""
+
+    path: str
+    message: str
+    hint: str = ""
 
 
 def read_policy(
@@ -216,7 +227,7 @@ def read_policy(
         [
             list(_value_problems(policy)),
             list(_name_problems(policy)),
-            [("hardPodAffinitySymmetricWeight", weight_problem)] if weight_problem else [],
+            [_Problem("hardPodAffinitySymmetricWeight", weight_problem)] if weight_problem else [],
             list(_sum_problems(policy)),
         ],
     )
@@ -235,12 +246,12 @@ def _refuse(source: str, stages: Sequence[Sequence[_Problem]]) -> None:
     failing = [stage for stage in stages if stage]
     if not failing:
         return
-    texts = list(dict.fromkeys(message for _, message in failing[0]))
+    texts = list(dict.fromkeys(problem.message for problem in failing[0]))
     raise PolicyError(
         [
-            FieldError(source=source, path=path, message=message)
+            FieldError(source=source, path=problem.path, message=problem.message + problem.hint)
             for stage in failing
-            for path, message in stage
+            for problem in stage
         ],
         texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]",
     )
@@ -248,11 +259,11 @@ def _refuse(source: str, stages: Sequence[Sequence[_Problem]]) -> None:
 
 def _decode(document: Mapping[str, Any], problems: list[_Problem]) -> Policy:
     if not isinstance(document, dict):
-        problems.append(("", "a policy is an object"))
+        problems.append(_Problem("", "a policy is an object"))
         return Policy()
     for field, expected in (("kind", "Policy"), ("apiVersion", "v1")):
         if document.get(field, expected) != expected:
-            problems.append((field, f'"{expected}" is expected, not "{document[field]}"'))
+            problems.append(_Problem(field, f'"{expected}" is expected, not "{document[field]}"'))
     weight = _entry(document.get("hardPodAffinitySymmetricWeight") or 0, int,
                     "hardPodAffinitySymmetricWeight", problems)  # fmt: skip
     check_all = _entry(document.get("alwaysCheckAllPredicates") or False, bool,
@@ -273,7 +284,7 @@ def _entries(
     if entries is None:
         return None
     if not isinstance(entries, list):
-        problems.append((field, "a list is expected"))
+        problems.append(_Problem(field, "a list is expected"))
         return None
     read = [_entry(e, cls, f"{field}[{index}]", problems) for index, e in enumerate(entries)]
     return tuple(entry for entry in read if entry is not None)
@@ -284,7 +295,7 @@ def _entry(value: Any, cls: type[T], path: str, problems: list[_Problem]) -> T |
         return msgspec.convert(_without_nulls(value), cls)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
-        problems.append((path + inner.rstrip("`"), message))
+        problems.append(_Problem(path + inner.rstrip("`"), message))
         return None
 
 
@@ -302,7 +313,7 @@ def _value_problems(policy: Policy) -> Iterator[_Problem]:
     """Upstream: ValidatePolicy."""
     for index, priority in enumerate(policy.priorities or ()):
         if not 0 < priority.weight < MAX_WEIGHT:
-            yield (
+            yield _Problem(
                 f"priorities[{index}].weight",
                 f"Priority {priority.name} should have a positive weight applied to it "
                 "or it has overflown",
@@ -312,7 +323,7 @@ def _value_problems(policy: Policy) -> Iterator[_Problem]:
     for index, extender in enumerate(policy.extenders):
         path = f"extenders[{index}]"
         if extender.prioritize_verb and extender.weight <= 0:
-            yield (
+            yield _Problem(
                 f"{path}.weight",
                 f"Priority for extender {extender.url_prefix} should have a positive weight "
                 "applied to it",
@@ -320,12 +331,12 @@ def _value_problems(policy: Policy) -> Iterator[_Problem]:
         binders_count += bool(extender.bind_verb)
         for number, resource in enumerate(extender.managed_resources):
             at = f"{path}.managedResources[{number}].name"
-            yield from ((at, message) for message in _resource_name_errors(resource))
+            yield from (_Problem(at, message) for message in _resource_name_errors(resource))
             if resource.name in managed:
-                yield at, f"Duplicate extender managed resource name {resource.name}"
+                yield _Problem(at, f"Duplicate extender managed resource name {resource.name}")
             managed.add(resource.name)
     if binders_count > 1:
-        yield "extenders", f"Only one extender can implement bind, found {binders_count}"
+        yield _Problem("extenders", f"Only one extender can implement bind, found {binders_count}")
 
 
 def _resource_name_errors(resource: ManagedResource) -> list[str]:
@@ -348,8 +359,8 @@ def _name_problems(policy: Policy) -> Iterator[_Problem]:
         argument = priority.argument
         if argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
             shape = argument.requested_to_capacity_ratio_arguments.shape
-            for problem_path, message in _shape_problems(shape):
-                yield (
+            for problem_path, message, _ in _shape_problems(shape):
+                yield _Problem(
                     f"{path}.argument.requestedToCapacityRatioArguments.{problem_path}",
                     f"invalid RequestedToCapacityRatioPriority arguments: {message}",
                 )
@@ -360,35 +371,41 @@ def _named(
 ) -> Iterator[_Problem]:
     if entry.argument is None:
         if entry.name not in known:
-            near = nearest(entry.name, known)
-            hint = f'; did you mean "{near}"?' if near else ""
-            yield (
+            yield _Problem(
                 f"{path}.name",
-                f"Invalid configuration: {kind} type not found for {entry.name}{hint}",
+                f"Invalid configuration: {kind} type not found for {entry.name}",
+                _why_unknown(entry.name, known),
             )
         return
     count = sum(argument is not None for argument in msgspec.structs.astuple(entry.argument))
     if count != 1:
-        yield (
+        yield _Problem(
             f"{path}.argument",
             f"Exactly 1 {kind.lower()} argument is required, numArgs: {count}, "
             f"{kind}: {entry.name}",
         )
     if not re.fullmatch(_ALGORITHM_NAME[1:-1], entry.name):
-        yield (
+        yield _Problem(
             f"{path}.name",
             f"Algorithm name {entry.name} does not match the name validation regexp "
             f'"{_ALGORITHM_NAME}".',
         )
 
 
+def _why_unknown(name: str, known: Sequence[str]) -> str:
+    if name in _OF_CONDITIONS:
+        return "; conditions of nodes are taints, which PodToleratesNodeTaints looks at"
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""
+
+
 def _shape_problems(shape: Sequence[RatioPoint]) -> Iterator[_Problem]:
     """Upstream: requested_to_capacity_ratio.go, NewFunctionShape."""
     if not shape:
-        yield "shape", "at least one point must be specified"
+        yield _Problem("shape", "at least one point must be specified")
     for index, (before, point) in enumerate(pairwise(shape), start=1):
         if before.utilization >= point.utilization:
-            yield (
+            yield _Problem(
                 f"shape[{index}].utilization",
                 f"utilization values must be sorted. Utilization[{index - 1}]=="
                 f"{before.utilization} >= Utilization[{index}]=={point.utilization}",
@@ -401,7 +418,7 @@ def _shape_problems(shape: Sequence[RatioPoint]) -> Iterator[_Problem]:
         for field, label, value, most in bounded:
             if not 0 <= value <= most:
                 bound = "less than 0" if value < 0 else f"greater than {most}"
-                yield (
+                yield _Problem(
                     f"shape[{index}].{field}",
                     f"{field} values must not be {bound}. {label}[{index}]=={value}",
                 )
@@ -411,4 +428,4 @@ def _sum_problems(policy: Policy) -> Iterator[_Problem]:
     """Upstream: validateSelectedConfigs."""
     weights = {priority.name: priority.weight for priority in policy.priorities or ()}
     if sum(weight * MAX_PRIORITY for weight in weights.values()) > MAX_TOTAL:
-        yield "priorities", "total priority of priority functions has overflown"
+        yield _Problem("priorities", "total priority of priority functions has overflown")

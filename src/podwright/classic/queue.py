@@ -33,7 +33,7 @@ Upstream: pkg/scheduler/internal/queue/scheduling_queue.go
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -63,12 +63,6 @@ from podwright.queueing.heap import IndexedHeap
 from podwright.queueing.story import Story
 
 __all__ = ["ClassicQueue", "ClassicQueueSettings"]
-
-_METRIC_NAME: Final = {
-    QueueName.ACTIVE: "active",
-    QueueName.BACKOFF: "backoff",
-    QueueName.UNSCHEDULABLE: "unschedulable",
-}
 
 
 class ClassicQueueSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +130,8 @@ class ClassicQueue:
         )
         self._active: IndexedHeap[QueuedPod] = IndexedHeap()
         self._backoff: IndexedHeap[QueuedPod] = IndexedHeap()
-        self._unschedulable: dict[str, QueuedPod] = {}
+        # By timestamp, oldest first: pods come in with the time of their failure.
+        self._unschedulable: OrderedDict[str, QueuedPod] = OrderedDict()
         self._terms: dict[str, tuple[Term, ...]] = {}
         """Required affinity of the unschedulable pods that have some."""
         self._waiting: dict[str, QueuedPod] = {}
@@ -176,15 +171,15 @@ class ClassicQueue:
             return place
         before = queued.pod if old is None else old
         self.nominator.update(before, new)
-        place = queued.place
+        if queued.place is QueueName.UNSCHEDULABLE:
+            if not _is_changed(before, new):
+                queued.renew(new)
+                self._note_terms(queued)
+                return queued.place
+            self._records.drop(new.key)
         self._take(new.key)
         queued.renew(new)
-        if place is not QueueName.UNSCHEDULABLE:
-            return self._enter_active(queued, "PodUpdate", now_ns)
-        if _is_changed(before, new):
-            self._records.drop(new.key)
-            return self._enter_active(queued, "PodUpdate", now_ns)
-        return self._enter_unschedulable(queued, "PodUpdate", now_ns)
+        return self._enter_active(queued, "PodUpdate", now_ns)
 
     def delete(self, pod: Pod, now_ns: int) -> None:
         """Forget a waiting pod and its nomination.
@@ -343,11 +338,11 @@ class ClassicQueue:
     def flush_unschedulable(self, now_ns: int) -> list[str]:
         """Move pods that were unschedulable for too long; meant to run every 30 s."""
         limit_ns = self.settings.max_unschedulable_ns
-        overdue = [
-            queued
-            for queued in self._unschedulable.values()
-            if now_ns - queued.timestamp_ns > limit_ns
-        ]
+        overdue = []
+        for queued in self._unschedulable.values():
+            if now_ns - queued.timestamp_ns <= limit_ns:
+                break
+            overdue.append(queued)
         return self._move(overdue, "UnschedulableTimeout", now_ns) if overdue else []
 
     def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
@@ -371,8 +366,8 @@ class ClassicQueue:
             end_ns = self._start_ns if record is None else record.end_ns
             due_ns = self._flush_at(end_ns, settings.backoff_flush_ns)
         if self._unschedulable:
-            oldest_ns = min(queued.timestamp_ns for queued in self._unschedulable.values())
-            leave_ns = oldest_ns + settings.max_unschedulable_ns + 1
+            oldest = next(iter(self._unschedulable.values()))
+            leave_ns = oldest.timestamp_ns + settings.max_unschedulable_ns + 1
             flush_ns = self._flush_at(leave_ns, settings.unschedulable_flush_ns)
             due_ns = flush_ns if due_ns is None else min(due_ns, flush_ns)
         return due_ns
@@ -434,10 +429,12 @@ class ClassicQueue:
 
     def metrics(self) -> QueueMetrics:
         """Return the counters, with the gauges brought up to date."""
-        counts = Counter(queued.place for queued in self._waiting.values())
         self._metrics.pending_pods = {
-            label: counts[place] for place, label in _METRIC_NAME.items()
-        } | {"gated": 0}
+            "active": len(self._active),
+            "backoff": len(self._backoff),
+            "unschedulable": len(self._unschedulable),
+            "gated": 0,
+        }
         return self._metrics
 
     def story(self, name: str) -> list[Touch]:
@@ -456,6 +453,8 @@ class ClassicQueue:
         assert self._terms.keys() <= self._unschedulable.keys(), self._terms.keys()
         for queued in self._flying.values():
             assert self._waiting.get(queued.key) is not queued, (queued, self.story(queued.key))
+        waits = [queued.timestamp_ns for queued in self._unschedulable.values()]
+        assert waits == sorted(waits), "unschedulable pods are not in the order of their failure"
         updates = [record.updated_ns for record in self._records.all().values()]
         assert updates == sorted(updates), "records are not in the order of their last update"
         assert self.move_request_cycle <= self.scheduling_cycle, self.move_request_cycle
@@ -496,7 +495,9 @@ class ClassicQueue:
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = now_ns
         self._active.push(queued, priority_sort_key(queued))
-        return self._entered(queued, QueueName.ACTIVE, cause, now_ns)
+        queued.place = QueueName.ACTIVE
+        self._tell(queued, "active", cause, now_ns)
+        return QueueName.ACTIVE
 
     def _enter_backoff(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
         # The record cannot change while the pod is here: only a failure renews it, and it is
@@ -504,21 +505,29 @@ class ClassicQueue:
         record = self._records.get(queued.key)
         end_ns = 0 if record is None else record.end_ns
         self._backoff.push(queued, (end_ns, queued.entered_index))
-        return self._entered(queued, QueueName.BACKOFF, cause, now_ns)
+        queued.place = QueueName.BACKOFF
+        self._tell(queued, "backoff", cause, now_ns)
+        return QueueName.BACKOFF
 
     def _enter_unschedulable(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
         self._unschedulable[queued.key] = queued
+        self._note_terms(queued)
+        queued.place = QueueName.UNSCHEDULABLE
+        self._tell(queued, "unschedulable", cause, now_ns)
+        return QueueName.UNSCHEDULABLE
+
+    def _note_terms(self, queued: QueuedPod) -> None:
         required = required_affinity(queued.pod)
         if required:
             self._terms[queued.key] = compile_terms(queued.pod, required)
-        return self._entered(queued, QueueName.UNSCHEDULABLE, cause, now_ns)
+        else:
+            self._terms.pop(queued.key, None)
 
-    def _entered(self, queued: QueuedPod, place: QueueName, cause: str, now_ns: int) -> QueueName:
-        queued.place = place
+    def _tell(self, queued: QueuedPod, place: str, cause: str, now_ns: int) -> None:
+        """Write down that the pod is in the place now, named as metrics name it."""
         self._waiting[queued.key] = queued
-        self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], cause] += 1
-        self._story.tell(now_ns, queued.key, place.value, cause)
-        return place
+        self._metrics.queue_incoming_pods_total[place, cause] += 1
+        self._story.tell(now_ns, queued.key, place, cause)
 
     def _move(self, pods: list[QueuedPod], cause: str, now_ns: int) -> list[str]:
         moved = []
