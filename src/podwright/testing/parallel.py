@@ -1,0 +1,66 @@
+"""Pieces of work on real threads, for whoever wants to see that they do not depend on order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+__all__ = ["ThreadedPieces"]
+
+
+class ThreadedPieces:
+    """A `parallelize_until` that works on a pool of threads.
+
+    Parameters
+    ----------
+    limit_count : int
+        How many threads there are at most.
+
+    Examples
+    --------
+    >>> squares = [0] * 5
+    >>> def square(index: int) -> None:
+    ...     squares[index] = index * index
+    >>> with ThreadedPieces() as parallelize_until:
+    ...     parallelize_until(4, len(squares), square)
+    >>> squares
+    [0, 1, 4, 9, 16]
+    """
+
+    def __init__(self, limit_count: int = 16) -> None:
+        self._pool = ThreadPoolExecutor(limit_count)
+        self._limit_count = limit_count
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown()
+
+    def __call__(self, workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
+        """Do all pieces, each on whichever thread is free; raise the first error afterwards."""
+        lock = threading.Lock()
+        left = iter(range(pieces))
+
+        def work() -> None:
+            while True:
+                with lock:
+                    piece = next(left, None)
+                if piece is None:
+                    return
+                do_piece(piece)
+
+        count = min(workers, pieces, self._limit_count)
+        running = [self._pool.submit(work) for _ in range(count)]
+        errors = [future.exception() for future in running]
+        for error in errors:
+            if error is not None:
+                raise error
