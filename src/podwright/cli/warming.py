@@ -17,6 +17,12 @@ from podwright.kernels._jit import tell_before_compiling
 from podwright.objects import Object, decode
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+_SPREAD_HARD: dict[str, Any] = {
+    "maxSkew": 1,
+    "labelSelector": {"matchLabels": {"app": "web"}},
+    "topologyKey": _ZONE,
+    "whenUnsatisfiable": "DoNotSchedule",
+}
 _NODES = 130
 """More than 100, below which every node is examined whatever the percentage is."""
 
@@ -35,7 +41,7 @@ def run_warm_up() -> None:
 
 def warm_up() -> int:
     """Make decisions that call every kernel; return how many."""
-    decisions = _warm_up_alike()
+    decisions = _warm_up_alike() + _warm_up_preemption()
     for tie_rule, configuration in _configurations():
         scheduler = Scheduler(configuration, tie_rule=tie_rule)
         scheduler.add(*_cluster())
@@ -52,6 +58,31 @@ def _warm_up_alike() -> int:
     """Place pods that are alike on nodes that are alike: what is kept of one serves all."""
     scheduler = Scheduler()
     scheduler.add(*(_node(i) for i in (1, 2, 4)), *(decode(_pod(f"alike-{i}")) for i in range(4)))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_preemption() -> int:
+    """Let important pods come to full nodes, with and without a disruption budget."""
+    scheduler = Scheduler()
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 1},
+    }
+    scheduler.add(decode(budget), *(_node(i) for i in (1, 2, 4)))
+    for node in (1, 2, 4):
+        for copy in range(2):
+            scheduler.add(decode(_pod(f"low-{node}-{copy}", cpu="4", node=f"node-{node}")))
+    terms: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "spread": {"topologySpreadConstraints": [_SPREAD_HARD]},
+        "apart": {"affinity": _affinity("podAntiAffinity", 1)},
+    }
+    for name, spec in terms.items():
+        scheduler.add(decode(_pod(f"high-{name}", cpu="6", priority=100, **spec)))
+    scheduler.add(decode(_pod("low", cpu="6")))
     return sum(1 for _ in scheduler.schedule_all())
 
 
@@ -130,9 +161,8 @@ def _node(i: int, cpu: str = "8") -> Object:
 
 def _pods(prefix: str) -> Iterator[Object]:
     """Pods of which each gives other plugins something to do."""
-    constraint = {"maxSkew": 1, "labelSelector": {"matchLabels": {"app": "web"}}}
-    hard = constraint | {"topologyKey": _ZONE, "whenUnsatisfiable": "DoNotSchedule"}
-    soft = constraint | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
+    hard = _SPREAD_HARD
+    soft = hard | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
     soft_zone = soft | {"topologyKey": _ZONE}
     wanted = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["1"]}]}
     node_affinity = {
