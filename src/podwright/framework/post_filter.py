@@ -5,12 +5,18 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPostFilterPlugins`.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+
 import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.decision import PostFilterResult
+from podwright.framework.extenders import (
+    CalledExtender,
+    Steps,
+)
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
@@ -24,6 +30,7 @@ from podwright.kernels.tally import tally
 from podwright.objects import Pod
 
 _NO_SLOTS: I32Array = np.empty(0, dtype=np.int32)
+_NO_STATUSES: Mapping[str, Status] = {}
 _ABSENT = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
@@ -45,11 +52,13 @@ class FailedCycle:
         The present, in nanoseconds since 1970.
     seed, cycle_number : int
         Of draws.
+    extenders : tuple of CalledExtender
+        Those that are interested in the pod.
     """
 
     __slots__ = (
-        "_examined", "_nominated", "cycle", "cycle_number", "now_ns", "pod", "profile", "ranking",
-        "seed",
+        "_examined", "_extender_statuses", "_nominated", "cycle", "cycle_number", "extenders",
+        "now_ns", "pod", "profile", "ranking", "seed",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +68,9 @@ class FailedCycle:
         ranking: Ranking,
         examined: I32Array = _NO_SLOTS,
         nominated: NominatedCheck | None = None,
+        *,
+        extenders: tuple[CalledExtender, ...] = (),
+        extender_statuses: Mapping[str, Status] = _NO_STATUSES,
     ) -> None:
         self.pod = pod
         self.profile = profile
@@ -69,6 +81,8 @@ class FailedCycle:
         self.cycle_number = 0
         self._examined = examined
         self._nominated = nominated
+        self.extenders = extenders
+        self._extender_statuses = extender_statuses
 
     @property
     def cluster(self) -> Cluster:
@@ -91,11 +105,17 @@ class FailedCycle:
         rejection = self.outcome.rejection
         if slot < 0 or rejection is not None:
             return rejection or _ABSENT
+        by_extender = self._extender_statuses.get(node_name)
+        if by_extender is not None:
+            return by_extender
         by_nominated = None if self._nominated is None else self._nominated.rejected.get(slot)
         if by_nominated is not None:
             return by_nominated
         if slot in self._examined:
-            return self.ranking.first_rejection(slot)
+            status = self.ranking.first_rejection(slot)
+            if not status.is_success:
+                return status
+            # An extender left it out and did not say why.
         return self.outcome.absent_status
 
     def slots_where_room_may_help(self) -> I32Array:
@@ -131,6 +151,8 @@ class FailedCycle:
             undecided = passing
             if not len(undecided):
                 break
+        if self._extender_statuses:
+            found = self._with_extenders(found)
         found = [slots for slots in found if len(slots)]
         if not found:
             return _NO_SLOTS
@@ -139,9 +161,38 @@ class FailedCycle:
         together: I32Array = np.sort(np.concatenate(found))
         return together
 
+    def _with_extenders(self, found: list[I32Array]) -> list[I32Array]:
+        """Let what extenders say of a node go before what filters say of it."""
+        slot_of = self.cluster.nodes.slot_of
+        told = {
+            slot_of[name]: status
+            for name, status in self._extender_statuses.items()
+            if name in slot_of
+        }
+        kept = [slots[~np.isin(slots, list(told))] for slots in found]
+        more = [slot for slot, status in told.items() if status.code == Code.UNSCHEDULABLE]
+        return [*kept, np.array(sorted(more), dtype=np.int32)]
+
 
 def run_post_filters(failed: FailedCycle) -> PostFilterResult:
-    """Ask the PostFilter plugins in order.
+    """Ask the PostFilter plugins in order, none of which may ask back.
+
+    Returns
+    -------
+    PostFilterResult
+        As `post_filter_steps` returns it.
+    """
+    steps = post_filter_steps(failed)
+    try:
+        question = next(steps)
+    except StopIteration as end:
+        result: PostFilterResult = end.value
+        return result
+    raise AssertionError(f"nobody here can answer {question!r}")
+
+
+def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
+    """Ask the PostFilter plugins in order; what they ask back is yielded.
 
     Returns
     -------
@@ -154,7 +205,7 @@ def run_post_filters(failed: FailedCycle) -> PostFilterResult:
     details: object | None = None
     rejected_by = ""
     for plugin in failed.profile.post_filter:
-        result = _ask(plugin, failed)
+        result = yield from _ask(plugin, failed)
         code = result.status.code
         if not result.status.is_rejection or code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return result
@@ -171,16 +222,18 @@ def run_post_filters(failed: FailedCycle) -> PostFilterResult:
     )
 
 
-def _ask(plugin: Plugin, failed: FailedCycle) -> PostFilterResult:
+def _ask(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
     """Ask one plugin; what it raises becomes an ERROR."""
     try:
-        result = plugin.post_filter(failed.cycle, failed)
+        answer = plugin.post_filter(failed.cycle, failed)
+        result = (yield from answer) if isinstance(answer, Generator) else answer
     except PluginFailure as failure:
         return PostFilterResult(status=failure.status)
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
         raised = PluginFailure.raised(plugin, "PostFilter", failed.cycle, error)
         return PostFilterResult(status=raised.status)
-    status = result.status.by(plugin.name)
     return PostFilterResult(
-        status=status, nominated_node=result.nominated_node, details=result.details
+        status=result.status.by(plugin.name),
+        nominated_node=result.nominated_node,
+        details=result.details,
     )

@@ -13,9 +13,11 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure
-from podwright.framework.decision import Decision, Diagnosis, Rejection
+from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
+from podwright.framework.extended import ExtendedCycle, ExtendedRun
+from podwright.framework.extenders import CalledExtender, Steps, interested_in
 from podwright.framework.nominated import NominatedCheck
-from podwright.framework.post_filter import FailedCycle, run_post_filters
+from podwright.framework.post_filter import FailedCycle, post_filter_steps, run_post_filters
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.ranking import Ranking
@@ -55,16 +57,28 @@ class Runner:
         Read; placing the pod is the caller's business.
     seed : int
         Of all draws.
+    extenders : tuple of CalledExtender
+        In the order in which they are asked; see `steps`.
     """
 
-    def __init__(self, profile: Profile, cluster: Cluster, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        cluster: Cluster,
+        *,
+        seed: int = 0,
+        extenders: tuple[CalledExtender, ...] = (),
+    ) -> None:
         self.profile = profile
         self.cluster = cluster
         self.seed = seed
+        self.extenders = extenders
+        self.extended: ExtendedCycle | None = None
         self.next_start = 0
         self._rankings = Rankings(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
+        self._last: Ranking | None = None
         self._is_plain = (
             profile.tie_rule is TieRule.DRAWN and profile.percentage_of_nodes_to_score is None
         )
@@ -82,7 +96,7 @@ class Runner:
         """
         cluster = self.cluster
         try:
-            ranking = self.ranking_of(pod)
+            self._last = ranking = self.ranking_of(pod)
             if (
                 self._is_plain
                 and ranking.is_settled
@@ -107,6 +121,62 @@ class Runner:
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
 
+    @property
+    def ranking(self) -> Ranking:
+        """What the last pod was decided with; good until the next one."""
+        assert self._last is not None, "nothing was decided yet"
+        return self._last
+
+    def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
+        """Choose a node for `pod`, asking extenders on the way.
+
+        Parameters
+        ----------
+        pod : Pod
+        cycle_number : int
+            As for `decide`, which this is if no extender is interested in the pod.
+
+        Yields
+        ------
+        ExtenderCall
+            To be sent the `ExtenderReply`. The cluster must not change in between: hold
+            changes back until the cycle ends, as upstream's works on a snapshot.
+
+        Returns
+        -------
+        Decision
+            The node need not exist, if extenders say so; its slot is -1 then. An extender
+            that fails and may not be ignored ends the cycle with an error.
+        """
+        self.extended = None
+        extenders = interested_in(pod, self.extenders)
+        if not extenders:
+            return self.decide(pod, cycle_number=cycle_number)
+        try:
+            self._last = ranking = self.ranking_of(pod)
+            if not self.cluster.nodes.n_alive or ranking.outcome.rejection is not None:
+                decision = self._decide_fully(pod, ranking, cycle_number)
+                if self._failed is not None:
+                    # They are not asked about nodes, but may be about victims.
+                    self._failed.extenders = extenders
+                return decision
+            run = ExtendedRun(self, extenders, pod, cycle_number)
+            self.extended = run.record
+            decision = yield from run.steps(ranking)
+            self._failed = run.failed
+        except PluginFailure as failure:
+            return Decision(pod=pod, error=failure.status)
+        return decision
+
+    def post_filter_steps(
+        self, decision: Decision, *, cycle_number: int, now_ns: int
+    ) -> Steps[Decision]:
+        """Ask the PostFilter plugins, and extenders on the way; see `post_filter`."""
+        failed = self._begin_post_filter(decision, cycle_number, now_ns)
+        if failed is None:
+            return decision
+        return _after_post_filter(decision, (yield from post_filter_steps(failed)))
+
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
         """Ask the PostFilter plugins about a pod that fits nowhere; nothing is changed.
 
@@ -128,16 +198,23 @@ class Runner:
         -----
         Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`.
         """
+        failed = self._begin_post_filter(decision, cycle_number, now_ns)
+        if failed is None:
+            return decision
+        return _after_post_filter(decision, run_post_filters(failed))
+
+    def _begin_post_filter(
+        self, decision: Decision, cycle_number: int, now_ns: int
+    ) -> FailedCycle | None:
+        """Return the cycle that PostFilter plugins are to look at; None if there is none."""
         diagnosis = decision.diagnosis
         if diagnosis is None or not diagnosis.node_count or not self.profile.post_filter:
-            return decision
+            return None
         failed = self._failed
         assert failed is not None, f"pod {decision.pod.key}: there was no cycle"
         assert failed.pod is decision.pod, f"the last cycle was for {failed.pod.key}"
         failed.seed, failed.cycle_number, failed.now_ns = self.seed, cycle_number, now_ns
-        result = run_post_filters(failed)
-        diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
-        return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)
+        return failed
 
     def _decide_fully(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision:
         cluster = self.cluster
@@ -316,3 +393,10 @@ class Runner:
             If PreFilter or a local filter or score failed.
         """
         return self._rankings.of(pod)
+
+
+def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision:
+    diagnosis = decision.diagnosis
+    assert diagnosis is not None, f"pod {decision.pod.key} fits somewhere"
+    diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
+    return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)

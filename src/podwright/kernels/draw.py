@@ -17,6 +17,8 @@ TIE_STREAM = 1
 """Which of the best nodes is taken."""
 OFFSET_STREAM = 2
 """Where preemption begins to look."""
+EXTENDER_STREAM = 3
+"""Which of the nodes that extenders scored is taken, where a heap decides."""
 
 
 def draw(seed: int, stream: int, counter: int) -> int:

@@ -1,0 +1,308 @@
+"""A cycle in which extenders have a say.
+
+The same steps as `Runner.decide`, with two more: after the filters, extenders narrow down the
+nodes that passed; after the scores, they add theirs. The nodes are known by name from there
+on, because extenders may answer with nodes that do not exist, and with the same one twice.
+
+Upstream: pkg/scheduler/schedule_one.go, `findNodesThatFitPod`, `prioritizeNodes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.framework.decision import Decision, Diagnosis, Rejection
+from podwright.framework.extenders import (
+    EXTENDER,
+    Answers,
+    CalledExtender,
+    ExtenderAnswers,
+    ExtenderError,
+    Steps,
+    Survivors,
+    filter_steps,
+    prioritize_steps,
+    wrap_int64,
+)
+from podwright.framework.fresh_scores import FreshScores, scores_of_replaced
+from podwright.framework.nominated import NominatedCheck
+from podwright.framework.post_filter import FailedCycle
+from podwright.framework.profile import TieRule
+from podwright.framework.ranking import Ranking
+from podwright.framework.status import Code, Status
+from podwright.kernels.draw import DRAW_BITS, EXTENDER_STREAM, TIE_STREAM, draw
+from podwright.kernels.select import pick_by_heap
+from podwright.objects import Pod
+
+if TYPE_CHECKING:
+    from podwright.framework.run import Runner, Search
+
+_MOST_ENTRIES = 1 << 20
+"""More nodes than any answer has; keeps the draws of two cycles apart."""
+
+
+class ExtendedCycle(msgspec.Struct, kw_only=True):
+    """What was found out in a cycle with extenders, for explaining it.
+
+    Parameters
+    ----------
+    survivors : Survivors
+        The nodes that are left after the extenders.
+    statuses : dict of str to Status
+        Why extenders reject nodes.
+    replaced_scores : FreshScores, optional
+        Scores of plugins, if an extender replaced the nodes.
+    totals : dict of str to int
+        Per node that is left; empty if nothing was scored.
+    winners : tuple of str
+        The nodes of which one is taken.
+    tied : tuple of str
+        All nodes with the greatest total.
+    answers : tuple of ExtenderAnswers
+        What each extender said.
+    only_nominated : bool
+        Whether the pod's nominated node was good enough; no other was looked at.
+    """
+
+    survivors: Survivors = Survivors(())
+    statuses: dict[str, Status] = {}
+    replaced_scores: FreshScores | None = None
+    totals: dict[str, int] = {}
+    winners: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
+    answers: tuple[ExtenderAnswers, ...] = ()
+    only_nominated: bool = False
+
+
+class ExtendedRun:
+    """One cycle of one pod.
+
+    Parameters
+    ----------
+    runner : Runner
+    extenders : tuple of CalledExtender
+        Those that are interested in the pod.
+    """
+
+    def __init__(
+        self, runner: Runner, extenders: tuple[CalledExtender, ...], pod: Pod, cycle_number: int
+    ) -> None:
+        self._runner = runner
+        self._extenders = extenders
+        self._pod = pod
+        self._cycle_number = cycle_number
+        self._cluster = runner.cluster
+        self._answers = Answers()
+        self.record = ExtendedCycle()
+        self.failed: FailedCycle | None = None
+
+    def steps(self, ranking: Ranking) -> Steps[Decision]:
+        """Decide for a pod that PreFilter lets pass; there is a node at least.
+
+        Raises
+        ------
+        PluginFailure
+            If a plugin fails.
+        """
+        try:
+            return (yield from self._steps(ranking))
+        except ExtenderError as error:
+            return Decision(pod=self._pod, error=Status.error(str(error)))
+        finally:
+            self.record.answers = self._answers.all()
+
+    def _steps(self, ranking: Ranking) -> Steps[Decision]:
+        runner, cluster, names = self._runner, self._cluster, self._cluster.nodes.names
+        # The array of the ranking is used again by whoever is asked while this cycle waits.
+        totals = ranking.sweep_filters(cluster).copy()
+        nominated = NominatedCheck(runner.profile, ranking, self._pod, cluster)
+        nominated.apply(totals)
+        statuses = self.record.statuses = {}
+        own = cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
+        if own >= 0 and totals[own] >= 0:
+            left = yield from self._try_nominated(names[own], statuses)
+            if left.names:
+                self.record.only_nominated = True
+                return (yield from self._choose(ranking, totals, left, len(statuses)))
+        search = runner.search(totals, ranking.outcome)
+        rejected = [names[slot] for slot in search.examined[totals[search.examined] < 0].tolist()]
+        # What was noted about the nominated node moves the start of the next search, too.
+        noted = len(statuses.keys() - set(rejected))
+        runner.next_start = (search.next_start + noted) % cluster.nodes.n_alive
+        ranking.raise_failure(search.examined)
+        feasible = search.examined[totals[search.examined] >= 0]
+        found = Survivors(tuple([names[slot] for slot in feasible.tolist()]))
+        left = yield from self._filter(found, statuses)
+        self.record.survivors = left
+        rejected_count = len(statuses.keys() | set(rejected))
+        if left.names:
+            return (yield from self._choose(ranking, totals, left, rejected_count))
+        return self._unschedulable(
+            ranking, search, nominated, rejected_count, by_extenders=len(feasible) > 0
+        )
+
+    def _try_nominated(self, name: str, statuses: dict[str, Status]) -> Steps[Survivors]:
+        """Ask about the nominated node alone; a failure counts as a rejection here."""
+        try:
+            left = yield from self._filter(Survivors((name,)), statuses)
+        except ExtenderError:
+            return Survivors(())
+        self.record.survivors = left
+        return left
+
+    def _filter(self, found: Survivors, statuses: dict[str, Status]) -> Steps[Survivors]:
+        return filter_steps(
+            self._extenders, self._pod, found, self._cluster.nodes, statuses, self._answers
+        )
+
+    # ---------------------------------------------------------------- choosing
+
+    def _choose(
+        self, ranking: Ranking, totals: I64Array, left: Survivors, rejected_count: int
+    ) -> Steps[Decision]:
+        """Score what is left and take the best."""
+        names = left.names
+        if len(names) == 1:
+            self.record.winners = self.record.tied = names
+            return self._decided(names[0], left, rejected_count, tie_count=1)
+        by_plugins = self._plugin_totals(ranking, totals, left)
+        extra = yield from prioritize_steps(
+            self._extenders, self._pod, left, self._cluster.nodes, self._answers
+        )
+        sums = {name: wrap_int64(by_plugins[name] + extra.get(name, 0)) for name in names}
+        best = max(sums.values())
+        self.record.totals = sums
+        self.record.tied = tuple([name for name, total in sums.items() if total == best])
+        scored = tuple([name for name in self.record.tied if name in extra])
+        self.record.winners = scored or self.record.tied
+        chosen = self._pick(names, sums, extra)
+        return self._decided(
+            chosen, left, rejected_count, tie_count=len(self.record.winners), total=sums[chosen]
+        )
+
+    def _plugin_totals(
+        self, ranking: Ranking, totals: I64Array, left: Survivors
+    ) -> Mapping[str, int]:
+        """Return the sum of the plugins' weighted scores for each node that is left."""
+        runner, cluster = self._runner, self._cluster
+        if left.nodes is not None:
+            scores = scores_of_replaced(runner.profile, self._pod, cluster, left.nodes)
+            self.record.replaced_scores = scores
+            return scores.totals
+        slots: I32Array = np.array(
+            [cluster.nodes.slot_of[name] for name in left.names], dtype=np.int32
+        )
+        is_left: Mask = np.zeros(len(totals), dtype=np.bool_)
+        is_left[slots] = True
+        totals[~is_left] = -1
+        ranking.sweep_scores(cluster, totals)
+        return dict(zip(left.names, totals[slots].tolist(), strict=True))
+
+    def _pick(
+        self, names: tuple[str, ...], sums: Mapping[str, int], extra: Mapping[str, int]
+    ) -> str:
+        """Apply the tie rule.
+
+        Notes
+        -----
+        1.36 gives each node that an extender scored a random number, which decides between
+        equal totals; the others have 0. So among equals a scored node is drawn, and nodes
+        that nobody scored are told apart by the heap alone.
+        """
+        runner, winners = self._runner, self.record.winners
+        match runner.profile.tie_rule:
+            case TieRule.FIRST:
+                return min(winners)
+            case TieRule.DRAWN:
+                random = draw(runner.seed, TIE_STREAM, self._cycle_number)
+                return winners[random * len(winners) >> DRAW_BITS]
+            case TieRule.HEAP:
+                first = self._cycle_number * _MOST_ENTRIES
+                keys = [
+                    (sums[name], 1 + draw(runner.seed, EXTENDER_STREAM, first + i))
+                    if name in extra
+                    else (sums[name], 0)
+                    for i, name in enumerate(names)
+                ]
+                rank_of = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+                ranks: I64Array = np.array([rank_of[key] for key in keys], dtype=np.int64)
+                order: I32Array = np.arange(len(names), dtype=np.int32)
+                return names[pick_by_heap(ranks, order)]
+
+    def _decided(
+        self,
+        name: str,
+        left: Survivors,
+        rejected_count: int,
+        *,
+        tie_count: int,
+        total: int | None = None,
+    ) -> Decision:
+        return Decision(
+            pod=self._pod,
+            node=name,
+            slot=self._cluster.nodes.slot_of.get(name, -1),
+            feasible_count=len(left.names),
+            evaluated_count=len(left.names) + rejected_count,
+            tie_count=tie_count,
+            total=total,
+        )
+
+    # ---------------------------------------------------------------- refusing
+
+    def _unschedulable(
+        self,
+        ranking: Ranking,
+        search: Search,
+        nominated: NominatedCheck,
+        rejected_count: int,
+        *,
+        by_extenders: bool,
+    ) -> Decision:
+        """Say why no node is left; what extenders say goes before what filters say."""
+        nodes, statuses = self._cluster.nodes, self.record.statuses
+        outcome = ranking.outcome
+        by_nominated = {nodes.names[slot]: s for slot, s in nominated.rejected.items()}
+        examined = nominated.without_rejected(search.examined)
+        by_filters = ranking.count_rejections(examined)
+        # All that rejected a node are to blame, even where an extender has another reason.
+        told = [*by_filters, *(Rejection(status, 1) for status in by_nominated.values())]
+        overridden = {nodes.slot_of[name] for name in statuses if name in nodes.slot_of}
+        counted = examined[~np.isin(examined, list(overridden))]
+        rejections = [
+            *(Rejection(s, 1) for name, s in by_nominated.items() if name not in statuses),
+            *ranking.count_rejections(counted),
+            *(Rejection(status, 1) for status in statuses.values()),
+        ]
+        absent = nodes.n_alive - rejected_count
+        if outcome.node_names is not None and absent > 0:
+            rejections.append(Rejection(outcome.absent_status, absent))
+        blamed = set(outcome.restricted_by)
+        blamed |= {r.status.plugin for r in told if r.status.code != Code.PENDING}
+        if by_extenders:
+            blamed.add(EXTENDER)
+        pending = {r.status.plugin for r in told if r.status.code == Code.PENDING}
+        self.failed = FailedCycle(
+            self._pod,
+            self._runner.profile,
+            ranking,
+            search.examined,
+            nominated,
+            extender_statuses=statuses,
+            extenders=self._extenders,
+        )
+        return Decision(
+            pod=self._pod,
+            evaluated_count=rejected_count,
+            diagnosis=Diagnosis(
+                node_count=nodes.n_alive,
+                rejections=tuple(rejections),
+                rejected_by=frozenset(blamed),
+                pending=frozenset(pending),
+            ),
+        )

@@ -1,0 +1,170 @@
+"""Scores of given nodes, asked afresh from every plugin, without any row that is kept.
+
+Explanations use it, and cycles in which an extender replaced the nodes: what an extender
+without `nodeCacheCapable` returns are Node objects, and upstream scores these, each as a node
+without pods, whether or not the scheduler knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns import Cluster
+from podwright.framework.adapter import PluginFailure, run_score
+from podwright.framework.cycle import Cycle
+from podwright.framework.prepare import ask_pre_filter, run_pre_scores
+from podwright.framework.profile import Profile
+from podwright.framework.ranking import normalize
+from podwright.framework.scores import Scores
+from podwright.objects import Node, Pod
+
+_SET_ASIDE = "\0"
+"""What the names of nodes begin with that make room for others of the same name."""
+
+
+class PluginScores(msgspec.Struct, frozen=True, kw_only=True):
+    """What one plugin gives each of the nodes.
+
+    Parameters
+    ----------
+    raw, normalized : dict of str to int
+        Per node name.
+    """
+
+    plugin: str
+    weight: int
+    raw: dict[str, int]
+    normalized: dict[str, int]
+
+
+class FreshScores(msgspec.Struct, frozen=True, kw_only=True):
+    """What all plugins give.
+
+    Parameters
+    ----------
+    skipped : frozenset of str
+        Plugins that had nothing to say for the pod.
+    plugins : tuple of PluginScores
+        In run order.
+    totals : dict of str to int
+        The weighted sums.
+    """
+
+    skipped: frozenset[str]
+    plugins: tuple[PluginScores, ...]
+    totals: dict[str, int]
+
+
+def fresh_scores(
+    profile: Profile, cycle: Cycle, rows: I32Array, names: Sequence[str] | None = None
+) -> FreshScores:
+    """Ask every score plugin about the slots in `rows`.
+
+    Parameters
+    ----------
+    cycle : Cycle
+        As PreFilter left it.
+    rows : (k,) int32
+        The feasible slots.
+    names : sequence of str, optional
+        What the nodes in `rows` are called in the answer; their own names if left out.
+
+    Raises
+    ------
+    PluginFailure
+        If a plugin fails.
+    """
+    nodes = cycle.cluster.nodes
+    if names is None:
+        names = [nodes.names[slot] for slot in rows.tolist()]
+    mask: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
+    mask[rows] = True
+    totals = dict.fromkeys(names, 0)
+    skipped = run_pre_scores(profile, cycle)
+    found: list[PluginScores] = []
+    for plugin, weight in profile.score:
+        if plugin.name in skipped:
+            continue
+        scores = Scores(np.zeros(nodes.n_slots, dtype=np.int64), rows, mask)
+        run_score(plugin, cycle, scores)
+        raw = _named(names, scores.values, rows)
+        normalize(plugin, cycle, scores)
+        normalized = _named(names, scores.values, rows)
+        for name, value in normalized.items():
+            totals[name] += weight * value
+        found.append(
+            PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
+        )
+    return FreshScores(skipped=skipped, plugins=tuple(found), totals=totals)
+
+
+def scores_of_replaced(
+    profile: Profile, pod: Pod, cluster: Cluster, nodes: Sequence[Node]
+) -> FreshScores:
+    """Score Node objects that an extender returned.
+
+    They are put, empty, into a cluster beside all others. So pods that are counted per
+    domain (spreading, affinity) count as they do for the scheduler, while the returned nodes
+    themselves have none.
+
+    Raises
+    ------
+    PluginFailure
+        If a plugin fails.
+
+    Notes
+    -----
+    The scheduler's own nodes have another name meanwhile, so that a field selector on
+    `metadata.name` misses them where it decides which nodes count for spreading.
+    """
+    together = _copy_with_names_set_aside(cluster)
+    slots: list[int] = []
+    for number, node in enumerate(nodes):
+        name = node.metadata.name
+        if name in together.nodes.slot_of:
+            # Returned twice: it counts twice as a place to spread over.
+            name = f"{_SET_ASIDE}{number}{_SET_ASIDE}{name}"
+        # The images that nodes have are noted by the scheduler's cache, which does not know
+        # of these nodes.
+        status = msgspec.structs.replace(node.status, images=())
+        metadata = msgspec.structs.replace(node.metadata, name=name)
+        together.put(msgspec.structs.replace(node, metadata=metadata, status=status, raw={}))
+        slots.append(together.nodes.slot_of[name])
+    cycle = Cycle(pod, together)
+    for plugin in profile.pre_filter:
+        try:
+            ask_pre_filter(plugin, cycle)
+        except PluginFailure:
+            # The pod passed PreFilter where it counted; here it only leaves what scores need.
+            continue
+    rows: I32Array = np.array(slots, dtype=np.int32)
+    return fresh_scores(profile, cycle, rows, [node.metadata.name for node in nodes])
+
+
+def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
+    copy = Cluster()
+    copy.namespaces = dict(cluster.namespaces)
+    copy.selectors.namespaces_changed(copy.namespaces)
+    copy.workloads = cluster.workloads
+    storage = cluster.storage
+    for kept in (storage.claims, storage.volumes, storage.classes, storage.csi_drivers):
+        for obj in kept.values():
+            copy.storage.put(obj)
+    for slot in cluster.live_slots().tolist():
+        node = cluster.nodes.objects[slot]
+        assert node is not None, f"slot {slot} is alive and has no node"
+        name = _SET_ASIDE + node.metadata.name
+        metadata = msgspec.structs.replace(node.metadata, name=name)
+        copy.put(msgspec.structs.replace(node, metadata=metadata, raw={}))
+        place = copy.nodes.slot_of[name]
+        for placed in cluster.pods_on[slot].values():
+            copy.place(placed.pod, place)
+    return copy
+
+
+def _named(names: Sequence[str], values: I64Array, rows: I32Array) -> dict[str, int]:
+    return {name: int(values[slot]) for name, slot in zip(names, rows.tolist(), strict=True)}
