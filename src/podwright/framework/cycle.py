@@ -55,6 +55,15 @@ class Cycle:
         shared._state = self._state
         return shared
 
+    def own(self, pod: Pod) -> Cycle:
+        """Return a cycle of `pod`'s own that begins with this one's state.
+
+        From Reserve on plugins write what concerns one pod and no other with the same key.
+        """
+        copy = Cycle(pod, self.cluster)
+        copy._state = dict(self._state)
+        return copy
+
     def write(self, key: StateKey[S], value: S) -> None:
         """Remember `value` for later extension points of this cycle."""
         self._state[key.name] = value

@@ -18,6 +18,7 @@ import msgspec
 
 from podwright._arrays import I64Array
 from podwright.columns import Cluster, NodeColumns, PlacedPod, Reads
+from podwright.framework.binding import Pending, Progress
 from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.events import EventHint
@@ -27,6 +28,7 @@ from podwright.framework.verdicts import Verdicts
 from podwright.objects import Node, Pod
 
 if TYPE_CHECKING:
+    from podwright.framework.extenders import Steps
     from podwright.framework.post_filter import FailedCycle
 
 
@@ -94,6 +96,9 @@ class Plugin:
         How raw scores become 0 to 100.
     scores_in_range : bool
         True promises normalised scores from 0 to 100; otherwise they are checked.
+    rests_when_skipped : bool
+        True promises that Reserve, Permit, PreBind and PostBind have nothing to do for pods
+        for which PreFilter answered Skip; they are not called then.
     key_varies : bool
         True where most pods have a key of their own (their requests): answers for one key
         are then kept only if it comes again. It changes nothing but speed.
@@ -109,6 +114,7 @@ class Plugin:
     score_reads: ClassVar[Reads] = Reads.CLUSTER
     normalization: ClassVar[Normalization] = Normalization.NONE
     scores_in_range: ClassVar[bool] = False
+    rests_when_skipped: ClassVar[bool] = False
     key_varies: ClassVar[bool] = False
     filters_columns: ClassVar[bool] = False
     scores_columns: ClassVar[bool] = False
@@ -198,8 +204,13 @@ class Plugin:
     def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Adapt the cycle's state as if a pod were gone (PreFilterExtensions.RemovePod)."""
 
-    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
-        """Do something about a pod that fits nowhere; nothing is changed here and now."""
+    def post_filter(
+        self, cycle: Cycle, failed: FailedCycle
+    ) -> PostFilterResult | Steps[PostFilterResult]:
+        """Do something about a pod that fits nowhere; nothing is changed here and now.
+
+        A plugin that has to ask extenders (`failed.extenders`) returns a generator of calls.
+        """
         raise NotImplementedError
 
     # ------------------------------------------------------------ scoring
@@ -234,13 +245,27 @@ class Plugin:
         """Allow, refuse or hold the pod; the second value is the time-out in ns."""
         raise NotImplementedError
 
-    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
-        """Do what has to be done before binding."""
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        """Say before PreBind whether it will have anything to do (success) or not (skip)."""
+        return Status.OK
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Do what has to be done before binding, or say what it has to wait for."""
         raise NotImplementedError
 
-    def bind(self, cycle: Cycle, node_name: str) -> Status:
+    def continue_pre_bind(
+        self, cycle: Cycle, node_name: str, progress: Progress
+    ) -> Status | Pending:
+        """Go on with what answered `Pending`; by default, succeed unless a call failed."""
+        return _outcome(progress)
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
         """Bind the pod, or skip and leave it to the next plugin."""
         raise NotImplementedError
+
+    def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status | Pending:
+        """Go on with what answered `Pending`; by default, succeed unless a call failed."""
+        return _outcome(progress)
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
         """Learn that the pod was bound."""
@@ -261,6 +286,13 @@ class Plugin:
             for point, methods in _METHODS.items()
             if any(cls.implements(method) for method in methods)
         )
+
+
+def _outcome(progress: Progress) -> Status:
+    for answer in progress.answers:
+        if answer.error is not None:
+            return Status.error(answer.error.message)
+    return Status.OK
 
 
 _METHODS: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from podwright.framework import Cycle, Plugin, Status
+from podwright.framework import Cycle, Plugin
+from podwright.framework.binding import BIND_BY_API, Pending
 from podwright.objects import Pod
 
 
@@ -29,6 +30,6 @@ class DefaultBinder(Plugin):
         """Return the same for every pod."""
         return ()
 
-    def bind(self, cycle: Cycle, node_name: str) -> Status:
-        """Succeed: writing the binding is the driver's part."""
-        return Status.OK
+    def bind(self, cycle: Cycle, node_name: str) -> Pending:
+        """Ask for the binding to be written."""
+        return BIND_BY_API

@@ -26,8 +26,11 @@ import msgspec
 
 from podwright.config.schema import DefaultPreemptionArgs
 from podwright.framework import Cycle, FailedCycle, Plugin, PostFilterResult, Status
-from podwright.preemption import preempt
-from podwright.preemption.dry_run import Limits
+from podwright.framework.events import EventHint
+from podwright.framework.extenders import Steps
+from podwright.plugins.hints import default_preemption as hints
+from podwright.preemption import Limits, preempt
+from podwright.preemption.extenders import preempt_with_extenders
 
 
 class DefaultPreemption(Plugin):
@@ -44,11 +47,26 @@ class DefaultPreemption(Plugin):
         args = DefaultPreemptionArgs() if args is None else args
         self.limits = Limits(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
 
-    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
+
+    def post_filter(
+        self, cycle: Cycle, failed: FailedCycle
+    ) -> PostFilterResult | Steps[PostFilterResult]:
         """Find victims; `details` is a `podwright.preemption.Preemption`."""
-        result = preempt(failed, self.limits)
-        message = result.message
-        if not message:
-            return result
-        status = Status(result.status.code, (f"preemption: {message}",))
-        return msgspec.structs.replace(result, status=status)
+        if any(extender.settings.preempt_verb for extender in failed.extenders):
+            return _worded_later(preempt_with_extenders(failed, self.limits))
+        return _worded(preempt(failed, self.limits))
+
+
+def _worded(result: PostFilterResult) -> PostFilterResult:
+    message = result.message
+    if not message:
+        return result
+    status = Status(result.status.code, (f"preemption: {message}",))
+    return msgspec.structs.replace(result, status=status)
+
+
+def _worded_later(steps: Steps[PostFilterResult]) -> Steps[PostFilterResult]:
+    return _worded((yield from steps))

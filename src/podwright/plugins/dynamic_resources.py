@@ -34,7 +34,9 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.objects import Pod
+from podwright.plugins.hints import dynamic_resources as hints
 
 _SEEN: StateKey[bool] = StateKey("DynamicResources/seen")
 
@@ -49,9 +51,14 @@ class DynamicResources(Plugin):
     score_reads = Reads.NODE
     normalization = Normalization.DEFAULT
     scores_in_range = True
+    rests_when_skipped = True
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
         self.args = args
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the names of the claims."""

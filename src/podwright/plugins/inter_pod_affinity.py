@@ -51,6 +51,7 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.kernels.affinity_terms import (
     is_any_counted,
     normalize_between,
@@ -59,6 +60,7 @@ from podwright.kernels.affinity_terms import (
     sum_counts,
 )
 from podwright.objects import Pod
+from podwright.plugins.hints import inter_pod_affinity as hints
 
 _AFFINITY, _ANTI_AFFINITY, _OF_PLACED = 1, 2, 3
 _STATUSES = {
@@ -217,6 +219,10 @@ class InterPodAffinity(Plugin):
         args = args or InterPodAffinityArgs()
         self._hard_weight = args.hard_pod_affinity_weight
         self._ignores_placed = args.ignore_preferred_terms_of_existing_pods
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return namespace, labels (terms of placed pods look at them) and own terms."""

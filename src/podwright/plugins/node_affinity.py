@@ -39,9 +39,11 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.objects import NodeAffinity as Affinity
 from podwright.objects import NodeSelector, NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from podwright.objects.selector import NodeTerm, SelectorError, preferred_node_terms
+from podwright.plugins.hints import node_affinity as hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
 _REJECTION_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")
@@ -71,6 +73,10 @@ class NodeAffinity(Plugin):
         # case mixed_config-t-0351.
         self._adds_preferred = bool(preferred)
         self._added_terms = preferred_node_terms(preferred)
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register(added_affinity=self._added_required)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return node selector and node affinity."""

@@ -24,7 +24,9 @@ from collections.abc import Hashable
 import numpy as np
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.framework.events import EventHint
 from podwright.objects import Pod
+from podwright.plugins.hints import node_declared_features as hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's required features")
 _RESTART_ALL = "RestartAllContainers"
@@ -36,6 +38,10 @@ class NodeDeclaredFeatures(Plugin):
     name = "NodeDeclaredFeatures"
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register(required_features=required_features)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the features that the pod needs."""

@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.framework.events import EventHint
 from podwright.objects import Pod
+from podwright.plugins.hints import node_name as hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match the requested node name")
 
@@ -28,6 +30,10 @@ class NodeName(Plugin):
 
     name = "NodeName"
     filter_reads = Reads.NODE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the requested node's name."""

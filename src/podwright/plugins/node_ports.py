@@ -19,7 +19,9 @@ from collections.abc import Hashable
 
 from podwright.columns.ports import host_ports
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.framework.events import EventHint
 from podwright.objects import Pod
+from podwright.plugins.hints import node_ports as hints
 
 _REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 _FEW_ROWS = 64
@@ -31,6 +33,10 @@ class NodePorts(Plugin):
     name = "NodePorts"
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE | Reads.PODS
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the host ports."""

@@ -46,6 +46,7 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.kernels.fit import (
     FIRST_RESOURCE_BIT,
     MOST_RESOURCE_BITS,
@@ -67,6 +68,7 @@ from podwright.objects import Pod, PodStatus
 from podwright.objects.request_key import request_key, status_changes_requests
 from podwright.objects.requests import pending_requests, score_requests_fit
 from podwright.objects.resource_name import is_extended_resource, is_scalar_resource
+from podwright.plugins.hints import node_resources_fit as hints
 
 _STRATEGIES = {"LeastAllocated": LEAST_ALLOCATED, "MostAllocated": MOST_ALLOCATED}
 _DEFAULT_STRATEGY = ScoringStrategy(
@@ -142,6 +144,10 @@ class NodeResourcesFit(Plugin):
             ratio = strategy.requested_to_capacity_ratio
             assert ratio is not None, f"strategy {strategy.type!r} has no shape"
             self._shape = shape_table(ratio.shape)
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""

@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.framework.events import EventHint
 from podwright.objects import Pod, Taint
 from podwright.objects.toleration import tolerates
+from podwright.plugins.hints import node_unschedulable as hints
 
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _REJECTION = Status.unresolvable("node(s) were unschedulable")
@@ -29,6 +31,10 @@ class NodeUnschedulable(Plugin):
 
     name = "NodeUnschedulable"
     filter_reads = Reads.NODE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return whether the pod tolerates cordoned nodes."""

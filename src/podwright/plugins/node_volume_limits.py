@@ -33,10 +33,12 @@ from podwright.columns.csi_migration import CSIVolume, migration_of
 from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, inline_volumes
 from podwright.columns.volume_use import csi_volumes
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod, Volume
+from podwright.plugins.hints import node_volume_limits as hints
 
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
 
@@ -49,6 +51,10 @@ class NodeVolumeLimits(Plugin):
     name = "NodeVolumeLimits"
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.PODS | Reads.STORAGE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims and cloud disks; with ephemeral claims, also whose they are."""

@@ -46,6 +46,7 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.kernels.spread import (
     ABSENT_DOMAIN,
     IS_PER_NODE,
@@ -57,6 +58,7 @@ from podwright.kernels.spread import (
     spread_scores,
 )
 from podwright.objects import (
+    LabelSelector,
     NodeSelector,
     OwnerReference,
     Pod,
@@ -71,6 +73,7 @@ from podwright.objects.selector import (
     label_selector,
     labels_as_selector,
 )
+from podwright.plugins.hints import pod_topology_spread as hints
 
 _HOSTNAME = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
@@ -326,6 +329,21 @@ class PodTopologySpread(Plugin):
                 _compile(_PLAIN_POD, self._defaults, "DoNotSchedule"),
                 _compile(_PLAIN_POD, self._defaults, "ScheduleAnyway"),
             )
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register(default_constraints=self._widened_defaults)
+
+    def _widened_defaults(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
+        """Return the default constraints with selectors that mean every pod of the namespace.
+
+        What they really select is in the cluster, which hints do not see. Waking a pod in vain
+        costs an attempt; not waking it would strand it.
+        """
+        return tuple(
+            msgspec.structs.replace(constraint, label_selector=LabelSelector())
+            for constraint in self._defaults
+        )
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the compiled constraints, and what default ones are deduced from."""

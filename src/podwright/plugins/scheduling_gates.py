@@ -18,13 +18,19 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from podwright.framework import Plugin, Status
+from podwright.framework.events import EventHint
 from podwright.objects import Pod
+from podwright.plugins.hints import scheduling_gates as hints
 
 
 class SchedulingGates(Plugin):
     """Keep pods with scheduling gates out of the queue."""
 
     name = "SchedulingGates"
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the names of the gates."""

@@ -34,8 +34,10 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
+from podwright.framework.events import EventHint
 from podwright.objects import Pod, Taint, Toleration
 from podwright.objects.toleration import tolerates, untolerated_taint
+from podwright.plugins.hints import taint_toleration as hints
 
 _REJECTION = Status.unresolvable("node(s) had untolerated taint(s)")
 
@@ -72,6 +74,10 @@ class TaintToleration(Plugin):
     score_reads = Reads.NODE
     normalization = Normalization.DEFAULT_REVERSED
     scores_in_range = True
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the tolerations."""

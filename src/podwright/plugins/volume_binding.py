@@ -46,6 +46,7 @@ from podwright.columns.volume_decisions import (
 from podwright.columns.volume_shelves import is_bound_to
 from podwright.config.schema import VolumeBindingArgs
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.scores import Scores
 from podwright.framework.status import Status
@@ -57,6 +58,7 @@ from podwright.objects import (
     Pod,
     with_fields,
 )
+from podwright.plugins.hints import volume_binding as hints
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -111,9 +113,14 @@ class VolumeBinding(Plugin):
     pre_score_reads: ClassVar[Reads] = Reads.NOTHING
     score_reads: ClassVar[Reads] = Reads.NOTHING
     scores_in_range: ClassVar[bool] = True
+    rests_when_skipped: ClassVar[bool] = True
 
     def __init__(self, args: VolumeBindingArgs | None = None) -> None:
         self.args = VolumeBindingArgs() if args is None else args
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims; with ephemeral ones, also whose they are."""

@@ -30,10 +30,12 @@ from podwright.columns import NodeColumns, PlacedPod, Reads
 from podwright.columns.pod_volumes import DiskUse, claim_names, disk_uses
 from podwright.columns.storage import READ_WRITE_ONCE_POD
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
+from podwright.plugins.hints import volume_restrictions as hints
 
 DISK_CONFLICT = Status.unschedulable("node(s) had no available disk")
 CLAIM_CONFLICT = Status.unschedulable(
@@ -70,6 +72,10 @@ class VolumeRestrictions(Plugin):
     # claims' users need not be read as Reads.PODS.
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.PODS | Reads.STORAGE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims and inline disks."""

@@ -38,10 +38,12 @@ from podwright.columns.node_selector import any_of
 from podwright.columns.pod_volumes import claim_names
 from podwright.columns.storage import StorageIndex, class_of
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
+from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from podwright.plugins.hints import volume_zone as hints
 
 ZONE_CONFLICT = Status.unresolvable("node(s) had no available volume zone")
 
@@ -73,6 +75,10 @@ class VolumeZone(Plugin):
     name = "VolumeZone"
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims; ephemeral ones do not count here."""

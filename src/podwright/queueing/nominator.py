@@ -10,10 +10,21 @@ Upstream: pkg/scheduler/backend/queue/nominator.go
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from podwright.objects import Pod
 
-__all__ = ["Nominator"]
+__all__ = ["NominationMirror", "Nominator"]
+
+
+class NominationMirror(Protocol):
+    """Something that has to know all nominations too; `columns.Cluster` is one."""
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Note that a pod is nominated to a node."""
+
+    def denominate(self, pod: Pod) -> None:
+        """Forget where a pod was nominated to."""
 
 
 class Nominator:
@@ -24,10 +35,17 @@ class Nominator:
     lookup : callable or None
         The newest version of a pod by `namespace/name`, None if it is gone. A pod that is
         gone or already has a node is not nominated. Without it pods are taken at their word.
+    mirror : NominationMirror or None
+        Told of every nomination and of its end.
     """
 
-    def __init__(self, lookup: Callable[[str], Pod | None] | None = None) -> None:
+    def __init__(
+        self,
+        lookup: Callable[[str], Pod | None] | None = None,
+        mirror: NominationMirror | None = None,
+    ) -> None:
         self._lookup = lookup
+        self._mirror = mirror
         self._pods_by_node: dict[str, dict[str, Pod]] = {}
         self._node_by_uid: dict[str, str] = {}
 
@@ -64,6 +82,8 @@ class Nominator:
             return
         self._node_by_uid[uid] = node_name
         self._pods_by_node.setdefault(node_name, {})[uid] = pod
+        if self._mirror is not None:
+            self._mirror.nominate(pod, node_name)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Take over a newer version of a pod.
@@ -83,7 +103,9 @@ class Nominator:
         if node_name is None:
             return
         pods = self._pods_by_node[node_name]
-        del pods[uid]
+        pod = pods.pop(uid)
+        if self._mirror is not None:
+            self._mirror.denominate(pod)
         if not pods:
             del self._pods_by_node[node_name]
 

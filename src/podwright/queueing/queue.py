@@ -52,7 +52,7 @@ from podwright.queueing.events import derive_pod_update
 from podwright.queueing.hints import HintTable, Requeue
 from podwright.queueing.in_flight import InFlight
 from podwright.queueing.metrics import QueueMetrics
-from podwright.queueing.nominator import Nominator
+from podwright.queueing.nominator import NominationMirror, Nominator
 from podwright.queueing.order import SortKey, priority_sort_key
 from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
@@ -91,6 +91,8 @@ class SchedulingQueue:
         a `less`); None is PrioritySort.
     lookup : callable or None
         The newest version of a pod by `namespace/name`, for the nominator.
+    mirror : NominationMirror or None
+        Told of every nomination and of its end.
     start_ns : int
         When the queue began to run: the phase of the flush of unschedulable pods.
     story_limit_count : int
@@ -105,11 +107,12 @@ class SchedulingQueue:
         pre_enqueue: PreEnqueue | None = None,
         sort_key: SortKey | None = None,
         lookup: Callable[[str], Pod | None] | None = None,
+        mirror: NominationMirror | None = None,
         start_ns: int = 0,
         story_limit_count: int = 10_000,
     ) -> None:
         self.settings = QueueSettings() if settings is None else settings
-        self.nominator = Nominator(lookup)
+        self.nominator = Nominator(lookup, mirror)
         self.scheduling_cycle = 0
         self._hints = {} if hints is None else dict(hints)
         self._pre_enqueue = pre_enqueue

@@ -1,0 +1,100 @@
+"""What the machine wants done. It does nothing itself.
+
+Actions that have a `call` number are calls to the API server; their answer comes back as
+`CallDone` with that number. Whatever such a call changes also comes back as the change that
+it is, before or after the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from podwright.objects import (
+    Condition,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
+
+
+class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Bind a pod to a node."""
+
+    call: int
+    pod: NamespacedName
+    uid: str
+    node: str
+
+
+class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Set a condition of a pod, its nominated node, or both; only what changed is given.
+
+    Parameters
+    ----------
+    condition : Condition, optional
+        Replaces the one of the same type; None leaves the conditions alone.
+    nominated_node : str, optional
+        "" removes `status.nominatedNodeName`; None leaves it alone.
+    """
+
+    call: int
+    pod: NamespacedName
+    uid: str
+    condition: Condition | None = None
+    nominated_node: str | None = None
+
+
+class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Delete a pod that was preempted."""
+
+    call: int
+    pod: NamespacedName
+    uid: str
+
+
+class UpdateVolume(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Replace a PersistentVolume, unless it has changed since it was read."""
+
+    call: int
+    volume: PersistentVolume
+
+
+class UpdateClaim(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Replace a PersistentVolumeClaim, unless it has changed since it was read."""
+
+    call: int
+    claim: PersistentVolumeClaim
+
+
+class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Record a Kubernetes Event.
+
+    Parameters
+    ----------
+    controller : str
+        The schedulerName of the profile that reports.
+    related : str
+        `namespace/name` of the other pod that takes part; "" if there is none.
+    """
+
+    pod: NamespacedName
+    uid: str
+    type: Literal["Normal", "Warning"]
+    reason: str
+    action: str
+    note: str
+    controller: str
+    related: NamespacedName = ""
+
+
+class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+    """Send `TimerFired` at this time; an earlier wish still holds."""
+
+    due_ns: int
+
+
+Action: TypeAlias = (
+    Bind | PatchPodStatus | DeletePod | UpdateVolume | UpdateClaim | EmitEvent | WakeAt
+)

@@ -1,0 +1,149 @@
+"""The scheduling cycle: one pod from the queue to a node, or back to the queue.
+
+Pop, decide, assume, Reserve, Permit; then the binding cycle takes over. Where no node fits,
+PostFilter may nominate one and name victims, whose removal then runs beside the cycles.
+
+Only one cycle runs at a time. What it changes when it ends well: the pod counts on its node
+(*assumed*) although the API server does not know yet, so that the next cycle can begin.
+
+Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
+"""
+
+from __future__ import annotations
+
+from podwright.framework import Cycle, Status
+from podwright.framework.decision import Decision
+from podwright.framework.status import Code
+from podwright.machine.binding import Binding, BindingCycles, forget
+from podwright.machine.evictions import Eviction, Evictions
+from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
+from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.profiles import RunningProfile
+from podwright.machine.reporting import emit
+from podwright.machine.state import State
+from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
+from podwright.objects import Pod
+from podwright.preemption import Preemption
+from podwright.queueing import QueuedPod
+
+
+class SchedulingCycles:
+    """Runs scheduling cycles, one after the other."""
+
+    def __init__(self, state: State, bindings: BindingCycles, evictions: Evictions) -> None:
+        self._state = state
+        self._bindings = bindings
+        self._evictions = evictions
+        self.last_decision: Decision | None = None
+        """What came of the last cycle."""
+
+    def run(self) -> None:
+        """Schedule the next pod, if there is one."""
+        state = self._state
+        queued = state.queue.pop(state.now_ns)
+        if queued is None:
+            return
+        pod = queued.pod
+        profile = state.profiles.get(pod.spec.scheduler_name)
+        if profile is None or self._is_skipped(queued, pod):
+            state.queue.done(queued, state.now_ns)
+            return
+        number = state.queue.scheduling_cycle
+        self.last_decision = decision = profile.runner.decide(pod, cycle_number=number)
+        if decision.slot >= 0:
+            self._place(profile, queued, decision)
+            return
+        decision = profile.runner.post_filter(decision, cycle_number=number, now_ns=state.now_ns)
+        self._fits_nowhere(queued, decision)
+
+    def _is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
+        """Tell whether a popped pod should not be scheduled after all."""
+        state = self._state
+        if pod.metadata.deletion_timestamp is not None:
+            emit(
+                state,
+                pod,
+                "Warning",
+                "FailedScheduling",
+                "Scheduling",
+                f"skip schedule deleting pod: {pod.key}",
+                controller=pod.spec.scheduler_name,
+            )
+            return True
+        # It was updated, and so queued again, before it was assumed.
+        return queued.uid in state.assumed
+
+    def _fits_nowhere(self, queued: QueuedPod, decision: Decision) -> None:
+        eviction: Eviction | None = None
+        result = decision.post_filter
+        if result is not None and isinstance(result.details, Preemption):
+            node = result.nominated_node
+            if node and result.details.victims:
+                eviction = self._evictions.announce(
+                    self._state.pods.get(queued.key, queued.pod),
+                    node,
+                    result.status.plugin,
+                    result.details.victims,
+                )
+        handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
+        if eviction is not None:
+            self._evictions.start(eviction)
+
+    # ------------------------------------------------------------ a node was found
+
+    def _place(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
+        state, pod, node = self._state, queued.pod, decision.node
+        ranking = profile.runner.ranking
+        placing = profile.placing(ranking.outcome.skipped)
+        cycle = Cycle(pod, state.cluster) if placing.is_plain else ranking.cycle.own(pod)
+        state.binding_count += 1
+        binding = Binding(state.binding_count, queued, node, cycle, placing)
+        if queued.key in state.cluster.pods:
+            # A pod of that name still counts: its deletion has not been seen to the end.
+            status = Status.error(
+                f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
+            )
+            handle_failure(state, queued, pod, failed(status))
+            return
+        # The pod counts as it is, without its node's name: it has the keys of its template.
+        state.cluster.place(pod, decision.slot)
+        state.assumed[queued.uid] = binding
+        state.queue.nominator.remove(queued.uid)
+        if not placing.is_plain:
+            failure = self._reserve(binding) or self._permit(binding)
+            if failure is not None:
+                for plugin in placing.unreserve:
+                    tell(plugin, "unreserve", cycle, node)
+                forget(state, binding)
+                handle_failure(state, queued, pod, failure)
+                return
+        self._bindings.start(binding)
+
+    def _reserve(self, binding: Binding) -> Failure | None:
+        for plugin in binding.placing.reserve:
+            status = ask(plugin, "reserve", binding.cycle, binding.node)
+            if not status.is_success:
+                return _ended(status, "Reserve")
+        return None
+
+    def _permit(self, binding: Binding) -> Failure | None:
+        """Ask the Permit plugins; the pod waits if one of them holds it."""
+        state = self._state
+        pending: dict[str, int] = {}
+        for plugin in binding.placing.permit:
+            status, timeout_ns = ask_permit(plugin, binding.cycle, binding.node)
+            if status.code == Code.WAIT:
+                pending[plugin.name] = min(timeout_ns, LONGEST_WAIT_NS)
+            elif not status.is_success:
+                return _ended(status, "Permit")
+        if pending:
+            state.waiting_count += 1
+            number, queued = state.waiting_count, binding.queued
+            state.waiting[queued.uid] = WaitingPod(number, queued.key, queued.uid, pending)
+            for name, timeout_ns in pending.items():
+                state.timers.add(state.now_ns + timeout_ns, number, queued.uid, name)
+        return None
+
+
+def _ended(status: Status, point: str) -> Failure:
+    return refused(status) if status.is_rejection else failed(worded(status, point))

@@ -1,0 +1,150 @@
+"""Changes of objects: what they do to the cluster, the queue and pods on their way.
+
+Changes may be late, repeated, or overtaken by what the machine did itself; what counts is
+how an object looked before and how it looks now. A pod is in the cluster if it has a node,
+in the queue if it has none and one of the profiles is meant, and neither if it has ended.
+While a pod is assumed its updates change nothing: it counts as it was scheduled, until it is
+seen with its node, or is gone.
+
+Upstream: pkg/scheduler/eventhandlers.go
+"""
+
+from __future__ import annotations
+
+from podwright.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
+from podwright.machine.binding import Binding, BindingCycles, forget
+from podwright.machine.state import State
+from podwright.objects import Node, Object, Pod
+from podwright.queueing import derive_events, derive_pod_update
+
+
+class EventHandlers:
+    """Takes changes of objects in."""
+
+    def __init__(self, state: State, bindings: BindingCycles) -> None:
+        self._state = state
+        self._bindings = bindings
+
+    def put(self, obj: Object) -> None:
+        """Take in a new object or a new version of one."""
+        if isinstance(obj, Pod):
+            self._put_pod(obj)
+            return
+        state = self._state
+        key = (obj.kind, obj.key)
+        old = state.objects.get(key)
+        state.objects[key] = obj
+        state.cluster.put(obj)
+        for event in derive_events(old, obj):
+            state.queue.move(event, state.now_ns, old=old, new=obj)
+
+    def delete(self, obj: Object) -> None:
+        """Take an object out; unknown ones are ignored."""
+        if isinstance(obj, Pod):
+            self._delete_pod(obj)
+            return
+        state = self._state
+        old = state.objects.pop((obj.kind, obj.key), None)
+        if old is None:
+            return
+        if not isinstance(obj, Node):
+            state.cluster.delete(old)
+        for event in derive_events(old, None):
+            state.queue.move(event, state.now_ns, old=old)
+        if isinstance(obj, Node):
+            # Hints look at the cluster as it was with the node.
+            state.cluster.delete(old)
+
+    # ------------------------------------------------------------ pods
+
+    def _put_pod(self, pod: Pod) -> None:
+        state = self._state
+        key = pod.key
+        old = state.pods.get(key)
+        if old is not None and old.metadata.uid != pod.metadata.uid:
+            # Deleted and made anew, and the deletion went unseen.
+            self._delete_pod(old)
+            old = None
+        if pod.status.phase in {"Succeeded", "Failed"}:
+            if old is not None:
+                self._delete_pod(pod)
+            return
+        state.pods[key] = pod
+        if old is None:
+            if pod.spec.node_name:
+                self._assigned(pod)
+            elif pod.spec.scheduler_name in state.profiles:
+                state.queue.add(pod, state.now_ns)
+        elif old.spec.node_name:
+            state.cluster.put(pod)
+            for event in derive_pod_update(old, pod):
+                state.queue.move(event, state.now_ns, old=old, new=pod)
+        elif pod.spec.node_name:
+            self._assigned(pod)
+            if old.spec.scheduler_name in state.profiles:
+                state.queue.delete(old, state.now_ns)
+        elif old.spec.scheduler_name in state.profiles:
+            self._update_pending(old, pod)
+
+    def _assigned(self, pod: Pod) -> None:
+        """Count a pod that was seen with a node for the first time."""
+        state = self._state
+        state.cluster.put(pod)
+        state.assumed.pop(pod.metadata.uid, None)
+        state.queue.move(ASSIGNED_POD_ADD, state.now_ns, new=pod)
+
+    def _update_pending(self, old: Pod, pod: Pod) -> None:
+        state = self._state
+        version = pod.metadata.resource_version
+        if version and version == old.metadata.resource_version:
+            return
+        binding = state.assumed.get(pod.metadata.uid)
+        if binding is not None:
+            if pod.is_terminating and not old.is_terminating:
+                self._assumed_pod_goes(binding)
+            return
+        state.queue.update(old, pod, state.now_ns)
+        nominated = old.status.nominated_node_name
+        if nominated and nominated != pod.status.nominated_node_name:
+            self._nomination_ended(old)
+
+    def _delete_pod(self, pod: Pod) -> None:
+        state = self._state
+        old = state.pods.pop(pod.key, None)
+        if old is None:
+            return
+        if old.spec.node_name or pod.spec.node_name:
+            state.cluster.delete(pod)
+            state.assumed.pop(pod.metadata.uid, None)
+            state.queue.move(ASSIGNED_POD_DELETE, state.now_ns, old=pod)
+            return
+        if old.spec.scheduler_name not in state.profiles:
+            return
+        state.queue.delete(old, state.now_ns)
+        binding = state.assumed.get(old.metadata.uid)
+        if binding is not None:
+            self._assumed_pod_goes(binding)
+        elif pod.status.nominated_node_name:
+            self._nomination_ended(pod)
+
+    def _assumed_pod_goes(self, binding: Binding) -> None:
+        """Free the node of an assumed pod that is deleted, or is being deleted.
+
+        A binding cycle past Permit goes on and fails by itself.
+        """
+        state = self._state
+        assumed_pod = binding.assumed_pod
+        if not self._bindings.reject(binding.uid, "", "removed"):
+            forget(state, binding)
+        state.queue.move(ASSIGNED_POD_DELETE, state.now_ns, old=assumed_pod)
+
+    def _nomination_ended(self, pod: Pod) -> None:
+        """Wake the pods that had to leave room for a nominated one."""
+        state = self._state
+        priority = pod.priority
+        state.queue.move(
+            ASSIGNED_POD_DELETE,
+            state.now_ns,
+            old=pod,
+            pre_check=lambda other: other.priority <= priority,
+        )

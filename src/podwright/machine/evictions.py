@@ -1,0 +1,237 @@
+"""Asynchronous preemption: victims are removed while other pods are being scheduled.
+
+Theory of operation
+-------------------
+A preemptor that was nominated goes back to the queue like any pod that fits nowhere. Its
+`Eviction` then runs beside the scheduling cycles:
+
+    CLEARING ─► MANY ─► LAST ─► (over)
+
+*CLEARING* takes back the nominations of less important pods to the same node, one after the
+other. *MANY* removes all victims but the last, as many at a time as `parallelism` allows; if
+one cannot be removed the rest stay. *LAST* removes the last one.
+
+Until all is over PreEnqueue holds the preemptor back: it would only find its victims still
+there. The last victim is let go of as soon as its deletion is seen, because what then wakes
+the preemptor is the deletion itself, which may be seen before the call is answered. After a
+failure the preemptor is activated, since nothing else might ever wake it.
+
+A victim that waits at Permit, or is in PreBind, is not running: its binding cycle is ended
+and it goes back to the queue, without a call. Any other gets the condition DisruptionTarget
+and is then deleted.
+
+Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidateAsync`,
+`IsPodRunningPreemption`
+"""
+
+from __future__ import annotations
+
+import enum
+
+from podwright.machine.actions import DeletePod
+from podwright.machine.binding import BindingCycles, call_failed
+from podwright.machine.events import CallDone
+from podwright.machine.reporting import emit, patch_status
+from podwright.machine.state import State
+from podwright.objects import Condition, Pod
+
+HELD = "waiting for the preemption for this pod to be finished"
+
+
+class EvictionStage(enum.Enum):
+    """What is being done."""
+
+    CLEARING = "clearing"
+    MANY = "many"
+    LAST = "last"
+
+
+class Eviction:
+    """One preemptor and the victims that have to go.
+
+    Attributes
+    ----------
+    preemptor : Pod
+    node : str
+        Where room is made.
+    plugin : str
+        The PostFilter plugin that wants it.
+    victims : tuple of Pod
+        Those that are not terminating already.
+    to_clear : list of Pod
+        Pods whose nominations are still to be taken back.
+    next_victim : int
+        How many victims have been begun with.
+    busy : dict of int to (Pod, bool)
+        The pod that each open call is about, and whether the call deletes it.
+    has_failed : bool
+        Something went wrong; the preemptor is activated at the end.
+    is_stopped : bool
+        A victim could not be removed; the ones not begun with are left alone.
+    """
+
+    __slots__ = (
+        "busy",
+        "has_failed",
+        "is_stopped",
+        "next_victim",
+        "node",
+        "plugin",
+        "preemptor",
+        "stage",
+        "to_clear",
+        "victims",
+    )
+
+    def __init__(self, preemptor: Pod, node: str, plugin: str, victims: tuple[Pod, ...]) -> None:
+        self.preemptor = preemptor
+        self.node = node
+        self.plugin = plugin
+        self.victims = victims
+        self.stage = EvictionStage.CLEARING
+        self.to_clear: list[Pod] = []
+        self.next_victim = 0
+        self.busy: dict[int, tuple[Pod, bool]] = {}
+        self.has_failed = False
+        self.is_stopped = False
+
+
+class Evictions:
+    """Runs asynchronous preemptions.
+
+    Parameters
+    ----------
+    parallelism : int
+        How many victims of one preemptor are removed at the same time.
+    """
+
+    def __init__(self, state: State, bindings: BindingCycles, *, parallelism: int = 16) -> None:
+        self._state = state
+        self._bindings = bindings
+        self._parallelism = parallelism
+
+    def announce(
+        self, preemptor: Pod, node: str, plugin: str, victims: tuple[Pod, ...]
+    ) -> Eviction | None:
+        """Hold the preemptor back from now on; None if there is nothing to do."""
+        running = tuple([pod for pod in victims if pod.metadata.deletion_timestamp is None])
+        if not running:
+            return None
+        eviction = Eviction(preemptor, node, plugin, running)
+        self._state.evictions[preemptor.metadata.uid] = eviction
+        return eviction
+
+    def start(self, eviction: Eviction) -> None:
+        """Begin, once the preemptor is back in the queue."""
+        priority = eviction.preemptor.priority
+        eviction.to_clear = [
+            pod
+            for pod in self._state.queue.nominator.pods_on(eviction.node)
+            if pod.priority < priority and pod.status.nominated_node_name
+        ]
+        self._clear_next(eviction)
+
+    def call_done(self, eviction: Eviction, done: CallDone) -> None:
+        """Take an answer and go on."""
+        pod, is_deletion = eviction.busy.pop(done.call)
+        if eviction.stage is EvictionStage.CLEARING:
+            # A nomination that cannot be taken back is no reason to keep the victims.
+            eviction.has_failed |= done.error is not None
+            self._clear_next(eviction)
+            return
+        if call_failed(done.error):
+            eviction.has_failed = eviction.is_stopped = True
+        elif done.error is None and is_deletion:
+            self._report(eviction, pod, "")
+        elif done.error is None and not eviction.is_stopped:
+            self._delete(eviction, pod)
+        self._advance(eviction)
+
+    # ------------------------------------------------------------ step by step
+
+    def _clear_next(self, eviction: Eviction) -> None:
+        while eviction.to_clear:
+            pod = eviction.to_clear.pop(0)
+            call = patch_status(self._state, pod, nominated_node="")
+            if call is not None:
+                self._wait(eviction, call, pod)
+                return
+        eviction.stage = EvictionStage.MANY
+        self._advance(eviction)
+
+    def _advance(self, eviction: Eviction) -> None:
+        """Begin with as many victims as may be removed now; finish if there is nothing left."""
+        if eviction.stage is EvictionStage.MANY:
+            others = len(eviction.victims) - 1
+            while (
+                eviction.next_victim < others
+                and len(eviction.busy) < self._parallelism
+                and not eviction.is_stopped
+            ):
+                victim = eviction.victims[eviction.next_victim]
+                eviction.next_victim += 1
+                self._remove(eviction, victim)
+            if not eviction.busy and not eviction.is_stopped:
+                eviction.stage = EvictionStage.LAST
+                self._remove(eviction, eviction.victims[-1])
+        if not eviction.busy:
+            self._finish(eviction)
+
+    def _remove(self, eviction: Eviction, victim: Pod) -> None:
+        if self._bindings.preempt(victim.metadata.uid, eviction.plugin):
+            self._report(eviction, victim, " (in kube-scheduler memory).")
+            return
+        condition = Condition(
+            type="DisruptionTarget",
+            status="True",
+            reason="PreemptionByScheduler",
+            message=(
+                f"{eviction.preemptor.spec.scheduler_name}: preempting to accommodate a higher"
+                " priority pod"
+            ),
+        )
+        call = patch_status(self._state, victim, condition=condition)
+        if call is None:
+            self._delete(eviction, victim)
+        else:
+            self._wait(eviction, call, victim)
+
+    def _delete(self, eviction: Eviction, victim: Pod) -> None:
+        state = self._state
+        call = state.next_call()
+        state.actions.append(DeletePod(call, victim.key, victim.metadata.uid))
+        self._wait(eviction, call, victim, is_deletion=True)
+
+    def _wait(self, eviction: Eviction, call: int, pod: Pod, *, is_deletion: bool = False) -> None:
+        eviction.busy[call] = (pod, is_deletion)
+        self._state.calls[call] = eviction
+
+    def _report(self, eviction: Eviction, victim: Pod, suffix: str) -> None:
+        preemptor = eviction.preemptor
+        emit(
+            self._state,
+            victim,
+            "Normal",
+            "Preempted",
+            "Preempting",
+            f"Preempted by pod {preemptor.metadata.uid} on node {eviction.node}{suffix}",
+            controller=preemptor.spec.scheduler_name,
+            related=preemptor.key,
+        )
+
+    def _finish(self, eviction: Eviction) -> None:
+        state = self._state
+        del state.evictions[eviction.preemptor.metadata.uid]
+        if eviction.has_failed:
+            state.queue.activate([eviction.preemptor], state.now_ns)
+
+
+def is_held(state: State, uid: str) -> Eviction | None:
+    """Return the preemption that holds a pod back; None if nothing does."""
+    eviction = state.evictions.get(uid)
+    if eviction is None or eviction.stage is not EvictionStage.LAST:
+        return eviction
+    last = state.pods.get(eviction.victims[-1].key)
+    if last is None or last.metadata.deletion_timestamp is not None:
+        return None
+    return eviction

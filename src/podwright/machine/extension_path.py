@@ -1,0 +1,97 @@
+"""Which extension points an attempt went through, and how each of them answered.
+
+There are few different ways through a cycle, and each is one object that is made once: the
+metrics count objects, which costs one dictionary access per cycle, and unfold them into
+extension points when somebody asks.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from podwright.framework.decision import Decision
+from podwright.framework.status import Code
+
+
+class ExtensionPath:
+    """A way through extension points.
+
+    Attributes
+    ----------
+    points : tuple of (str, str)
+        Extension point and status, in upstream's spelling.
+    """
+
+    __slots__ = ("points",)
+
+    def __init__(self, *points: tuple[str, str]) -> None:
+        self.points = points
+
+    def __repr__(self) -> str:
+        return " ".join([f"{point}={status}" for point, status in self.points])
+
+
+_SUCCESS = Code.SUCCESS.label
+_BEGIN = (("PreFilter", _SUCCESS), ("Filter", _SUCCESS))
+_SCORED = ExtensionPath(*_BEGIN, ("PreScore", _SUCCESS), ("Score", _SUCCESS))
+_SINGLE = ExtensionPath(*_BEGIN)
+_NOWHERE = ExtensionPath()
+_PLACING = ("Reserve", "Permit", "PreBind", "Bind", "PostBind")
+
+BOUND = ExtensionPath(*((point, _SUCCESS) for point in _PLACING))
+"""A pod that was bound without having to wait."""
+
+
+def decision_path(decision: Decision) -> ExtensionPath:
+    """Return the way of a decision, PostFilter included.
+
+    Notes
+    -----
+    Filter succeeds whether or not a node is left. An error does not say where it happened,
+    so its way is empty; so is that of a cluster without nodes.
+    Upstream: pkg/scheduler/schedule_one.go, `findNodesThatPassFilters`
+    """
+    if decision.slot >= 0:
+        return _SINGLE if decision.total is None else _SCORED
+    diagnosis = decision.diagnosis
+    if diagnosis is None or not diagnosis.node_count:
+        return _NOWHERE
+    pre_filter, post_filter = diagnosis.pre_filter, decision.post_filter
+    return _failed_path(
+        None if pre_filter is None else pre_filter.code,
+        None if post_filter is None else post_filter.status.code,
+    )
+
+
+@cache
+def _failed_path(pre_filter: Code | None, post_filter: Code | None) -> ExtensionPath:
+    points = _BEGIN if pre_filter is None else (("PreFilter", pre_filter.label),)
+    if post_filter is not None:
+        points += (("PostFilter", post_filter.label),)
+    return ExtensionPath(*points)
+
+
+@cache
+def placing_path(last: str, code: Code, *, has_waited: bool = False) -> ExtensionPath:
+    """Return the way of a pod that was given a node.
+
+    Parameters
+    ----------
+    last : str
+        The last extension point it came to, from Reserve to PostBind.
+    code : Code
+        How that one ended. Any but SUCCESS is followed by Unreserve.
+    has_waited : bool
+        A Permit plugin held it.
+    """
+    if last == "PostBind" and code is Code.SUCCESS and not has_waited:
+        return BOUND
+    points = [(point, _SUCCESS) for point in _PLACING[: _PLACING.index(last)]]
+    points.append((last, code.label))
+    if code is not Code.SUCCESS:
+        points.append(("Unreserve", _SUCCESS))
+    if has_waited:
+        # The point is over once the plugins have answered; what the wait led to is not its
+        # status.
+        points[1] = ("Permit", Code.WAIT.label)
+    return ExtensionPath(*points)

@@ -1,0 +1,122 @@
+"""What happens to a pod whose attempt failed, wherever it failed.
+
+It goes back to the queue with those to blame, its nomination is set or taken back, and users
+are told by an Event and a condition. Nobody to blame means an error: the pod waits in the
+error backoff, also where the condition says Unschedulable (PreBind's refusals).
+
+Upstream: pkg/scheduler/schedule_one.go, `handleSchedulingFailure`
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from podwright.framework.decision import NO_NODES, Decision, Rejection, fit_error
+from podwright.framework.status import Status
+from podwright.machine.reporting import emit, patch_status
+from podwright.machine.state import State
+from podwright.objects import Condition, Pod
+from podwright.queueing import QueuedPod
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an attempt failed.
+
+    Parameters
+    ----------
+    message : str
+        For the Event and the condition.
+    is_rejected : bool
+        The condition's reason is Unschedulable; otherwise SchedulerError.
+    rejected_by, pending : frozenset of str
+        Whose events may help; both empty: the pod is retried after the error backoff.
+    nominated_node : str, optional
+        Where the pod is nominated from now on; "" takes a nomination back, None leaves it.
+    """
+
+    message: str
+    is_rejected: bool = False
+    rejected_by: frozenset[str] = frozenset()
+    pending: frozenset[str] = frozenset()
+    nominated_node: str | None = ""
+
+
+def refused(status: Status) -> Failure:
+    """Describe a refusal at Reserve or Permit: a fit error about one node."""
+    is_pending = status.code.label == "Pending"
+    blamed = frozenset({status.plugin})
+    return Failure(
+        message=fit_error(1, None, (Rejection(status, 1),)),
+        is_rejected=True,
+        rejected_by=frozenset() if is_pending else blamed,
+        pending=blamed if is_pending else frozenset(),
+    )
+
+
+def failed(status: Status) -> Failure:
+    """Describe an error, or a refusal where nobody can be blamed any more."""
+    return Failure(message=status.message, is_rejected=status.is_rejection)
+
+
+def fits_nowhere(decision: Decision) -> Failure:
+    """Describe a decision without a node."""
+    if decision.error is not None:
+        return failed(decision.error)
+    diagnosis = decision.diagnosis
+    assert diagnosis is not None, f"pod {decision.pod.key} has a node: {decision.node}"
+    if not diagnosis.node_count:
+        return Failure(message=NO_NODES, is_rejected=True)
+    result = decision.post_filter
+    return Failure(
+        message=diagnosis.message,
+        is_rejected=True,
+        rejected_by=diagnosis.rejected_by,
+        pending=diagnosis.pending,
+        nominated_node="" if result is None else result.nominated_node,
+    )
+
+
+def handle_failure(state: State, queued: QueuedPod, pod: Pod, failure: Failure) -> None:
+    """Put the pod back where it belongs, and tell users.
+
+    Parameters
+    ----------
+    queued : QueuedPod
+        The pod as the queue lent it.
+    pod : Pod
+        The version that the attempt was made with.
+    """
+    queue, now_ns = state.queue, state.now_ns
+    newest = state.pods.get(pod.key)
+    if newest is None or newest.spec.node_name:
+        # Deleted meanwhile, or bound by somebody else: nothing to retry.
+        queue.done(queued, now_ns)
+    else:
+        queue.park(
+            queued,
+            now_ns,
+            unschedulable_plugins=failure.rejected_by,
+            pending_plugins=failure.pending,
+            pod=newest,
+        )
+    queue.nominate(newest or pod, failure.nominated_node)
+    emit(
+        state,
+        pod,
+        "Warning",
+        "FailedScheduling",
+        "Scheduling",
+        failure.message,
+        controller=pod.spec.scheduler_name,
+    )
+    patch_status(
+        state,
+        newest or pod,
+        condition=Condition(
+            type="PodScheduled",
+            status="False",
+            reason="Unschedulable" if failure.is_rejected else "SchedulerError",
+            message=failure.message,
+        ),
+        nominated_node=failure.nominated_node,
+    )

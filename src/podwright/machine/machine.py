@@ -1,0 +1,252 @@
+"""The machine: events in, actions out.
+
+Theory of operation
+-------------------
+`handle(event, now_ns)` is the only door. It reads no clock, opens nothing and starts
+nothing; the same events at the same times give the same actions, byte for byte.
+
+A pod that one of the profiles is meant for is in exactly one place:
+
+    ObjectPut ─► queue ──CycleDue──► cycle ──► assumed ──binding cycle──► bound
+                   ▲                   │          │
+                   └───────────────────┴──────────┘  failures
+
+Three kinds of work go on beside each other, and each waits for its own answers: the
+scheduling cycle (`cycle`: one at a time), binding cycles (`binding`: one per assumed pod)
+and asynchronous preemptions (`evictions`: one per preemptor). An event is first taken in by
+the part that it concerns. Work that this has made possible elsewhere, such as a waiting pod
+that was allowed, is done at the end of the same event, in the order in which it became
+possible; so no part is ever called in the middle of its own work.
+
+Whoever runs the machine makes the calls, sends the answers and the changes that it sees,
+sends `CycleDue` while `has_next`, and keeps the clock: `TimerFired` when a `WakeAt` asked
+for it, `FlushBackoff` every whole second and `FlushUnschedulable` every 30 seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podwright.columns import Cluster
+from podwright.framework.decision import Decision
+from podwright.framework.profile import Profile
+from podwright.machine.actions import Action, WakeAt
+from podwright.machine.binding import Binding, BindingCycles
+from podwright.machine.cycle import SchedulingCycles
+from podwright.machine.event_handlers import EventHandlers
+from podwright.machine.events import (
+    CallDone,
+    CycleDue,
+    Event,
+    FlushBackoff,
+    FlushUnschedulable,
+    ObjectDeleted,
+    ObjectPut,
+    PodAllowed,
+    PodRejected,
+    TimerFired,
+)
+from podwright.machine.evictions import HELD, Evictions, is_held
+from podwright.machine.profiles import RunningProfile, hint_table
+from podwright.machine.reporting import emit
+from podwright.machine.state import State
+from podwright.machine.validation import validate
+from podwright.objects import NamespacedName, Pod
+from podwright.queueing import QueueSettings, SchedulingQueue, SortKey, Touch
+
+
+class Machine:
+    """A scheduler without I/O.
+
+    Parameters
+    ----------
+    profiles : mapping of str to Profile
+        By schedulerName; pods of other schedulers are left alone.
+    settings : QueueSettings, optional
+        Durations of the queue.
+    sort_key : SortKey, optional
+        The order of the queue; None is PrioritySort.
+    seed : int
+        Of all draws.
+    parallelism : int
+        How many victims of one preemptor are removed at the same time.
+    start_ns : int
+        The time at which the machine begins to run.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        Nodes and the pods on them; to read.
+    queue : SchedulingQueue
+        Pending pods; to read.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        *,
+        settings: QueueSettings | None = None,
+        sort_key: SortKey | None = None,
+        seed: int = 0,
+        parallelism: int = 16,
+        start_ns: int = 0,
+    ) -> None:
+        self.cluster = Cluster()
+        self.queue = SchedulingQueue(
+            settings,
+            hints={name: hint_table(profile) for name, profile in profiles.items()},
+            pre_enqueue=self._hold_back,
+            sort_key=sort_key,
+            lookup=self._pod_of,
+            mirror=self.cluster,
+            start_ns=start_ns,
+        )
+        running = {
+            name: RunningProfile(profile, self.cluster, seed=seed)
+            for name, profile in profiles.items()
+        }
+        self._state = state = State(self.cluster, self.queue, running)
+        self._bindings = BindingCycles(state)
+        self._evictions = Evictions(state, self._bindings, parallelism=parallelism)
+        self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
+        self._handlers = EventHandlers(state, self._bindings)
+        self._announced_ns: int | None = None
+
+    # ------------------------------------------------------------ the door
+
+    def handle(self, event: Event, now_ns: int) -> list[Action]:
+        """Take an event in and return what should now be done, in order.
+
+        Parameters
+        ----------
+        event : Event
+        now_ns : int
+            The present, in nanoseconds since 1970; never less than before.
+        """
+        state = self._state
+        state.now_ns = now_ns
+        state.actions = actions = []
+        match event:
+            case ObjectPut(obj):
+                self._handlers.put(obj)
+            case CycleDue():
+                self._cycles.run()
+            case CallDone():
+                self._call_done(event)
+            case ObjectDeleted(obj):
+                self._handlers.delete(obj)
+            case TimerFired():
+                self._timers_fired()
+            case FlushBackoff():
+                state.queue.flush_backoff(now_ns)
+            case FlushUnschedulable():
+                state.queue.flush_unschedulable(now_ns)
+            case PodAllowed(pod, plugin):
+                self._bindings.allow(self._uid_of(pod), plugin)
+            case PodRejected(pod, plugin, message):
+                self._bindings.reject(self._uid_of(pod), plugin, message)
+        self._settle()
+        return actions
+
+    def _settle(self) -> None:
+        """Do what has become possible, and ask to be woken for what has not."""
+        state = self._state
+        while state.ready:
+            self._bindings.resume(state.ready.popleft())
+        due_ns = state.timers.next_due_ns()
+        if due_ns is not None and due_ns != self._announced_ns:
+            self._announced_ns = due_ns
+            state.actions.append(WakeAt(due_ns))
+
+    def _call_done(self, done: CallDone) -> None:
+        caller = self._state.calls.pop(done.call, None)
+        if isinstance(caller, Binding):
+            self._bindings.call_done(caller, done)
+        elif caller is not None:
+            self._evictions.call_done(caller, done)
+
+    def _timers_fired(self) -> None:
+        state = self._state
+        while (timer := state.timers.pop_due(state.now_ns)) is not None:
+            self._bindings.timer_fired(timer)
+
+    def _uid_of(self, name: NamespacedName) -> str:
+        pod = self._state.pods.get(name)
+        return "" if pod is None else pod.metadata.uid
+
+    # ------------------------------------------------------------ what the queue asks
+
+    def _pod_of(self, name: NamespacedName) -> Pod | None:
+        return self._state.pods.get(name)
+
+    def _hold_back(self, pod: Pod) -> tuple[str, tuple[str, ...]] | None:
+        """Run PreEnqueue; a pod whose victims are still going is held back, too."""
+        state = self._state
+        held = state.profiles[pod.spec.scheduler_name].hold_back(pod)
+        if held is not None:
+            plugin, status = held
+            if not status.is_rejection:
+                note = f'running PreEnqueue plugin "{plugin}": {status.message}'
+                emit(
+                    state,
+                    pod,
+                    "Warning",
+                    "FailedScheduling",
+                    "Scheduling",
+                    note,
+                    controller=pod.spec.scheduler_name,
+                )
+            return plugin, status.reasons
+        if state.evictions:
+            eviction = is_held(state, pod.metadata.uid)
+            if eviction is not None:
+                return eviction.plugin, (HELD,)
+        return None
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def has_next(self) -> bool:
+        """Whether `CycleDue` would schedule a pod."""
+        return self.queue.has_next
+
+    @property
+    def next_flush_ns(self) -> int | None:
+        """The first time at which a flush would move a pod; None: never."""
+        return self.queue.next_due_ns()
+
+    @property
+    def last_decision(self) -> Decision | None:
+        """What came of the last scheduling cycle."""
+        return self._cycles.last_decision
+
+    def pod(self, name: NamespacedName) -> Pod | None:
+        """Return a pod as the API server last told it; None if there is none."""
+        return self._state.pods.get(name)
+
+    def assumed(self) -> dict[NamespacedName, str]:
+        """Return the pods that count on a node without the API server's word, by name."""
+        bindings = self._state.assumed.values()
+        return {binding.queued.key: binding.node for binding in bindings}
+
+    def waiting(self) -> dict[NamespacedName, tuple[str, ...]]:
+        """Return the pods that wait at Permit, and who has not allowed them."""
+        return {pod.key: tuple(pod.pending) for pod in self._state.waiting.values()}
+
+    def preempting(self) -> tuple[NamespacedName, ...]:
+        """Return the pods whose victims are still being removed, in order of beginning."""
+        return tuple(eviction.preemptor.key for eviction in self._state.evictions.values())
+
+    def story(self, name: NamespacedName) -> list[Touch]:
+        """Return what touched a pod lately, oldest first."""
+        return self.queue.story(name)
+
+    def validate(self) -> None:
+        """Assert everything that must hold between two events; slow, for tests.
+
+        Raises
+        ------
+        AssertionError
+            With the pod and its story.
+        """
+        validate(self._state)

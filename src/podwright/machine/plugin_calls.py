@@ -1,0 +1,98 @@
+"""Calls of plugins from Reserve on, with whatever they do wrong turned into a status.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve` and the
+other runners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from podwright.framework import Cycle, Plugin, Status
+from podwright.framework.binding import Pending, Progress
+
+
+def ask(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
+    """Call a plugin at an extension point that answers with a status.
+
+    Parameters
+    ----------
+    point : str
+        The name of the method.
+
+    Returns
+    -------
+    Status
+        Its answer, signed. An exception, or anything that is not a Status, is an ERROR.
+    """
+    answer = _call(plugin, cycle, node, getattr(plugin, point))
+    return answer if isinstance(answer, Status) else _rubbish(plugin, cycle, node, answer)
+
+
+def ask_patiently(
+    plugin: Plugin, point: str, cycle: Cycle, node: str, progress: Progress | None
+) -> Status | Pending:
+    """Call a plugin that may have to wait: `pre_bind` or `bind`, or go on with it.
+
+    Parameters
+    ----------
+    progress : Progress, optional
+        None: it is asked for the first time.
+    """
+    if progress is None:
+        answer = _call(plugin, cycle, node, getattr(plugin, point))
+    else:
+        go_on = getattr(plugin, f"continue_{point}")
+        answer = _call(plugin, cycle, node, lambda cycle, node: go_on(cycle, node, progress))
+    if isinstance(answer, Status | Pending):
+        return answer
+    return _rubbish(plugin, cycle, node, answer)
+
+
+def ask_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
+    """Call a Permit plugin; returns its status and how long it holds the pod, in ns."""
+    answer = _call(plugin, cycle, node, plugin.permit)
+    if isinstance(answer, Status):
+        return answer, 0
+    match answer:
+        case (Status() as status, int() as timeout_ns):
+            return status.by(plugin.name), timeout_ns
+        case _:
+            return _rubbish(plugin, cycle, node, answer), 0
+
+
+def tell(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
+    """Call a plugin that has nothing to answer (Unreserve, PostBind)."""
+    answer = _call(plugin, cycle, node, getattr(plugin, point))
+    return answer if isinstance(answer, Status) else Status.OK
+
+
+def worded(status: Status, point: str) -> Status:
+    """Return an error with the extension point in its text; a refusal as it is.
+
+    Parameters
+    ----------
+    point : str
+        As upstream names it, for example ``PreBind``.
+    """
+    if status.is_rejection:
+        return status
+    return Status.error(f'running {point} plugin "{status.plugin}": {status.message}').by(
+        status.plugin
+    )
+
+
+def _call(
+    plugin: Plugin, cycle: Cycle, node: str, method: Callable[[Cycle, str], object]
+) -> object:
+    try:
+        answer = method(cycle, node)
+    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        text = f"{type(error).__name__}: {error} (pod {cycle.pod.key}, node {node})"
+        return Status.error(text).by(plugin.name)
+    return answer.by(plugin.name) if isinstance(answer, Status) else answer
+
+
+def _rubbish(plugin: Plugin, cycle: Cycle, node: str, answer: object) -> Status:
+    text = f"returned {answer!r}, not a Status (pod {cycle.pod.key}, node {node})"
+    return Status.error(text).by(plugin.name)

@@ -1,0 +1,110 @@
+"""Events and conditions: what users see of the scheduler's work, in upstream's words.
+
+Upstream: pkg/scheduler/schedule_one.go, `updatePod`, `truncateMessage`;
+pkg/api/v1/pod/util.go, `UpdatePodCondition`
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from podwright.machine.actions import EmitEvent, PatchPodStatus
+from podwright.machine.state import State
+from podwright.objects import Condition, Pod
+
+_LONGEST_NOTE = 1_024
+_CUT = " ..."
+
+
+def emit(
+    state: State,
+    pod: Pod,
+    event_type: Literal["Normal", "Warning"],
+    reason: str,
+    action: str,
+    note: str,
+    *,
+    controller: str,
+    related: str = "",
+) -> None:
+    """Record an Event about a pod."""
+    state.actions.append(
+        EmitEvent(
+            pod.key,
+            pod.metadata.uid,
+            event_type,
+            reason,
+            action,
+            shorten(note),
+            controller,
+            related,
+        )
+    )
+
+
+def shorten(note: str) -> str:
+    """Cut a note to the 1,024 bytes that an Event may have."""
+    raw = note.encode()
+    if len(raw) <= _LONGEST_NOTE:
+        return note
+    return raw[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+def patch_status(
+    state: State,
+    pod: Pod,
+    *,
+    condition: Condition | None = None,
+    nominated_node: str | None = None,
+) -> int | None:
+    """Ask for a status patch if it would change anything.
+
+    Parameters
+    ----------
+    pod : Pod
+        The version to compare with.
+    condition : Condition, optional
+        Without a transition time; that is filled in.
+    nominated_node : str, optional
+        "" clears it; None leaves it.
+
+    Returns
+    -------
+    int or None
+        The number of the call; None if nothing has to be changed.
+    """
+    if condition is not None:
+        condition = _changed(pod, condition, state.now_ns)
+    if nominated_node == pod.status.nominated_node_name:
+        nominated_node = None
+    if condition is None and nominated_node is None:
+        return None
+    call = state.next_call()
+    state.actions.append(PatchPodStatus(call, pod.key, pod.metadata.uid, condition, nominated_node))
+    return call
+
+
+def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
+    """Return the condition with its transition time; None if the pod has it already."""
+    changed_at: str | None = rfc3339(now_ns)
+    for present in pod.status.conditions:
+        if present.type == condition.type:
+            if present.status == condition.status:
+                changed_at = present.last_transition_time
+                if (present.reason, present.message) == (condition.reason, condition.message):
+                    return None
+            break
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        last_transition_time=changed_at,
+    )
+
+
+def rfc3339(now_ns: int) -> str:
+    """Write a time as the API does: whole seconds, UTC."""
+    moment = datetime.fromtimestamp(now_ns // 1_000_000_000, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

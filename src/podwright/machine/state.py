@@ -1,0 +1,90 @@
+"""What the parts of the machine share: the cluster, the queue, and what is under way.
+
+Nothing here decides anything. Each part of the machine is a class with rules that reads and
+changes this state; `validate` says what must hold between two events.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from podwright.columns import Cluster
+from podwright.machine.actions import Action
+from podwright.machine.profiles import RunningProfile
+from podwright.machine.timers import Timers
+from podwright.machine.waiting import WaitingPod
+from podwright.objects import NamespacedName, Object, Pod
+from podwright.queueing import SchedulingQueue
+
+if TYPE_CHECKING:
+    from podwright.machine.binding import Binding
+    from podwright.machine.evictions import Eviction
+
+
+class State:
+    """Everything that survives from one event to the next.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        Nodes, and the pods that count on them: those that have a node and assumed ones.
+    queue : SchedulingQueue
+        Pending pods.
+    profiles : dict of str to RunningProfile
+        By schedulerName.
+    pods : dict of str to Pod
+        Every pod as the API server last told it, by `namespace/name`; pods that have ended
+        are not kept.
+    objects : dict
+        Every other object, by kind and name.
+    assumed : dict of str to Binding
+        Pods that count on a node which the API server has not confirmed, by uid.
+    waiting : dict of str to WaitingPod
+        Pods that Permit plugins hold, by uid.
+    bindings : dict of int to Binding
+        The binding cycles under way, by number.
+    bindings_by_uid : dict of str to Binding
+        The same, by the pod's uid.
+    evictions : dict of str to Eviction
+        Asynchronous preemptions under way, by the preemptor's uid.
+    calls : dict of int to Binding or Eviction
+        Who waits for the answer to a call; a call without an entry is not waited for.
+    ready : deque of Binding
+        Binding cycles that something else allowed to go on; they do at the end of the event.
+    actions : list of Action
+        What this event has led to so far.
+    now_ns : int
+        The time of this event.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queue: SchedulingQueue,
+        profiles: Mapping[str, RunningProfile],
+    ) -> None:
+        self.cluster = cluster
+        self.queue = queue
+        self.profiles = dict(profiles)
+        self.pods: dict[NamespacedName, Pod] = {}
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.assumed: dict[str, Binding] = {}
+        self.waiting: dict[str, WaitingPod] = {}
+        self.bindings: dict[int, Binding] = {}
+        self.bindings_by_uid: dict[str, Binding] = {}
+        self.evictions: dict[str, Eviction] = {}
+        self.calls: dict[int, Binding | Eviction] = {}
+        self.ready: deque[Binding] = deque()
+        self.timers = Timers()
+        self.actions: list[Action] = []
+        self.now_ns = 0
+        self.call_count = 0
+        self.binding_count = 0
+        self.waiting_count = 0
+
+    def next_call(self) -> int:
+        """Return a number for a call."""
+        self.call_count += 1
+        return self.call_count

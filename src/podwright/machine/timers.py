@@ -1,0 +1,54 @@
+"""What the machine wants to be woken for, in order of time."""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+
+class Timer(NamedTuple):
+    """One wish to be woken.
+
+    Parameters
+    ----------
+    due_ns : int
+    counter : int
+        Tells equal times apart: the first wish comes first.
+    number : int
+        Of the waiting pod, or of the binding cycle if no plugin is named.
+    plugin : str
+        The Permit plugin whose time is up; "" is a PreBind or Bind plugin that wants to look
+        again.
+    uid : str
+        Of the pod.
+    """
+
+    due_ns: int
+    counter: int
+    number: int
+    plugin: str
+    uid: str
+
+
+class Timers:
+    """A heap of timers. Nothing is ever taken back: who is woken looks whether it matters."""
+
+    def __init__(self) -> None:
+        self._heap: list[Timer] = []
+        self._counter = 0
+
+    def add(self, due_ns: int, number: int, uid: str, plugin: str = "") -> int:
+        """Wish to be woken; returns the timer's counter."""
+        self._counter += 1
+        heapq.heappush(self._heap, Timer(due_ns, self._counter, number, plugin, uid))
+        return self._counter
+
+    def pop_due(self, now_ns: int) -> Timer | None:
+        """Take out the first timer whose time has come; None if there is none."""
+        if self._heap and self._heap[0].due_ns <= now_ns:
+            return heapq.heappop(self._heap)
+        return None
+
+    def next_due_ns(self) -> int | None:
+        """Return the earliest time; None if there are no timers."""
+        return self._heap[0].due_ns if self._heap else None

@@ -1,0 +1,61 @@
+"""What must hold between two events.
+
+Each pod that a profile is meant for is in exactly one place; nothing waits for an answer
+that nobody owes; and no pod counts on a node twice.
+"""
+
+from __future__ import annotations
+
+from podwright.machine.state import State
+
+
+def validate(state: State) -> None:
+    """Assert every invariant.
+
+    Raises
+    ------
+    AssertionError
+        With the pod and its story, if one is lost or is in two places.
+    """
+    state.queue.validate()
+    assert not state.ready, f"{len(state.ready)} binding cycles were left behind"
+    _no_pod_is_lost(state)
+    _bindings_agree(state)
+
+
+def _no_pod_is_lost(state: State) -> None:
+    in_flight = {queued.uid for queued in state.queue.in_flight()}
+    for key, pod in state.pods.items():
+        if pod.spec.scheduler_name not in state.profiles:
+            continue
+        uid = pod.metadata.uid
+        queued = state.queue.get(key)
+        is_queued = queued is not None and queued.uid == uid
+        is_under_way = uid in state.bindings_by_uid or uid in state.assumed
+        if pod.spec.node_name:
+            places = is_queued
+            assert not places, f"{key} has a node and is queued: {state.queue.story(key)}"
+            continue
+        places = is_queued + is_under_way
+        if uid in in_flight:
+            assert is_under_way, f"{key} was popped and forgotten: {state.queue.story(key)}"
+        if pod.metadata.deletion_timestamp is None:
+            assert places == 1, f"{key} is in {places} places: {state.queue.story(key)}"
+        else:
+            assert places <= 1, f"{key} is in {places} places: {state.queue.story(key)}"
+
+
+def _bindings_agree(state: State) -> None:
+    for number, binding in state.bindings.items():
+        assert number == binding.number, (number, binding.number)
+    for uid, binding in state.assumed.items():
+        assert uid == binding.uid, (uid, binding.uid)
+        placed = state.cluster.pods.get(binding.queued.key)
+        assert placed is not None, f"{binding.queued.key} is assumed but counts nowhere"
+        node = state.cluster.nodes.names[placed.slot]
+        assert node == binding.node, (
+            f"{binding.queued.key} is assumed on {binding.node}, not {node}"
+        )
+    for call, caller in state.calls.items():
+        waits = caller.asked if hasattr(caller, "asked") else caller.busy
+        assert call in waits, f"nobody waits for call {call}"

@@ -1,0 +1,321 @@
+"""Traces of the whole scheduler: the machine against a small API server.
+
+The server is as `golden/FORMAT.md` describes it: a write raises the object's version and is
+seen by the machine before the call returns; calls take no time unless the script says so.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from typing import Any
+
+from podwright.framework.decision import Decision
+from podwright.machine import (
+    Action,
+    Bind,
+    CycleDue,
+    DeletePod,
+    EmitEvent,
+    Event,
+    FlushBackoff,
+    FlushUnschedulable,
+    Machine,
+    PatchPodStatus,
+    PodAllowed,
+    PodRejected,
+    TimerFired,
+    UpdateClaim,
+    UpdateVolume,
+    WakeAt,
+)
+from podwright.objects.timestamps import timestamp_ns
+from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.trace_server import Server
+from podwright.parity.trace_setup import machine_of
+from podwright.queueing import QueuedPod, QueueName
+
+SECOND_NS = 1_000_000_000
+_FILLED = ("active", "backoff", "unschedulable", "in_flight")
+
+
+def check_trace(case: Case) -> Check:
+    """Compare what happened in each step, and the state after it."""
+    replay = Replay(case)
+    for step in case["steps"]:
+        replay.begin_step(step["dt"])
+        popped = replay.do(step)
+        yield from _compare(step["expect"], replay, popped, step["op"])
+
+
+class Replay:
+    """One trace: machine, server and clock.
+
+    Attributes
+    ----------
+    machine : Machine
+    server : Server
+    now_ns : int
+    plugin_calls, calls, events : dict of str to list
+        What happened in this step, per pod or object.
+    decisions : list of Decision
+        Those of this step.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._start_ns = _time_of(case["start"])
+        self.now_ns = self._start_ns
+        self._counter = 0
+        self._due: list[tuple[int, int, Event | Action]] = []
+        self._actions: deque[Action] = deque()
+        self.plugin_calls: dict[str, list[Any]] = defaultdict(list)
+        self.calls: dict[str, list[Any]] = defaultdict(list)
+        self.events: dict[str, list[Any]] = defaultdict(list)
+        self.decisions: list[Decision] = []
+        script = case.get("script") or {}
+        self.machine: Machine = machine_of(case, script, self.plugin_calls, self._start_ns)
+        self.server = Server(script, self._tell, self._start_ns)
+        for document in case["objects"]:
+            self.server.create(document)
+            self._settle()
+
+    # ---------------------------------------------------------------- time
+
+    def begin_step(self, dt: float) -> None:
+        """Let time pass; what falls due happens at its own instant."""
+        for happened in (self.plugin_calls, self.calls, self.events):
+            happened.clear()
+        self.decisions.clear()
+        until_ns = self.now_ns + round(dt * SECOND_NS)
+        while self._due and self._due[0][0] <= until_ns:
+            self.now_ns, _, due = heapq.heappop(self._due)
+            self._set_clock()
+            if isinstance(due, TimerFired):
+                self._tell(due)
+            else:
+                self._tell(self.server.finish(due))
+            self._settle()
+        self.now_ns = until_ns
+        self._set_clock()
+
+    def _set_clock(self) -> None:
+        self.server.now_ns = self.now_ns
+
+    def seconds(self, time_ns: int) -> float:
+        """Return a time in seconds since the start, as the vectors write it."""
+        return (time_ns - self._start_ns) / SECOND_NS
+
+    # ---------------------------------------------------------------- events and actions
+
+    def _tell(self, event: Event) -> None:
+        self._actions.extend(self.machine.handle(event, self.now_ns))
+
+    def _settle(self) -> None:
+        """Carry out actions until everything waits for something."""
+        while self._actions:
+            self._carry_out(self._actions.popleft())
+
+    def _carry_out(self, action: Action) -> None:
+        match action:
+            case WakeAt(due_ns):
+                self._later(due_ns, TimerFired())
+            case EmitEvent():
+                self.events[action.pod].append(_event_of(action))
+            case Bind() | PatchPodStatus() | DeletePod() | UpdateVolume() | UpdateClaim():
+                name, call = self.server.describe(action)
+                delay_ns, error = self.server.begin(action)
+                self.calls[name].append(call)
+                if delay_ns:
+                    call["started"] = True
+                    self._later(self.now_ns + delay_ns, action)
+                else:
+                    done = self.server.finish(action)
+                    if done.error is not None:
+                        call["error"] = done.error.message
+                    self._tell(done)
+
+    def _later(self, due_ns: int, due: Event | Action) -> None:
+        self._counter += 1
+        heapq.heappush(self._due, (due_ns, self._counter, due))
+
+    # ---------------------------------------------------------------- steps
+
+    def do(self, step: dict[str, Any]) -> dict[str, Any] | None:
+        """Do what a step says; returns the pod that was popped."""
+        popped: dict[str, Any] | None = None
+        match step["op"]:
+            case "create":
+                self.server.create(step["object"])
+            case "update":
+                self.server.update(step["object"])
+            case "delete":
+                self.server.delete(step.get("kind", "Pod"), step["name"])
+            case "terminate":
+                self.server.terminate(step["name"])
+            case "reap":
+                self.server.reap()
+            case "cycle":
+                popped = _next(self.machine)
+                before = self.machine.last_decision
+                self._tell(CycleDue())
+                decision = self.machine.last_decision
+                if decision is not None and decision is not before:
+                    self.decisions.append(decision)
+            case "flush_backoff":
+                self._tell(FlushBackoff())
+            case "flush_unschedulable":
+                self._tell(FlushUnschedulable())
+            case "allow":
+                self._tell(PodAllowed(step["name"], step["plugin"]))
+            case "reject":
+                self._tell(PodRejected(step["name"], step["plugin"], step["message"]))
+            case "volumes":
+                self.server.bind_volumes()
+            case "volumes_reset":
+                self.server.reset_volumes()
+            case "tick":
+                pass
+            case other:
+                raise AssertionError(f"unknown op {other}")
+        self._settle()
+        return popped
+
+    # ---------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any]:
+        """Return the state after a step, as `expect` writes it."""
+        queue, machine = self.machine.queue, self.machine
+
+        def names(place: QueueName) -> list[str]:
+            return [queued.pod.metadata.name for queued in queue.pods_in(place)]
+
+        def ends(place: QueueName) -> list[list[Any]]:
+            return [
+                [queued.pod.metadata.name, self.seconds(queue.backoff_end_ns(queued))]
+                for queued in queue.pods_in(place)
+            ]
+
+        return {
+            "waiting": {name: sorted(plugins) for name, plugins in machine.waiting().items()},
+            "assumed": machine.assumed(),
+            "preempting": sorted(machine.preempting()),
+            "active": names(QueueName.ACTIVE),
+            "backoff": ends(QueueName.BACKOFF),
+            "error_backoff": sorted(ends(QueueName.ERROR_BACKOFF), key=lambda end: end[::-1]),
+            "unschedulable": sorted(names(QueueName.UNSCHEDULABLE)),
+            "gated": sorted(names(QueueName.GATED)),
+            "in_flight": sorted(names(QueueName.IN_FLIGHT)),
+            "nominated": {
+                node: sorted(pod.metadata.name for pod in pods)
+                for node, pods in queue.nominator.nodes().items()
+            },
+        }
+
+
+def _time_of(text: str) -> int:
+    time_ns = timestamp_ns(text)
+    assert time_ns is not None, f"{text!r} is no time"
+    return time_ns
+
+
+def _event_of(action: EmitEvent) -> dict[str, Any]:
+    event = {
+        "type": action.type,
+        "reason": action.reason,
+        "action": action.action,
+        "note": action.note,
+    }
+    if action.related:
+        event["related"] = action.related
+    return event
+
+
+def _next(machine: Machine) -> dict[str, Any]:
+    """Say what is about to be popped; the counters include this attempt."""
+    if not machine.has_next:
+        return {"name": None}
+    queue = machine.queue
+    waiting = queue.pods_in(QueueName.ACTIVE) or queue.pods_in(QueueName.BACKOFF)
+    queued: QueuedPod = waiting[0]
+    said = {
+        "name": queued.pod.metadata.name,
+        "attempts": queued.attempts + 1,
+        "unschedulable_count": queued.unschedulable_count,
+        "consecutive_errors": queued.consecutive_errors,
+        "was_flushed": queued.was_flushed,
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+# -------------------------------------------------------------------- comparing
+
+
+def _compare(
+    expect: dict[str, Any], replay: Replay, popped: dict[str, Any] | None, op: str
+) -> Check:
+    if op == "cycle":
+        yield equal("pop", expect["pop"], popped)
+    yield from _compare_attempts(expect.get("attempts", []), replay, popped)
+    yield equal("plugin_calls", expect.get("plugin_calls", {}), dict(replay.plugin_calls))
+    yield equal("events", expect.get("events", {}), dict(replay.events))
+    yield from _compare_calls(expect.get("calls", {}), replay.calls)
+    state = replay.state()
+    for field, actual in state.items():
+        empty: Any = {} if isinstance(actual, dict) else []
+        yield equal(field, expect.get(field, empty), actual)
+
+
+def _compare_attempts(
+    attempts: list[dict[str, Any]], replay: Replay, popped: dict[str, Any] | None
+) -> Check:
+    decisions = replay.decisions
+    yield equal("attempts", len(attempts), len(decisions))
+    for expect, decision in zip(attempts, decisions, strict=False):
+        yield equal("attempts.pod", expect["pod"], decision.pod.key)
+        yield equal("attempts.chosen", expect["chosen"], decision.node or None)
+        if "error" in expect:
+            yield equal("attempts.error", expect["error"], decision.message)
+            continue
+        yield equal("attempts.feasible", expect["feasible"], decision.feasible_count)
+        if expect["winners"]:
+            yield equal("attempts.winners", len(expect["winners"]), decision.tie_count)
+        if "max_score" in expect:
+            yield equal("attempts.max_score", expect["max_score"], decision.total)
+
+
+def _compare_calls(expected: dict[str, Any], actual: dict[str, Any]) -> Check:
+    for name in sorted(expected.keys() | actual.keys()):
+        wanted, made = expected.get(name, []), actual.get(name, [])
+        if len(wanted) != len(made):
+            yield Comparison("calls", {name: wanted}, {name: made}, agrees=False)
+            continue
+        for want, make in zip(wanted, made, strict=True):
+            agrees = _same_call(want, make)
+            yield Comparison(f"calls.{want['call']}", {name: want}, {name: make}, agrees)
+
+
+def _same_call(want: dict[str, Any], make: dict[str, Any]) -> bool:
+    """Compare calls; of a patch, what it sets, whether or not that was so before."""
+    if "patch" not in want:
+        return want == make
+    wanted, made = _plain_patch(want["patch"]), make.get("patch", {})
+    conditions = made.get("conditions", [])
+    if len(wanted.get("conditions", [])) != len(conditions):
+        return False
+    for sets, full in zip(wanted.get("conditions", []), conditions, strict=True):
+        if not sets.items() <= full.items():
+            return False
+    others = [{k: v for k, v in p.items() if k != "conditions"} for p in (wanted, made)]
+    calls = [{k: v for k, v in call.items() if k != "patch"} for call in (want, make)]
+    return others[0] == others[1] and calls[0] == calls[1]
+
+
+def _plain_patch(patch: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the details of the patch format."""
+    plain = {key: value for key, value in patch.items() if not key.startswith("$")}
+    if "conditions" in plain:
+        plain["conditions"] = [
+            {key: value for key, value in condition.items() if key != "lastProbeTime"}
+            for condition in plain["conditions"]
+        ]
+    return plain

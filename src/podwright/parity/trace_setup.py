@@ -1,0 +1,125 @@
+"""From a trace to a machine, with the plugins that the script plays."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.config import DEFAULT_GATES
+from podwright.framework import Code, Cycle, Plugin, StateKey, Status
+from podwright.framework.binding import Pending, Progress
+from podwright.framework.profile import TieRule
+from podwright.machine import Machine
+from podwright.parity.comparison import Case
+from podwright.parity.setup import effective_configuration
+
+SECOND_NS = 1_000_000_000
+_CODES = {code.label: code for code in Code}
+_OUTCOME: StateKey[Status] = StateKey("trace/outcome")
+
+
+class _Scripted(Plugin):
+    """A plugin whose answers are written in the trace."""
+
+    outcomes: ClassVar[dict[str, dict[str, list[dict[str, Any]]]]] = {}
+    told: ClassVar[dict[str, list[Any]]] = {}
+
+    def _play(self, point: str, cycle: Cycle, node: str, *, at_end: str) -> dict[str, Any]:
+        """Note the call and take the next outcome for the pod."""
+        pod = cycle.pod.key
+        self.told[pod].append([self.name, point, node])
+        by_pod = self.outcomes.get(point, {})
+        left = by_pod.get(pod)
+        if left is None:
+            left = by_pod.setdefault(pod, list(by_pod.get("*", [])))
+        return left.pop(0) if left else {"status": at_end}
+
+    def _answer(
+        self, point: str, cycle: Cycle, node: str, *, at_end: str = "Success"
+    ) -> Status | Pending:
+        outcome = self._play(point, cycle, node, at_end=at_end)
+        status = _status_of(outcome)
+        delay = outcome.get("delay")
+        if not delay:
+            return status
+        cycle.write(_OUTCOME, status)
+        return Pending(delay_ns=round(delay * SECOND_NS))
+
+
+class _Stub(_Scripted):
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Play the script."""
+        return _status_of(self._play("reserve", cycle, node_name, at_end="Success"))
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Note the call."""
+        self.told[cycle.pod.key].append([self.name, "unreserve", node_name])
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        """Play the script."""
+        outcome = self._play("permit", cycle, node_name, at_end="Success")
+        return _status_of(outcome), round(outcome.get("timeout", 0) * SECOND_NS)
+
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        """Play the script."""
+        return _status_of(self._play("pre_bind_pre_flight", cycle, node_name, at_end="Success"))
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Play the script."""
+        return self._answer("pre_bind", cycle, node_name)
+
+    def continue_pre_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
+        """Answer what was to be answered after the delay."""
+        return cycle.read(_OUTCOME)
+
+    def post_bind(self, cycle: Cycle, node_name: str) -> None:
+        """Note the call."""
+        self.told[cycle.pod.key].append([self.name, "post_bind", node_name])
+
+
+class _StubBind(_Scripted):
+    def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Play the script."""
+        return self._answer("bind", cycle, node_name, at_end="Skip")
+
+    def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
+        """Answer what was to be answered after the delay."""
+        return cycle.read(_OUTCOME)
+
+
+def machine_of(
+    case: Case, script: dict[str, Any], told: dict[str, list[Any]], start_ns: int
+) -> Machine:
+    """Build the machine of a trace.
+
+    Parameters
+    ----------
+    told : dict of str to list, written
+        Per pod the calls of scripted plugins.
+    """
+    played = script.get("plugins", {})
+    stubs = [
+        type(
+            name,
+            (base,),
+            {
+                "name": name,
+                "told": told,
+                "outcomes": {
+                    point: {pod: list(outcomes) for pod, outcomes in by_pod.items()}
+                    for point, by_pod in played.get(name, {}).items()
+                },
+            },
+        )
+        for name, base in (("StubA", _Stub), ("StubB", _Stub), ("StubBind", _StubBind))
+    ]
+    registry = Registry(stubs)
+    configuration = effective_configuration(case.get("config"), registry, DEFAULT_GATES)
+    profiles = build_profiles(configuration, registry, tie_rule=TieRule.HEAP)
+    return Machine(profiles, parallelism=1, start_ns=start_ns)
+
+
+def _status_of(outcome: dict[str, Any]) -> Status:
+    message = outcome.get("message")
+    return Status(_CODES[outcome["status"]], (message,) if message else ())
