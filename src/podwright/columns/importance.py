@@ -23,12 +23,23 @@ def start_ns(pod: Pod) -> int:
     return NOT_STARTED if started is None else started
 
 
-def importance(pod: Pod) -> tuple[int, int, str]:
+def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
     """Return a key that sorts the most important pod first.
+
+    Parameters
+    ----------
+    now_ns : int
+        Stands for the start of a pod that has not started. It matters only where another
+        pod's start lies in the future, so without it such pods count as the last.
 
     Notes
     -----
     Priority, then the earlier start. Upstream leaves the order of equals to its sort; ours is
     by name, so that it does not depend on who came to the node first.
     """
-    return -priority_of(pod), start_ns(pod), pod.key
+    return -priority_of(pod), _start_or(pod, now_ns), pod.key
+
+
+def _start_or(pod: Pod, now_ns: int) -> int:
+    started = start_ns(pod)
+    return now_ns if started == NOT_STARTED else started

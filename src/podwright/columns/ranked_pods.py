@@ -15,7 +15,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
 from podwright.columns.budgets import BudgetIndex
-from podwright.columns.importance import importance
+from podwright.columns.importance import NOT_STARTED, importance
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod
 from podwright.objects import Pod
@@ -39,6 +39,9 @@ class RankedPods:
         The budgets of each set: `set_members[set_first[s]:set_first[s + 1]]`.
     pods : list of tuple of Pod
         Per slot, the pods of its stretch in the same order.
+    latest_start_ns : int
+        No pod that was ever written has started later. A pod that has not started is sorted
+        as the last one; while another one starts in the future that is wrong.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class RankedPods:
         self._room: I64Array = np.zeros(n_slots, dtype=np.int64)
         self._used = 0
         self._wasted = 0
+        self.latest_start_ns = 0
         self.first: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.counts: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.priorities: I64Array = np.zeros(_LEAST_POOL, dtype=np.int64)
@@ -122,7 +126,10 @@ class RankedPods:
         if not n:
             return
         self.priorities[start:end] = [-key[0] for key, _ in there]
-        self.starts[start:end] = [key[1] for key, _ in there]
+        starts = [key[1] for key, _ in there]
+        self.starts[start:end] = starts
+        started = [start for start in starts if start != NOT_STARTED]
+        self.latest_start_ns = max(self.latest_start_ns, *started, 0)
         width = self.requests.shape[1]
         for row, (_, placed) in enumerate(there, start):
             requests = placed.keys.requests

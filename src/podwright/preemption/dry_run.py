@@ -72,9 +72,8 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
             slots = np.concatenate([slots[offset:], slots[:offset]])
     wanted = (limits or _DEFAULT).wanted(len(slots))
     summed = SummedNodes.of(failed) if use_sums else None
-    if summed is not None:
-        found = summed.dry_run(slots, wanted)
-    else:
+    found = None if summed is None else summed.dry_run(slots, wanted)
+    if found is None:
         found = _ask_filters(failed, slots, wanted)
     return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
 

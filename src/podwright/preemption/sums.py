@@ -110,8 +110,10 @@ class SummedNodes:
         filters = failed.sum_filters()
         return None if filters is None else cls(failed, filters)
 
-    def dry_run(self, slots: I32Array, wanted: int) -> DryRun:
+    def dry_run(self, slots: I32Array, wanted: int) -> DryRun | None:
         """Visit `slots` in order until there are enough candidates.
+
+        None if pods start in the future: then the columns do not have the right order.
 
         Parameters
         ----------
@@ -136,6 +138,8 @@ class SummedNodes:
         while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
             stretch = slots[visited : visited + max(2 * wanted, 1)]
             ranked.bring_up_to_date(stretch)
+            if ranked.latest_start_ns > failed.now_ns:
+                return None
             pods = Ranked(
                 ranked.first,
                 ranked.counts,

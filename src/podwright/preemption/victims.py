@@ -65,6 +65,7 @@ class _Stage:
         self._skipped = failed.outcome.skipped
         self._cycle = failed.cycle.clone()
         self._slot = slot
+        self._now_ns = failed.now_ns
         self._rehearsal = rehearsal
         self._cluster = failed.cluster
         self._name = failed.cluster.nodes.names[slot]
@@ -79,7 +80,8 @@ class _Stage:
         status = self._filter()
         if not status.is_success:
             return status
-        lower.sort(key=lambda placed: importance(placed.pod))
+        now_ns = self._now_ns
+        lower.sort(key=lambda placed: importance(placed.pod, now_ns))
         violating, others = self._cluster.budgets.split(lower)
         victims = [placed for placed in violating if not self._reprieve(placed)]
         violations = len(victims)
