@@ -32,6 +32,21 @@ class Criterion(IntEnum):
     NAME = 6
     """Nothing did: several are equal, and the first by name is taken."""
 
+    @property
+    def told(self) -> str:
+        """The criterion in words."""
+        return _TOLD[self]
+
+
+_TOLD = {
+    Criterion.FEWEST_VIOLATIONS: "fewest violations of disruption budgets",
+    Criterion.LOWEST_FIRST_VICTIM: "lowest priority of the most important victim",
+    Criterion.SMALLEST_SUM: "smallest sum of the victims' priorities",
+    Criterion.FEWEST_VICTIMS: "fewest victims",
+    Criterion.LATEST_START: "its most important victims started last",
+    Criterion.NAME: "first by name of several equal ones",
+}
+
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate that is taken, and why.

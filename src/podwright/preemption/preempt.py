@@ -1,13 +1,12 @@
 """Preemption from beginning to end: may it, where, whom, and which node.
 
 `preempt` does all of it. An extender with a preempt verb has its say between the dry run and
-the choice; a caller that has to wait for the answer calls `eligibility`, `dry_run` and
-`conclude` itself.
+the choice: `preempt_steps` yields `AskExtenders` there and waits to be sent what they leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
 from typing import TypeAlias
 
 import msgspec
@@ -25,8 +24,23 @@ from podwright.preemption.eligibility import eligibility
 NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 NO_CANDIDATE = Status.unschedulable("no candidate node for preemption")
 
-Extenders: TypeAlias = Callable[[Pod, Candidates], Candidates | Status]
-"""What extenders leave of the candidates, or the error that they ended with."""
+
+class AskExtenders(msgspec.Struct, frozen=True, kw_only=True):
+    """Extenders may take candidates away, and name other victims.
+
+    Parameters
+    ----------
+    pod : Pod
+        The preemptor.
+    candidates : sequence of Candidate
+    """
+
+    pod: Pod
+    candidates: Candidates
+
+
+PreemptionSteps: TypeAlias = Generator[AskExtenders, Candidates | Status, PostFilterResult]
+"""Is sent what extenders leave of the candidates, or the error that they ended with."""
 
 
 class Preemption(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,23 +64,39 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     choice: Choice | None = None
     denominated: tuple[Pod, ...] = ()
 
+    def told(self) -> tuple[str, ...]:
+        """Say in sentences what was tried, who would go, who may stay, and what decided."""
+        tried = self.dry_run
+        lines = [
+            f"tried {tried.visited_count} of {tried.helpable_count} nodes where room may help:"
+            f" {len(tried.candidates)} candidates"
+        ]
+        lines += [f"{r.count} {r.status.message}" for r in tried.rejections]
+        if self.choice is None:
+            return tuple(lines)
+        for candidate in self.candidates:
+            spared = f", spares {_names(candidate.spared)}" if candidate.spared else ""
+            broken = candidate.pdb_violations
+            against = f", against {broken} disruption budgets" if broken else ""
+            lines.append(f"{candidate.node}: evicts {_names(candidate.victims)}{spared}{against}")
+        decided = self.choice.criterion
+        why = "the only candidate" if decided is None else decided.told
+        lines.append(f"takes {self.choice.candidate.node}: {why}")
+        return tuple(lines)
+
     @property
     def victims(self) -> tuple[Pod, ...]:
         """Who has to go, the most important first."""
         return () if self.choice is None else self.choice.candidate.victims
 
 
-def preempt(
-    failed: FailedCycle, limits: Limits | None = None, *, extenders: Extenders | None = None
-) -> PostFilterResult:
+def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResult:
     """Find out whom to evict, so that a pod which fits nowhere would fit.
 
     Parameters
     ----------
     limits : Limits, optional
         How many candidates end the search.
-    extenders : callable, optional
-        Asked between dry run and choice.
 
     Returns
     -------
@@ -81,9 +111,23 @@ def preempt(
     if not status.is_success:
         return PostFilterResult(status=status)
     found = dry_run(failed, limits)
+    return conclude(failed, found, found.candidates)
+
+
+def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> PreemptionSteps:
+    """Do the same, asking extenders about the candidates if there are any.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/preemption/preemption.go, `callExtenders`.
+    """
+    status = eligibility(failed)
+    if not status.is_success:
+        return PostFilterResult(status=status)
+    found = dry_run(failed, limits)
     left: Candidates | Status = found.candidates
-    if extenders is not None and len(found.candidates):
-        left = extenders(failed.pod, found.candidates)
+    if len(found.candidates):
+        left = yield AskExtenders(pod=failed.pod, candidates=found.candidates)
     return conclude(failed, found, left)
 
 
@@ -118,6 +162,10 @@ def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> P
     return PostFilterResult(
         status=Status.OK, nominated_node=choice.candidate.node, details=preemption
     )
+
+
+def _names(pods: tuple[Pod, ...]) -> str:
+    return ", ".join(f"{pod.key} (priority {priority_of(pod)})" for pod in pods)
 
 
 def _nothing(found: DryRun) -> Preemption:
