@@ -53,8 +53,8 @@ format: $(VENV)/.installed  ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.installed  ## Run every example of the documentation
-	$(BIN)/python -m pytest docs README.md $(ARGS)
+docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_UPDATE_DOCS=1 rewrites)
+	$(BIN)/python -m pytest docs README.md tests/test_docs.py tests/test_reference_pages.py $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

@@ -1,0 +1,285 @@
+"""The documentation is true: what it shows is what happens.
+
+In a `console` block every ``$ podwright`` line is run and has to print what is shown below it;
+a line ``...`` stands for any lines, ``...`` within a line for any text. ``$ echo $?`` gives the
+exit status, and a status other than 0 has to be shown. "Save this as `file`:" before a block
+makes that file for the commands of the page. Python blocks are run by Sybil (`conftest.py`).
+
+``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes what is printed now into the pages; the diff is
+reviewed.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import os
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from podwright.cli import app
+
+ROOT = Path(__file__).parents[1]
+IS_UPDATE = bool(os.environ.get("PODWRIGHT_UPDATE_DOCS"))
+
+PAGES = sorted(
+    str(page.relative_to(ROOT))
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").rglob("*.md"),
+    )
+)
+RUN_ELSEWHERE = {"docs/reference/cli.md": "tests/e2e/test_cli.py"}
+"""Pages whose commands are run by another test, which looks at their exit status."""
+
+FENCE = re.compile(r"^```(?P<language>[\w-]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+SAVE_AS = re.compile(r"[Ss]ave\s+this\s+as\s+`(?P<name>[\w./-]+)`:\n\n\Z")
+ANY_LINES = "..."
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder that looks like the repository, where pages may save files."""
+    for entry in ROOT.iterdir():
+        if not entry.name.startswith("."):
+            (tmp_path / entry.name).symlink_to(entry)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    return tmp_path
+
+
+def read(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+# ---------------------------------------------------------------- commands
+
+
+class Shell:
+    """Runs what the pages show: podwright in this process, and ``echo $?``."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.is_status_told = True
+
+    def run(self, line: str) -> str:
+        """Return what a terminal would show."""
+        if line == "echo $?":
+            self.is_status_told = True
+            return f"{self.status}\n"
+        words = shlex.split(line)
+        assert words[0] == "podwright", f"only podwright and `echo $?` are run: $ {line}"
+        text = None
+        if "<" in words:
+            place = words.index("<")
+            text = Path(words[place + 1]).read_text(encoding="utf-8")
+            del words[place : place + 2]
+        result = CliRunner().invoke(app, words[1:], input=text, prog_name="podwright")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        self.status = result.exit_code
+        self.is_status_told = self.status == 0
+        return result.output
+
+
+def commands_in(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Give each command of a console block, as written, and the lines shown below it."""
+    command, shown = "", list[str]()
+    for line in block.splitlines():
+        if command.endswith("\\"):
+            command += f"\n{line}"
+        elif line.startswith("$ "):
+            if command:
+                yield command, shown
+            command, shown = line, []
+        else:
+            assert command, f"a console block begins with a command, not with: {line}"
+            shown.append(line)
+    yield command, shown
+
+
+def is_as_shown(shown: list[str], printed: list[str]) -> bool:
+    pattern = ""
+    for line in shown:
+        if line.strip() == ANY_LINES:
+            pattern += r"(?:[^\n]*\n)*"
+        else:
+            pattern += re.escape(line).replace(re.escape(ANY_LINES), r"[^\n]*") + r"\n"
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
+
+
+def updated(shown: list[str], printed: list[str]) -> list[str]:
+    """Return what to show instead, with the same parts left out as far as they are found."""
+    if is_as_shown(shown, printed):
+        return shown
+    if ANY_LINES not in map(str.strip, shown):
+        return printed
+    parts: list[list[str]] = [[]]
+    for line in shown:
+        if line.strip() == ANY_LINES:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    result: list[str] = []
+    start = 0
+    for number, part in enumerate(parts):
+        if number == len(parts) - 1:
+            start = max(start, len(printed) - len(part)) if part else start
+        elif number and part:
+            near = difflib.get_close_matches(part[0], printed[start:], n=1, cutoff=0.0)
+            start = printed.index(near[0], start) if near else start
+        new = printed[start : start + len(part)]
+        result += new if number == 0 else [ANY_LINES, *new]
+        start += len(part)
+    return result
+
+
+def pages_with_commands() -> list[str]:
+    return [page for page in PAGES if "```console" in read(page)]
+
+
+@pytest.mark.parametrize("page", pages_with_commands())
+def test_the_commands_print_what_is_shown(page, checkout):
+    text = read(page)
+    shell = Shell()
+    wrong: list[str] = []
+    rewritten, end = "", 0
+    for fence in FENCE.finditer(text):
+        if saved := SAVE_AS.search(text[: fence.start()]):
+            (checkout / saved["name"]).write_text(fence["text"], encoding="utf-8")
+        if fence["language"] != "console":
+            continue
+        block = ""
+        line_number = text.count("\n", 0, fence.start()) + 1
+        for command, shown in commands_in(fence["text"]):
+            assert shell.is_status_told or command == "$ echo $?", (
+                f"{page}:{line_number}: show `$ echo $?`: the exit status is {shell.status}"
+            )
+            printed = [
+                line.rstrip()
+                for line in shell.run(command.removeprefix("$ ").replace("\\\n", " ")).splitlines()
+            ]
+            if not is_as_shown(shown, printed):
+                differences = difflib.unified_diff(shown, printed, "shown", "printed", lineterm="")
+                wrong.append("\n".join([f"{page}:{line_number}: {command}", *differences]))
+            block += "".join(f"{line}\n" for line in [command, *updated(shown, printed)])
+        assert shell.is_status_told, f"{page}: show `$ echo $?`: the status is {shell.status}"
+        rewritten += text[end : fence.start("text")] + block
+        end = fence.end("text")
+    if IS_UPDATE:
+        if wrong:
+            (ROOT / page).write_text(rewritten + text[end:], encoding="utf-8")
+    else:
+        assert not wrong, "\n\n".join(
+            [*wrong, "PODWRIGHT_UPDATE_DOCS=1 make docs writes what is printed into the page"]
+        )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE])
+def test_every_command_is_in_a_block_that_is_run(page):
+    outside = FENCE.sub(lambda f: "" if f["language"] == "console" else f["text"], read(page))
+    loose = re.findall(r"^[ \t]*\$ podwright.*", outside, re.MULTILINE)
+    assert not loose, "commands belong into ```console blocks, where they are run"
+
+
+# ---------------------------------------------------------------- links and names
+
+LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+PATH = re.compile(r"(?:src|tests|docs|examples|tools|changes)/[\w./*-]*")
+SIGNATURE = re.compile(r"(?P<name>podwright(?:\.\w+)+)(?P<signature>\(.*\) -> .+)")
+NAME = re.compile(r"podwright(?:\.\w+)+")
+
+
+def anchors(page: Path) -> set[str]:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        for heading in HEADING.findall(text)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page):
+    for target in LINK.findall(FENCE.sub("", read(page))):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), f"{page}: {target} does not exist"
+        assert not anchor or anchor in anchors(file), f"{page}: {target}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_that_is_named_exists(page):
+    for code in CODE.findall(FENCE.sub("", read(page))):
+        if PATH.fullmatch(code):
+            assert any(ROOT.glob(code.rstrip("/"))), f"{page}: {code} does not exist"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_name_that_is_mentioned_exists(page):
+    for code in CODE.findall(FENCE.sub("", read(page))):
+        if NAME.fullmatch(code):
+            assert named(code) is not None, f"{page}: {code}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_signature_is_that_of_the_code(page):
+    text = read(page)
+    for code in CODE.findall(FENCE.sub("", text)):
+        match = SIGNATURE.fullmatch(code)
+        if match is None:
+            continue
+        true = f"{match['name']}{signature_of(match['name'])}"
+        if IS_UPDATE:
+            text = text.replace(f"`{code}`", f"`{true}`")
+        else:
+            assert code == true, page
+    if IS_UPDATE and text != read(page):
+        (ROOT / page).write_text(text, encoding="utf-8")
+
+
+def named(name: str) -> Any:
+    """Return what a dotted name stands for; AttributeError if there is nothing."""
+    parts = name.split(".")
+    found: Any = import_module(parts[0])
+    for depth, part in enumerate(parts[1:], start=2):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = import_module(".".join(parts[:depth]))
+    return found
+
+
+def signature_of(name: str) -> str:
+    """Return the signature as it is written in the source, without `self`."""
+    (function,) = ast.parse(textwrap.dedent(inspect.getsource(named(name)))).body
+    assert isinstance(function, ast.FunctionDef), f"{name} is not a function"
+    if function.args.args and function.args.args[0].arg in ("self", "cls"):
+        del function.args.args[0]
+    assert function.returns is not None, f"{name} says nothing about what it returns"
+    return f"({ast.unparse(function.args)}) -> {ast.unparse(function.returns)}"
+
+
+def test_every_page_is_on_the_map():
+    listed = {
+        str(((ROOT / "docs") / target.partition("#")[0]).resolve().relative_to(ROOT))
+        for target in LINK.findall(read("docs/index.md"))
+        if "://" not in target
+    }
+    pages = {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"}
+    missing = {page for page in pages if not page.startswith("docs/decisions/")} - listed
+    assert not missing, "add them to docs/index.md"

@@ -1,0 +1,150 @@
+"""Pages of the reference that say what the code says: plugins, arguments, feature gates.
+
+They are made from the code; the tests compare. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.assembly.registry import _MODULES
+from podwright.config import (
+    ARGS_TYPES,
+    DEFAULT_GATES,
+    GATES,
+    IN_TREE_POINTS,
+    KubeSchedulerConfiguration,
+    default_plugins,
+    effective,
+    to_document,
+)
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs/reference"
+BEGIN, END = "<!-- generated from the code: begin -->", "<!-- generated from the code: end -->"
+
+POINTS = (
+    "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score",
+    "reserve", "permit", "preBind", "bind", "postBind", "placementGenerate", "placementScore",
+)  # fmt: skip
+SECTIONS = ("What it does", "Why it matters", "Configuration", "Example")
+
+
+# ---------------------------------------------------------------- plugins
+
+
+def plugins_page() -> str:
+    return "\n".join(plugin_section(name) for name in sorted(_MODULES))
+
+
+def plugin_section(name: str) -> str:
+    module = import_module(f"podwright.plugins.{_MODULES[name]}")
+    summary, sections, upstream = parts_of(cleandoc(module.__doc__ or ""))
+    summary = summary.removeprefix(f"{name}: ")
+    points = [point for point in POINTS if point in IN_TREE_POINTS[name]]
+    weights = {plugin.name: plugin.weight for plugin in default_plugins(DEFAULT_GATES)}
+    lines = [f"## {name}", "", summary[0].upper() + summary[1:], ""]
+    lines += [f"Extension points: {', '.join(points)}."]
+    if "score" in points:
+        lines[-1] += f" Weight in the default profile: {weights[name] or 1}."
+    lines.append("")
+    for title in SECTIONS:
+        lines += [f"**{title}.** {sections[title]}", ""]
+    files = ", ".join(f"`{file}`" for file in re.split(r",\s+|\s+and\s+", upstream))
+    lines += [f"Upstream: {files}", ""]
+    return "\n".join(lines)
+
+
+def parts_of(text: str) -> tuple[str, dict[str, str], str]:
+    """Return the first line, the sections, and the upstream files of a plugin's docstring."""
+    body, _, upstream = text.partition("\nUpstream:")
+    summary, _, rest = body.partition("\n\n")
+    titles = "|".join(SECTIONS)
+    pieces = re.split(rf"^(?:\*\*({titles})\.\*\*|({titles})$)", rest, flags=re.MULTILINE)
+    sections = {
+        bold or plain: as_markdown(piece)
+        for bold, plain, piece in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True)
+    }
+    return " ".join(summary.split()), sections, " ".join(upstream.split())
+
+
+def as_markdown(text: str) -> str:
+    """Join lines into paragraphs, and write code as Markdown does."""
+    joined = " ".join(text.split())
+    return re.sub(r"``(.+?)``", r"`\1`", joined)
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def arguments_page() -> str:
+    document: Any = to_document(effective(KubeSchedulerConfiguration()).configuration)
+    (profile,) = document["profiles"]
+    defaults = {entry["name"]: entry["args"] for entry in profile["pluginConfig"]}
+    lines: list[str] = []
+    for name, cls in ARGS_TYPES.items():
+        lines += [f"### {name}Args", "", f"{(cls.__doc__ or '').splitlines()[0]}", ""]
+        lines += ["| field | default |", "|---|---|"]
+        for field in msgspec.structs.fields(cls):
+            default = defaults[name].get(field.encode_name)
+            shown = "none" if default is None else f"`{json.dumps(default)}`"
+            lines.append(f"| `{field.encode_name}` | {shown} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- feature gates
+
+
+def gates_page() -> str:
+    lines = ["| gate | stage | default | locked | needs |", "|---|---|---|---|---|"]
+    for name, gate in GATES.items():
+        needs = ", ".join(f"`{other}`" for other in gate.requires)
+        default = "on" if gate.default else "off"
+        locked = "yes" if gate.locked else ""
+        lines.append(f"| `{name}` | {gate.stage} | {default} | {locked} | {needs} |")
+    return "\n".join([*lines, ""])
+
+
+# ---------------------------------------------------------------- comparing
+
+GENERATED: Mapping[str, Any] = {
+    "plugins.md": plugins_page,
+    "configuration.md": arguments_page,
+    "feature-gates.md": gates_page,
+}
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_the_page_says_what_the_code_says(page):
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    written, end, after = rest.partition(END)
+    assert begin, f"{page} does not say where the generated part begins"
+    assert end, f"{page} does not say where the generated part ends"
+    made = f"\n\n{GENERATED[page]()}\n"
+    if os.environ.get("PODWRIGHT_UPDATE_DOCS"):
+        if written != made:
+            (REFERENCE / page).write_text(before + begin + made + end + after, encoding="utf-8")
+        return
+    assert written == made, "PODWRIGHT_UPDATE_DOCS=1 make docs writes it anew"
+
+
+@pytest.mark.parametrize("name", sorted(_MODULES))
+def test_the_docstring_of_every_plugin_has_all_sections(name):
+    module = import_module(f"podwright.plugins.{_MODULES[name]}")
+    summary, sections, upstream = parts_of(cleandoc(module.__doc__ or ""))
+    assert summary
+    assert tuple(sections) == SECTIONS
+    assert all(sections.values())
+    assert upstream.startswith("pkg/scheduler/framework/plugins/")
