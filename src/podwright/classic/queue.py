@@ -330,7 +330,7 @@ class ClassicQueue:
         while (queued := self._backoff.peek()) is not None:
             if self._records.is_backing_off(queued.key, now_ns):
                 break
-            self._take(queued.key)
+            self._backoff.pop()
             self._enter_active(queued, "BackoffComplete", now_ns)
             moved.append(queued.key)
         return moved
@@ -479,17 +479,19 @@ class ClassicQueue:
     def _take(self, name: str) -> QueuedPod | None:
         """Take a waiting pod out of where it is; it still says where that was."""
         queued = self._waiting.pop(name, None)
-        if queued is None:
-            return None
+        if queued is not None:
+            self._leave(queued)
+        return queued
+
+    def _leave(self, queued: QueuedPod) -> None:
         match queued.place:
             case QueueName.ACTIVE:
-                self._active.remove(name)
+                self._active.remove(queued.key)
             case QueueName.BACKOFF:
-                self._backoff.remove(name)
+                self._backoff.remove(queued.key)
             case _:
-                del self._unschedulable[name]
-                self._terms.pop(name, None)
-        return queued
+                del self._unschedulable[queued.key]
+                self._terms.pop(queued.key, None)
 
     def _enter_active(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
         if queued.initial_attempt_ns is None:
@@ -532,7 +534,7 @@ class ClassicQueue:
     def _move(self, pods: list[QueuedPod], cause: str, now_ns: int) -> list[str]:
         moved = []
         for queued in pods:
-            self._take(queued.key)
+            self._leave(queued)
             if self._records.is_backing_off(queued.key, now_ns):
                 self._enter_backoff(queued, cause, now_ns)
             else:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
 
 from podwright.classic import ClassicQueue, ClassicQueueSettings
@@ -18,7 +15,6 @@ from podwright.framework.events import (
 )
 from podwright.objects import with_fields, with_nominated_node_name
 from podwright.queueing import PodQueue, QueueName
-from podwright.queueing.blocking import BlockingQueue, QueueClosed
 from podwright.testing import make_pod
 
 S = 1_000_000_000
@@ -308,36 +304,3 @@ def test_metrics_and_story_say_what_happened(queue):
     assert [touch.step for touch in queue.story("default/a")] == [
         "active", "pop", "done", "unschedulable",
     ]  # fmt: skip
-
-
-def test_blocking_queue_works_over_it():
-    now = [0]
-    with BlockingQueue(lambda: now[0], ClassicQueue()) as blocking:
-        blocking.add(make_pod("a"))
-        queued = blocking.pop()
-        assert blocking.park(queued) is QueueName.UNSCHEDULABLE
-        now[0] = 91 * S
-        assert blocking.pop().key == "default/a"
-
-
-def test_blocking_queue_wakes_a_waiter_and_closes_over_it():
-    got: list[str] = []
-
-    def work():
-        try:
-            while True:
-                queued = blocking.pop()
-                got.append(queued.key)
-                blocking.done(queued)
-        except QueueClosed:
-            got.append("closed")
-
-    blocking = BlockingQueue(time.time_ns, ClassicQueue(start_ns=time.time_ns()))
-    worker = threading.Thread(target=work)
-    worker.start()
-    blocking.add(make_pod("a"))
-    while not got:
-        pass
-    blocking.close()
-    worker.join(10)
-    assert got == ["default/a", "closed"]

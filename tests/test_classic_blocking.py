@@ -1,0 +1,64 @@
+"""BlockingQueue works over the classic queue as over the modern one."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from podwright.classic import ClassicQueue, ClassicQueueSettings
+from podwright.queueing import QueueName
+from podwright.queueing.blocking import BlockingQueue, QueueClosed
+from podwright.testing import make_pod
+
+S = 1_000_000_000
+
+
+def test_flushes_that_are_due_are_done_by_whoever_waits():
+    now = [0]
+    with BlockingQueue(lambda: now[0], ClassicQueue()) as blocking:
+        blocking.add(make_pod("a"))
+        queued = blocking.pop()
+        assert blocking.park(queued) is QueueName.UNSCHEDULABLE
+        now[0] = 91 * S
+        assert blocking.pop().key == "default/a"
+
+
+def test_every_pod_goes_to_one_of_many_waiters_and_close_wakes_all():
+    got: list[str] = []
+    all_out = threading.Barrier(5)
+
+    def work():
+        try:
+            while True:
+                queued = blocking.pop()
+                got.append(queued.key)
+                blocking.done(queued)
+                all_out.wait(10)  # nobody takes a second pod before everybody has one
+        except QueueClosed:
+            got.append("closed")
+
+    blocking = BlockingQueue(time.time_ns, ClassicQueue(start_ns=time.time_ns()))
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for index in range(4):
+        blocking.add(make_pod(f"p{index}"))
+    all_out.wait(10)
+    blocking.close()
+    for worker in workers:
+        worker.join(10)
+    assert sorted(got) == ["closed"] * 4 + [f"default/p{index}" for index in range(4)]
+    blocking.validate()
+
+
+def test_a_pod_that_backs_off_is_waited_for():
+    short = ClassicQueueSettings(
+        initial_backoff_ns=5_000_000, max_backoff_ns=5_000_000, backoff_flush_ns=1_000_000
+    )
+    queue = ClassicQueue(short, start_ns=time.time_ns())
+    with BlockingQueue(time.time_ns, queue) as blocking:
+        blocking.add(make_pod("a"))
+        queued = blocking.pop()
+        queue.move_all_to_active_queue(time.time_ns())
+        assert blocking.park(queued) is QueueName.BACKOFF
+        assert blocking.pop(timeout_ns=10 * S).key == "default/a"
