@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 PODS_PER_SECOND = "pods/s"
+OPERATIONS_PER_SECOND = "operations/s"
 MEBIBYTES = "MiB"
 SECONDS = "s"
 
@@ -19,7 +20,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     name : str
         As the figures name it; kept over releases.
     unit : str
-        Of the figure. Pods per second should be high, everything else low.
+        Of the figure. Rates should be high, everything else low.
     measure : callable
         Sets up from scratch, runs once, and returns the figure. What it returns is not looked
         at when the case is timed from the start of its process.
@@ -44,4 +45,4 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_more_better(self) -> bool:
         """Whether a greater figure is the better one."""
-        return self.unit == PODS_PER_SECOND
+        return self.unit in (PODS_PER_SECOND, OPERATIONS_PER_SECOND)
