@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -288,7 +290,14 @@ def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:
         say("\nTry next:")
     if left is not None:
         say(f"  # what would make {left.pod.key} fit")
-        say(f"  podwright explain {left.pod.key} {where}")
+        say(f"  {_program()} explain {left.pod.key} {where}")
     if placed is not None:
         say(f"  # why {placed.pod.key} goes to {placed.node} and to no other node")
-        say(f"  podwright explain {placed.pod.key} {where}")
+        say(f"  {_program()} explain {placed.pod.key} {where}")
+
+
+def _program() -> str:
+    """Return how to call podwright from here: make run does not put it on PATH."""
+    called = sys.argv[0]
+    is_by_path = called.endswith("/podwright") and shutil.which("podwright") is None
+    return called if is_by_path else "podwright"
