@@ -74,7 +74,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
         lines += [f"{r.count} {r.status.message}" for r in tried.rejections]
         if self.choice is None:
             return tuple(lines)
-        for candidate in self.candidates:
+        for candidate in sorted(self.candidates, key=lambda one: one.node):
             spared = f", spares {_names(candidate.spared)}" if candidate.spared else ""
             broken = candidate.pdb_violations
             against = f", against {broken} disruption budgets" if broken else ""

@@ -1,0 +1,22 @@
+import pytest
+
+from podwright.objects.timestamps import timestamp_ns
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        pytest.param("1970-01-01T00:00:00Z", 0, id="the beginning"),
+        pytest.param("2026-01-01T00:03:25Z", 1_767_225_805_000_000_000, id="seconds"),
+        pytest.param("1970-01-01T01:00:01+01:00", 1_000_000_000, id="another zone"),
+        pytest.param("1970-01-01T00:00:00.123456789Z", 123_456_789, id="nanoseconds"),
+        pytest.param("1970-01-01T00:00:00.5Z", 500_000_000, id="a short fraction"),
+        pytest.param("1969-12-31T23:59:59.5Z", -500_000_000, id="before the beginning"),
+        pytest.param(None, None, id="none"),
+        pytest.param("", None, id="empty"),
+        pytest.param("yesterday", None, id="not a time"),
+        pytest.param("2026-01-01T00:00:00", None, id="no zone"),
+    ],
+)
+def test_times_are_nanoseconds(text, ns):
+    assert timestamp_ns(text) == ns

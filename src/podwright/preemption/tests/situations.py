@@ -1,0 +1,107 @@
+"""Small clusters in which something has to give way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.columns import Cluster
+from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.framework.decision import Decision
+from podwright.framework.profile import Profile
+from podwright.framework.run import Runner
+from podwright.objects import Object, Pod, decode, decode_pod
+
+NOW_NS = 1_900_000_000_000_000_000
+
+
+def profile() -> Profile:
+    registry = Registry()
+    configuration = effective(
+        KubeSchedulerConfiguration(), DEFAULT_GATES, implements=registry.points_of
+    )
+    return build_profiles(configuration, registry)["default-scheduler"]
+
+
+def node(name: str, cpu: str = "2", **spec: Any) -> Object:
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "spec": spec,
+            "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+        }
+    )
+
+
+def pod(
+    name: str,
+    cpu: str = "1",
+    *,
+    priority: int = 0,
+    on: str = "",
+    started: str = "",
+    labels: dict[str, str] | None = None,
+    nominated: str = "",
+    terminating: bool = False,
+    **spec: Any,
+) -> Pod:
+    status: dict[str, Any] = {"startTime": started} if started else {}
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": "default",
+        "uid": f"uid-{name}",
+        "labels": labels or {},
+    }
+    if nominated:
+        status["nominatedNodeName"] = nominated
+    if terminating:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        status["conditions"] = [
+            {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+        ]
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {
+                "nodeName": on,
+                "priority": priority,
+                "schedulerName": "default-scheduler",
+                "containers": [container],
+                **spec,
+            },
+            "status": status,
+        }
+    )
+
+
+def budget(name: str, allowed: int, labels: dict[str, str] | None, **status: Any) -> Object:
+    selector = None if labels is None else {"matchLabels": labels}
+    return decode(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": selector},
+            "status": {"disruptionsAllowed": allowed, **status},
+        }
+    )
+
+
+def cluster_of(*objects: Object) -> Cluster:
+    cluster = Cluster()
+    for obj in objects:
+        cluster.put(obj)
+    return cluster
+
+
+def attempt(preemptor: Pod, *objects: Object) -> Decision:
+    """Decide for a pod and ask PostFilter."""
+    runner = Runner(profile(), cluster_of(*objects))
+    decision = runner.decide(preemptor, cycle_number=1)
+    return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)

@@ -1,0 +1,69 @@
+"""The order of PostFilter plugins, and what becomes of their answers."""
+
+import msgspec
+import pytest
+
+from podwright.framework import Plugin, PostFilterResult, Status
+from podwright.framework.run import Runner
+from podwright.framework.status import Code
+from podwright.preemption.tests.situations import NOW_NS, cluster_of, node, pod, profile
+
+
+def plugin(name, answer):
+    def post_filter(_self, _cycle, _failed):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return type(name, (Plugin,), {"name": name, "post_filter": post_filter})()
+
+
+def rejects(name, reason, nominated=None):
+    status = Status.unschedulable(reason)
+    return plugin(name, PostFilterResult(status=status, nominated_node=nominated))
+
+
+def ask(*plugins):
+    runner = Runner(msgspec.structs.replace(profile(), post_filter=plugins), cluster_of(node("n")))
+    decision = runner.decide(pod("big", "99"), cycle_number=1)
+    return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
+
+
+def test_rejections_are_joined_and_the_last_nomination_counts():
+    decision = ask(rejects("A", "one", "x"), rejects("B", "two", ""), rejects("C", "three"))
+    assert decision.post_filter.message == "one, two, three"
+    assert decision.post_filter.nominated_node == ""
+    assert decision.post_filter.status.plugin == "A"
+    assert decision.message == "0/1 nodes are available: 1 Insufficient cpu. one, two, three"
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        pytest.param(PostFilterResult(status=Status.OK, nominated_node="n"), 0, id="success"),
+        pytest.param(
+            PostFilterResult(status=Status.unresolvable("never")),
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            id="nothing can help",
+        ),
+        pytest.param(PostFilterResult(status=Status.error("broken")), Code.ERROR, id="an error"),
+        pytest.param(ValueError("raised"), Code.ERROR, id="an exception"),
+    ],
+)
+def test_some_answers_end_it(answer, code):
+    decision = ask(rejects("A", "one"), plugin("B", answer), rejects("C", "three"))
+    assert decision.post_filter.status.code == code
+    assert decision.post_filter.status.plugin == "B"
+    assert "one" not in decision.message
+    assert "three" not in decision.message
+
+
+def test_an_exception_names_the_plugin_and_the_pod():
+    decision = ask(plugin("Bad", ValueError("raised")))
+    assert decision.post_filter.message == (
+        'running PostFilter plugin "Bad": ValueError: raised (pod default/big)'
+    )
+
+
+def test_without_plugins_nothing_is_added():
+    assert ask().post_filter is None

@@ -1,0 +1,239 @@
+import pytest
+
+from podwright.framework.run import Runner
+from podwright.framework.status import Code, Status
+from podwright.preemption import Criterion, Limits, Preemption, dry_run, preempt_steps
+from podwright.preemption.tests.situations import (
+    NOW_NS,
+    attempt,
+    budget,
+    cluster_of,
+    node,
+    pod,
+    profile,
+)
+
+IMPORTANT = pod("important", "2", priority=100)
+
+
+def found(decision):
+    assert isinstance(decision.post_filter.details, Preemption)
+    return decision.post_filter.details
+
+
+def test_the_least_important_pods_make_room():
+    decision = attempt(
+        pod("important", "1", priority=100),
+        node("n1"),
+        pod("older", priority=5, on="n1", started="2026-01-01T00:00:00Z"),
+        pod("younger", priority=5, on="n1", started="2026-01-01T00:00:01Z"),
+    )
+    assert decision.post_filter.nominated_node == "n1"
+    assert decision.post_filter.status.is_success
+    (candidate,) = found(decision).candidates
+    assert [victim.metadata.name for victim in candidate.victims] == ["younger"]
+    assert [spared.metadata.name for spared in candidate.spared] == ["older"]
+    assert decision.message == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def test_nobody_is_evicted_by_asking():
+    cluster = cluster_of(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
+    runner = Runner(profile(), cluster)
+    decision = runner.decide(IMPORTANT, cycle_number=1)
+    before = cluster.nodes.requested.tolist()
+    decision = runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
+    assert len(found(decision).victims) == 2
+    assert cluster.nodes.requested.tolist() == before
+    assert list(cluster.pods) == ["default/a", "default/b"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "others", "message"),
+    [
+        pytest.param(
+            {"preemptionPolicy": "Never"},
+            [],
+            "preemption: not eligible due to preemptionPolicy=Never.",
+            id="the policy is Never",
+        ),
+        pytest.param(
+            {},
+            [pod("going", on="n1", terminating=True)],
+            "preemption: not eligible due to a terminating pod on the nominated node.",
+            id="others are making room already",
+        ),
+    ],
+)
+def test_who_may_not_preempt_keeps_its_nomination(spec, others, message):
+    preemptor = pod("important", "2", priority=100, nominated="n1", **spec)
+    decision = attempt(preemptor, node("n1"), pod("full", on="n1"), *others)
+    assert decision.post_filter.nominated_node is None
+    assert decision.post_filter.status.code == Code.UNSCHEDULABLE
+    assert decision.post_filter.message == f"no new claims to deallocate, {message}"
+
+
+def test_an_impossible_nominated_node_does_not_hold_back():
+    preemptor = pod("important", "2", priority=100, nominated="n1")
+    decision = attempt(
+        preemptor,
+        node("n1", unschedulable=True),
+        pod("going", on="n1", terminating=True),
+        node("n2"),
+        pod("full", on="n2"),
+    )
+    assert decision.post_filter.nominated_node == "n2"
+
+
+def test_nothing_helps_and_the_nomination_is_taken_back():
+    decision = attempt(
+        IMPORTANT,
+        node("n1"),
+        pod("equal", priority=100, on="n1"),
+        node("small", "1"),
+    )
+    assert decision.post_filter.nominated_node == ""
+    assert decision.message == (
+        "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: "
+        "0/2 nodes are available: 1 No preemption victims found for incoming pod, "
+        "1 Preemption is not helpful for scheduling."
+    )
+
+
+def test_a_budget_protects_where_another_node_will_do():
+    decision = attempt(
+        IMPORTANT,
+        node("n1"),
+        pod("guarded", priority=1, on="n1", labels={"app": "a"}),
+        node("n2"),
+        pod("free", priority=9, on="n2"),
+        budget("b", 0, {"app": "a"}),
+    )
+    preemption = found(decision)
+    assert decision.post_filter.nominated_node == "n2"
+    assert preemption.choice.criterion is Criterion.FEWEST_VIOLATIONS
+    assert [c.pdb_violations for c in sorted(preemption.candidates, key=lambda c: c.node)] == [1, 0]
+
+
+def test_who_would_violate_a_budget_is_put_back_first():
+    decision = attempt(
+        pod("important", "1", priority=100),
+        node("n1"),
+        pod("more", priority=9, on="n1"),
+        pod("guarded", priority=1, on="n1", labels={"app": "a"}),
+        budget("b", 0, {"app": "a"}),
+    )
+    assert [victim.metadata.name for victim in found(decision).victims] == ["more"]
+
+
+def test_less_important_nominations_to_the_chosen_node_end():
+    decision = attempt(
+        IMPORTANT,
+        node("n1"),
+        pod("a", on="n1"),
+        pod("lower", priority=99, nominated="n1"),
+        pod("equal", priority=100, nominated="n2"),
+    )
+    assert [p.metadata.name for p in found(decision).denominated] == ["lower"]
+
+
+def test_an_equally_important_nominated_pod_needs_room_too():
+    decision = attempt(
+        pod("important", "1", priority=100),
+        node("n1"),
+        pod("a", on="n1"),
+        pod("b", on="n1"),
+        pod("equal", "1", priority=100, nominated="n1"),
+    )
+    assert len(found(decision).victims) == 2
+
+
+def test_a_host_port_is_free_once_one_of_its_users_is_gone():
+    # Two pods on one port are a mistake; upstream's set forgets the port with the first.
+    port = {"name": "c", "image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}
+    decision = attempt(
+        pod("important", priority=100, containers=[port]),
+        node("n1"),
+        pod("low", priority=1, on="n1", containers=[port]),
+        pod("high", priority=200, on="n1", containers=[port]),
+    )
+    assert [victim.metadata.name for victim in found(decision).victims] == ["low"]
+
+
+def full_nodes(count):
+    return [obj for i in range(count) for obj in (node(f"n{i}"), pod(f"p{i}", "2", on=f"n{i}"))]
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes", "wanted"),
+    [
+        pytest.param(Limits(), 5_000, 500, id="a tenth"),
+        pytest.param(Limits(), 300, 100, id="at least a hundred"),
+        pytest.param(Limits(), 7, 7, id="never more than there are"),
+        pytest.param(Limits(0, 1), 5, 1, id="one"),
+    ],
+)
+def test_how_many_candidates_are_enough(limits, nodes, wanted):
+    assert limits.wanted(nodes) == wanted
+
+
+def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():
+    cluster = cluster_of(*full_nodes(40))
+    starts = set()
+    for number in range(30):
+        runner = Runner(profile(), cluster)
+        runner.decide(IMPORTANT, cycle_number=number)
+        failed = runner._failed
+        failed.cycle_number = number
+
+        run = dry_run(failed, Limits(10, 2))
+        assert (run.visited_count, run.helpable_count, len(run.candidates)) == (4, 40, 4)
+        names = [candidate.node for candidate in run.candidates]
+        assert names == [f"n{(run.offset + i) % 40}" for i in range(4)]
+        starts.add(run.offset)
+    assert len(starts) > 10
+
+
+def extenders_answer(answer):
+    runner = Runner(profile(), cluster_of(*full_nodes(3)))
+    runner.decide(IMPORTANT, cycle_number=1)
+    steps = preempt_steps(runner._failed)
+    question = next(steps)
+    assert question.pod is IMPORTANT
+    with pytest.raises(StopIteration) as end:
+        steps.send(answer(question.candidates))
+    return end.value.value
+
+
+def test_extenders_leave_some_candidates():
+    result = extenders_answer(lambda candidates: [c for c in candidates if c.node == "n2"])
+    assert result.nominated_node == "n2"
+    assert result.details.choice.criterion is None
+    assert len(result.details.dry_run.candidates) == 3
+
+
+def test_extenders_leave_none():
+    result = extenders_answer(lambda _: [])
+    assert result.status == Status.unschedulable("no candidate node for preemption")
+    assert result.nominated_node is None
+
+
+def test_extenders_fail():
+    error = Status.error("extender is out")
+    assert extenders_answer(lambda _: error).status == error
+
+
+def test_what_was_found_can_be_told():
+    decision = attempt(
+        pod("important", "1", priority=100),
+        node("n1"),
+        pod("a", priority=1, on="n1"),
+        pod("b", priority=2, on="n1"),
+        node("n2"),
+        pod("c", "2", priority=3, on="n2"),
+    )
+    assert found(decision).told() == (
+        "tried 2 of 2 nodes where room may help: 2 candidates",
+        "n1: evicts default/a (priority 1), spares default/b (priority 2)",
+        "n2: evicts default/c (priority 3)",
+        "takes n1: lowest priority of the most important victim",
+    )
