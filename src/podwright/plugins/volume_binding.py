@@ -25,7 +25,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go and bi
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -45,6 +45,7 @@ from podwright.columns.volume_decisions import (
 )
 from podwright.columns.volume_shelves import is_bound_to
 from podwright.config.schema import VolumeBindingArgs
+from podwright.framework.binding import ClaimUpdate, Pending, Progress, VolumeUpdate
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
@@ -52,10 +53,12 @@ from podwright.framework.scores import Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import (
+    Object,
     ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    node_selector,
     with_fields,
 )
 from podwright.plugins.hints import volume_binding as hints
@@ -97,7 +100,42 @@ class Assumed:
         self.provisions = provisions
 
 
+_LOOK_EVERY_NS = 1_000_000_000
+
+
+class _Work:
+    """How far PreBind has come.
+
+    Attributes
+    ----------
+    updates : tuple of VolumeUpdate or ClaimUpdate
+        What has to be written, in order.
+    written_count : int
+        How many of them were begun with.
+    written : dict of str to object
+        What the API server made of them, by name.
+    look_count : int
+        How often the claims were looked at.
+    """
+
+    __slots__ = ("look_count", "updates", "written", "written_count")
+
+    def __init__(self, updates: tuple[VolumeUpdate | ClaimUpdate, ...]) -> None:
+        self.updates = updates
+        self.written_count = 0
+        self.written: dict[str, Object] = {}
+        self.look_count = 0
+
+    def next_step(self) -> Pending:
+        """Return the next object to write, or the wish to look at the claims again."""
+        if self.written_count == len(self.updates):
+            return Pending(delay_ns=_LOOK_EVERY_NS)
+        self.written_count += 1
+        return Pending(calls=(self.updates[self.written_count - 1],))
+
+
 _STATE: StateKey[PodClaims] = StateKey("VolumeBinding")
+_WORK: StateKey[_Work] = StateKey("VolumeBinding/Work")
 
 ASSUMED: StateKey[Assumed] = StateKey("VolumeBinding/Assumed")
 """What has to be bound for the chosen node; missing if every claim is bound already."""
@@ -226,6 +264,40 @@ class VolumeBinding(Plugin):
         cycle.write(ASSUMED, Assumed(tuple(bindings), tuple(provisions)))
         return Status.OK
 
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        """Skip pods whose claims are all bound."""
+        return Status.SKIPPED if cycle.find(ASSUMED) is None else Status.OK
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        """Write what was assumed, one object after the other."""
+        assumed = cycle.find(ASSUMED)
+        if assumed is None:
+            return Status.OK
+        updates = [VolumeUpdate(volume) for _, volume in assumed.bindings]
+        work = _Work((*updates, *(ClaimUpdate(claim) for claim in assumed.provisions)))
+        cycle.write(_WORK, work)
+        return work.next_step()
+
+    def continue_pre_bind(
+        self, cycle: Cycle, node_name: str, progress: Progress
+    ) -> Status | Pending:
+        """Write the next object; then look once a second until all claims are bound."""
+        work = cycle.read(_WORK)
+        for answer in progress.answers:
+            if answer.error is not None:
+                return Status.error(answer.error.message)
+            if answer.obj is not None:
+                work.written[answer.obj.key] = answer.obj
+        if progress.answers:
+            return work.next_step()
+        work.look_count += 1
+        outcome = _check_bindings(cycle, cycle.read(ASSUMED), work, node_name)
+        if outcome is None and work.look_count >= self.args.bind_timeout_seconds:
+            outcome = "context deadline exceeded"
+        if outcome is None:
+            return work.next_step()
+        return Status.error(f"binding volumes: {outcome}") if outcome else Status.OK
+
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Take back what was assumed."""
         assumed = cycle.find(ASSUMED)
@@ -265,6 +337,115 @@ def bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persi
             bound, "metadata", annotations=annotations | {BOUND_BY_CONTROLLER: "yes"}
         )
     return bound
+
+
+def _check_bindings(cycle: Cycle, assumed: Assumed, work: _Work, node_name: str) -> str | None:
+    """Look whether the volume controller has bound everything.
+
+    Returns
+    -------
+    str or None
+        "" if all is bound, None if it is too early to tell, otherwise what went wrong.
+
+    Notes
+    -----
+    What the API server said last counts, not what was assumed: other pods may assume other
+    things by now. Upstream: binder.go, `checkBindings`
+    """
+    cluster, pod = cycle.cluster, cycle.pod
+    slot = cluster.nodes.slot_of.get(node_name)
+    node = None if slot is None else cluster.nodes.objects[slot]
+    if node is None:
+        return f'failed to get node "{node_name}": node "{node_name}" not found'
+    placed = cluster.pods.get(pod.key)
+    if placed is None or placed.pod.metadata.uid != pod.metadata.uid:
+        return f'pod does not exist any more: pod "{pod.metadata.name}" not found'
+    storage, labels = cluster.storage, node.metadata.labels
+    for claim, volume in assumed.bindings:
+        outcome = _check_static(storage, work, claim, volume, node_name, labels)
+        if outcome != "":
+            return outcome
+    for claim in assumed.provisions:
+        outcome = _check_provisioned(storage, work, claim, node_name, labels)
+        if outcome != "":
+            return outcome
+    return ""
+
+
+def _check_static(
+    storage: StorageIndex,
+    work: _Work,
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+    node_name: str,
+    labels: Mapping[str, str],
+) -> str | None:
+    """Look at one claim that gets a volume that was there."""
+    name = volume.metadata.name
+    present = storage.volumes.get(name)
+    if present is None:
+        return f'failed to check binding: persistentvolumes "{name}" not found'
+    bound = storage.claims.get(claim.key)
+    if bound is None:
+        return f'failed to check binding: persistentvolumeclaims "{claim.key}" not found'
+    if _is_older(present, work.written.get(name)):
+        return None
+    mismatch = _affinity_error(present, node_name, labels)
+    if mismatch:
+        return mismatch
+    reference = present.spec.claim_ref
+    if reference is None or not reference.uid:
+        return f'ClaimRef got reset for pv "{name}"'
+    return "" if _is_fully_bound(bound) else None
+
+
+def _check_provisioned(
+    storage: StorageIndex,
+    work: _Work,
+    claim: PersistentVolumeClaim,
+    node_name: str,
+    labels: Mapping[str, str],
+) -> str | None:
+    """Look at one claim whose volume is to be made."""
+    present = storage.claims.get(claim.key)
+    if present is None:
+        return f'failed to check provisioning pvc: persistentvolumeclaims "{claim.key}" not found'
+    if _is_older(present, work.written.get(claim.key)):
+        return None
+    name = claim.metadata.name
+    if "annotations" not in present.raw.get("metadata", {"annotations": None}):
+        return f'selectedNode annotation reset for PVC "{name}"'
+    if present.metadata.annotations.get(SELECTED_NODE) != node_name:
+        return f'provisioning failed for PVC "{name}"'
+    if present.spec.volume_name:
+        volume = storage.volumes.get(present.spec.volume_name)
+        if volume is None:
+            # It may be seen later than the claim that names it.
+            return None
+        mismatch = _affinity_error(volume, node_name, labels)
+        if mismatch:
+            return mismatch
+    return "" if _is_fully_bound(present) else None
+
+
+def _is_older(obj: PersistentVolume | PersistentVolumeClaim, than: Object | None) -> bool:
+    """Tell whether a version is from before a write."""
+    if than is None:
+        return False
+    seen, written = obj.metadata.resource_version, than.metadata.resource_version
+    return seen.isdecimal() and written.isdecimal() and int(seen) < int(written)
+
+
+def _affinity_error(volume: PersistentVolume, node_name: str, labels: Mapping[str, str]) -> str:
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return ""
+    if node_selector(affinity.required).matches(node_name, labels):
+        return ""
+    return (
+        f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node_name}": '
+        "no matching NodeSelectorTerms"
+    )
 
 
 def _claim_error(pod: Pod, name: str, storage: StorageIndex, *, is_ephemeral: bool) -> str:
