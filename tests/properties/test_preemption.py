@@ -198,6 +198,8 @@ def test_columns_and_filters_find_the_same(situation, percentage, least, number,
                 cluster.put(decode(data.draw(pods(f"new{i}", name))))
             case "budget":
                 cluster.put(decode(data.draw(budgets(f"b{i}"))))
+            case _:
+                pass
         other = msgspec.structs.replace(
             pod, spec=msgspec.structs.replace(pod.spec, priority=data.draw(st.integers(0, 9)))
         )

@@ -8,7 +8,7 @@ from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.framework.decision import Decision
+from podwright.framework.post_filter import FailedCycle
 from podwright.framework.profile import Profile
 from podwright.framework.run import Runner
 from podwright.objects import Object, Pod, decode, decode_pod
@@ -100,8 +100,18 @@ def cluster_of(*objects: Object) -> Cluster:
     return cluster
 
 
-def attempt(preemptor: Pod, *objects: Object) -> Decision:
-    """Decide for a pod and ask PostFilter."""
+def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCycle:
+    """Decide for a pod that fits nowhere."""
+    runner = Runner(profile(), cluster)
+    runner.decide(preemptor, cycle_number=number)
+    failed = runner._failed
+    assert failed is not None
+    failed.cycle_number, failed.now_ns = number, NOW_NS
+    return failed
+
+
+def attempt(preemptor: Pod, *objects: Object) -> Any:
+    """Decide for a pod and ask PostFilter; return the decision."""
     runner = Runner(profile(), cluster_of(*objects))
     decision = runner.decide(preemptor, cycle_number=1)
     return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)

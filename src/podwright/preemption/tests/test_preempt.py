@@ -8,6 +8,7 @@ from podwright.preemption.tests.situations import (
     attempt,
     budget,
     cluster_of,
+    failed_cycle,
     node,
     pod,
     profile,
@@ -180,12 +181,7 @@ def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():
     cluster = cluster_of(*full_nodes(40))
     starts = set()
     for number in range(30):
-        runner = Runner(profile(), cluster)
-        runner.decide(IMPORTANT, cycle_number=number)
-        failed = runner._failed
-        failed.cycle_number = number
-
-        run = dry_run(failed, Limits(10, 2))
+        run = dry_run(failed_cycle(IMPORTANT, cluster, number), Limits(10, 2))
         assert (run.visited_count, run.helpable_count, len(run.candidates)) == (4, 40, 4)
         names = [candidate.node for candidate in run.candidates]
         assert names == [f"n{(run.offset + i) % 40}" for i in range(4)]
@@ -194,9 +190,7 @@ def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():
 
 
 def extenders_answer(answer):
-    runner = Runner(profile(), cluster_of(*full_nodes(3)))
-    runner.decide(IMPORTANT, cycle_number=1)
-    steps = preempt_steps(runner._failed)
+    steps = preempt_steps(failed_cycle(IMPORTANT, cluster_of(*full_nodes(3))))
     question = next(steps)
     assert question.pod is IMPORTANT
     with pytest.raises(StopIteration) as end:
