@@ -10,15 +10,16 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns.importance import NOT_STARTED
-from podwright.framework.adapter import PluginFailure, run_filter, run_score
+from podwright.framework.adapter import PluginFailure, run_filter
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision
+from podwright.framework.extended import ExtendedCycle
+from podwright.framework.extenders import CallExtender, ExtenderAnswers, run_steps
+from podwright.framework.fresh_scores import FreshScores, fresh_scores
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
-from podwright.framework.prepare import PreFilterOutcome, run_pre_filters, run_pre_scores
-from podwright.framework.ranking import normalize
+from podwright.framework.prepare import PreFilterOutcome, run_pre_filters
 from podwright.framework.run import Runner
-from podwright.framework.scores import Scores
 from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
@@ -91,8 +92,15 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         Per feasible node, the sum of weighted scores.
     winners : tuple of str
         Nodes with the greatest total, or the single feasible node.
+    tied : tuple of str
+        All nodes with the greatest total: among them, those that an extender scored win.
+    extenders : tuple of ExtenderAnswers
+        What extenders said, in the order of the configuration. They may name nodes that do
+        not exist, and the same one twice; `feasible` then has them too, and `rejected` has
+        what they reject, with no plugin.
     error : Status, optional
-        The plugin failure that ended the cycle; what was known before is given.
+        The failure of a plugin or extender that ended the cycle; what was known before is
+        given.
     """
 
     pod: Pod
@@ -110,11 +118,18 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     scores: tuple[ScoreExplanation, ...] = ()
     totals: dict[str, int] = {}
     winners: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
+    extenders: tuple[ExtenderAnswers, ...] = ()
     error: Status | None = None
 
 
 def explain(
-    runner: Runner, pod: Pod, *, cycle_number: int, now_ns: int = NOT_STARTED
+    runner: Runner,
+    pod: Pod,
+    *,
+    cycle_number: int,
+    now_ns: int = NOT_STARTED,
+    call_extender: CallExtender | None = None,
 ) -> Explanation:
     """Run one cycle for `pod` with everything recorded; the cluster is not changed.
 
@@ -127,10 +142,15 @@ def explain(
     now_ns : int
         The present, in nanoseconds since 1970; pods that have not started count as started
         now.
+    call_extender : callable, optional
+        Answers calls to extenders; needed if there are any that are interested in the pod.
     """
     next_start = runner.next_start
-    decision = runner.decide(pod, cycle_number=cycle_number)
-    decision = runner.post_filter(decision, cycle_number=cycle_number, now_ns=now_ns)
+    decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
+    decision = run_steps(
+        runner.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
+        call_extender,
+    )
     runner.next_start = next_start
     recorded = _Recording(runner, pod, decision)
     try:
@@ -161,6 +181,11 @@ class _Recording:
         self.totals: dict[str, int] = {}
         self.winners: tuple[str, ...] = ()
         self.error: Status | None = None
+        self.tied: tuple[str, ...] = ()
+        self.survivors: tuple[str, ...] | None = None
+        self._extended = runner.extended
+        if self._extended is not None:
+            self.error = decision.error
 
     def run(self) -> None:
         """Record the cycle, extension point by extension point."""
@@ -174,10 +199,32 @@ class _Recording:
             return
         totals = self._filter(cycle)
         self._narrow(totals)
+        if self._extended is not None:
+            self._extend(cycle, self._extended)
+            return
         if len(self.feasible) > 1:
             self._score(cycle)
         elif len(self.feasible) == 1:
             self.winners = (self._names[self.feasible[0]],)
+
+    def _extend(self, cycle: Cycle, extended: ExtendedCycle) -> None:
+        """Take over what extenders made of it."""
+        if extended.only_nominated:
+            self.rejected = {}
+        self.rejected |= extended.statuses
+        left = extended.survivors.names
+        slot_of = self._cluster.nodes.slot_of
+        if len(left) > 1 and self.error is None:
+            scores = extended.replaced_scores
+            if scores is None:
+                slots = dict.fromkeys(slot_of[name] for name in left)
+                rows: I32Array = np.array(list(slots), dtype=np.int32)
+                scores = fresh_scores(self._profile, cycle, rows)
+            self._take(scores)
+        self.totals = extended.totals
+        self.winners = extended.winners
+        self.tied = extended.tied
+        self.survivors = left
 
     def _filter(self, cycle: Cycle) -> I64Array:
         """Ask every filter about every node; return 0 where all pass, else -1."""
@@ -231,7 +278,8 @@ class _Recording:
             if examined[self._cluster.nodes.slot_of[name]]
         }
         self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
-        if own >= 0 and totals[own] >= 0:
+        is_taken = self._extended is None or self._extended.only_nominated
+        if own >= 0 and totals[own] >= 0 and is_taken:
             # The nominated node was looked at first, alone, and was good enough.
             self.feasible = np.array([own], dtype=np.int32)
             self.not_examined = self._live[self._live != own]
@@ -239,26 +287,23 @@ class _Recording:
 
     def _score(self, cycle: Cycle) -> None:
         """Ask every score plugin about the feasible nodes."""
-        n_slots, names, rows = self._cluster.nodes.n_slots, self._names, self.feasible
-        mask: Mask = np.zeros(n_slots, dtype=np.bool_)
-        mask[rows] = True
-        totals: I64Array = np.zeros(n_slots, dtype=np.int64)
-        self.skipped_scores = run_pre_scores(self._profile, cycle)
-        for plugin, weight in self._profile.score:
-            if plugin.name in self.skipped_scores:
-                continue
-            scores = Scores(np.zeros(n_slots, dtype=np.int64), rows, mask)
-            run_score(plugin, cycle, scores)
-            raw = {names[slot]: int(scores.values[slot]) for slot in rows.tolist()}
-            normalize(plugin, cycle, scores)
-            normalized = {names[slot]: int(scores.values[slot]) for slot in rows.tolist()}
-            totals[rows] += weight * scores.values[rows]
-            self.scores.append(
-                ScoreExplanation(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
-            )
-        self.totals = {names[slot]: int(totals[slot]) for slot in rows.tolist()}
+        scores = fresh_scores(self._profile, cycle, self.feasible)
+        self._take(scores)
+        self.totals = scores.totals
         best = max(self.totals.values())
         self.winners = tuple(name for name, total in self.totals.items() if total == best)
+
+    def _take(self, scores: FreshScores) -> None:
+        self.skipped_scores = scores.skipped
+        self.scores = [
+            ScoreExplanation(
+                plugin=given.plugin,
+                weight=given.weight,
+                raw=given.raw,
+                normalized=given.normalized,
+            )
+            for given in scores.plugins
+        ]
 
     def result(self) -> Explanation:
         """Return what was recorded."""
@@ -274,10 +319,17 @@ class _Recording:
             not_examined=tuple(self._names[slot] for slot in self.not_examined.tolist()),
             filters=tuple(self.filters),
             rejected=self.rejected,
-            feasible=tuple(self._names[slot] for slot in self.feasible.tolist()),
+            feasible=self._feasible_names(),
             skipped_scores=self.skipped_scores,
             scores=tuple(self.scores),
             totals=self.totals,
             winners=self.winners,
+            tied=self.tied or self.winners,
+            extenders=() if self._extended is None else self._extended.answers,
             error=self.error,
         )
+
+    def _feasible_names(self) -> tuple[str, ...]:
+        if self.survivors is not None:
+            return self.survivors
+        return tuple(self._names[slot] for slot in self.feasible.tolist())

@@ -27,7 +27,7 @@ from podwright.framework.scores import MAX_NODE_SCORE
 from podwright.framework.status import Status
 from podwright.objects import Node, Pod, encode
 from podwright.objects.decode import decode_as
-from podwright.objects.errors import InvalidObject
+from podwright.objects.errors import InvalidObject, PodwrightError
 
 R = TypeVar("R")
 
@@ -89,15 +89,34 @@ Steps: TypeAlias = Generator[ExtenderCall, ExtenderReply, R]
 CallExtender: TypeAlias = Callable[[ExtenderCall], ExtenderReply]
 
 
-def run_steps(steps: Steps[R], call_extender: CallExtender) -> R:
-    """Go through all steps, asking `call_extender` for the replies."""
+def run_steps(steps: Steps[R], call_extender: CallExtender | None) -> R:
+    """Go through all steps, asking `call_extender` for the replies.
+
+    Raises
+    ------
+    NobodyCalls
+        If there is a call and `call_extender` is None.
+    """
     try:
         call = next(steps)
         while True:
+            if call_extender is None:
+                raise NobodyCalls(call)
             call = steps.send(call_extender(call))
     except StopIteration as end:
         result: R = end.value
         return result
+
+
+class NobodyCalls(PodwrightError):  # noqa: N818 - named for what it is
+    """A decision needs an extender, and there is nobody who calls extenders."""
+
+    def __init__(self, call: ExtenderCall) -> None:
+        super().__init__(
+            f"extenders[{call.extender}]: the {call.verb} call to {call.url} cannot be made:"
+            " no call_extender was given; podwright.client.ExtenderClient is one that calls"
+            " extenders over HTTP"
+        )
 
 
 class ExtenderError(Exception):
@@ -394,9 +413,14 @@ def _messages(answer: Any, key: str) -> dict[str, str]:
 def _read_nodes(listed: dict[str, Any]) -> tuple[Node, ...]:
     items = typed_field(listed, "NodeList", "items", list) or []
     try:
-        return tuple(decode_as({} if item is None else item, Node) for item in items)
+        nodes = [decode_as({} if item is None else item, Node) for item in items]
     except InvalidObject as error:
         raise MalformedJSON(f"Nodes: {error}") from error
+    # The next extender gets them as this one wrote them.
+    return tuple(
+        msgspec.structs.replace(node, raw=item or {})
+        for node, item in zip(nodes, items, strict=True)
+    )
 
 
 # -------------------------------------------------------------------- prioritize

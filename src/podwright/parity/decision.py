@@ -44,10 +44,11 @@ def check_decision(case: Case) -> Check:
     if not explanation.node_names:
         yield equal("message", expect["message"], explanation.decision.message)
         return
-    yield from _compare(expect, explanation)
+    yield from compare_explanation(expect, explanation)
 
 
-def _compare(expect: dict[str, Any], found: Explanation) -> Check:
+def compare_explanation(expect: dict[str, Any], found: Explanation) -> Check:
+    """Compare every field of a decision that a case gives."""
     decision = found.decision
     if "error" in expect or found.error is not None:
         actual = None if found.error is None else found.error.message
@@ -102,11 +103,9 @@ def _held_back(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
 
 
 def _status(status: Status) -> dict[str, Any]:
-    return {
-        "plugin": status.plugin,
-        "code": status.code.label,
-        "reasons": _in_fixed_order(status),
-    }
+    # An extender's rejection has no plugin.
+    plugin = {"plugin": status.plugin} if status.plugin else {}
+    return plugin | {"code": status.code.label, "reasons": _in_fixed_order(status)}
 
 
 def _in_fixed_order(status: Status) -> list[str]:

@@ -21,6 +21,7 @@ from podwright.parity.classic_sequence import (
 )
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut
 from podwright.parity.decision import check_decision
+from podwright.parity.extenders import check_extenders
 from podwright.parity.pod_requests import check_pod_requests
 from podwright.parity.quantities import check_quantities
 from podwright.parity.sampling import check_sampling
@@ -36,6 +37,7 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_prioritize": check_classic_prioritize,
     "classic_queue": check_classic_queue,
     "classic_sequence": check_classic_sequence,
+    "extenders": check_extenders,
     "pod_requests": check_pod_requests,
     "quantities": check_quantities,
     "sampling": check_sampling,
@@ -48,7 +50,6 @@ NOT_YET = {
     "batching": "opportunistic batching is not built yet",
     "cycle": "the scheduling loop is not built yet",
     "cycle_volumes": "the scheduling loop is not built yet",
-    "extenders": "extenders are not called yet",
     "gang": "gangs are not built yet",
     "hints": "the queue is not connected yet",
     "queue": "the queue is not connected yet",
