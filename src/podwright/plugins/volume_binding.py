@@ -244,22 +244,26 @@ class VolumeBinding(Plugin):
         claims = cycle.find(_STATE)
         if claims is None or not claims.waiting:
             return Status.OK
-        cluster = cycle.cluster
+        cluster, storage = cycle.cluster, cycle.cluster.storage
         # Nothing that the filter read has changed since, so asking again for one node gives
         # the same decisions; upstream keeps those of all nodes.
         row = np.array([cluster.nodes.slot_of[node_name]], dtype=np.int32)
-        decisions = decide(claims, cluster.storage, cluster.nodes, row)
+        decisions = decide(claims, storage, cluster.nodes, row)
         bindings: list[tuple[PersistentVolumeClaim, PersistentVolume]] = []
-        for claim, volume in decisions.bindings(0):
+        for claim, matched in decisions.bindings(0):
+            # What was decided with may be an older version that reads the same; PreBind
+            # writes, and the API server takes only changes of the newest.
+            volume = storage.volume(matched.metadata.name) or matched
             bound = bind_volume(volume, claim)
             if bound is not volume:
-                cluster.storage.assume_volume(bound)
+                storage.assume_volume(bound)
             bindings.append((claim, bound))
         provisions: list[PersistentVolumeClaim] = []
-        for claim in decisions.provisions(0):
+        for decided in decisions.provisions(0):
+            claim = storage.claim(decided.key) or decided
             annotations = claim.metadata.annotations | {SELECTED_NODE: node_name}
             selected = with_fields(claim, "metadata", annotations=annotations)
-            cluster.storage.assume_claim(selected)
+            storage.assume_claim(selected)
             provisions.append(selected)
         cycle.write(ASSUMED, Assumed(tuple(bindings), tuple(provisions)))
         return Status.OK
