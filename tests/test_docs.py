@@ -30,6 +30,7 @@ from podwright.cli import app
 
 ROOT = Path(__file__).parents[1]
 IS_UPDATE = bool(os.environ.get("PODWRIGHT_UPDATE_DOCS"))
+HOW_TO_UPDATE = "PODWRIGHT_UPDATE_DOCS=1 make docs writes what is true now into the pages"
 
 PAGES = sorted(
     str(page.relative_to(ROOT))
@@ -181,9 +182,7 @@ def test_the_commands_print_what_is_shown(page, checkout):
         if wrong:
             (ROOT / page).write_text(rewritten + text[end:], encoding="utf-8")
     else:
-        assert not wrong, "\n\n".join(
-            [*wrong, "PODWRIGHT_UPDATE_DOCS=1 make docs writes what is printed into the page"]
-        )
+        assert not wrong, "\n\n".join([*wrong, HOW_TO_UPDATE])
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE])
@@ -247,7 +246,7 @@ def test_every_signature_is_that_of_the_code(page):
         if IS_UPDATE:
             text = text.replace(f"`{code}`", f"`{true}`")
         else:
-            assert code == true, page
+            assert code == true, f"{page}: {HOW_TO_UPDATE}"
     if IS_UPDATE and text != read(page):
         (ROOT / page).write_text(text, encoding="utf-8")
 
