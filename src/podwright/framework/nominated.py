@@ -16,8 +16,10 @@ from podwright.columns import Cluster
 from podwright.framework.adapter import run_filter
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
+from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
+from podwright.framework.rows import VerdictRow
 from podwright.framework.status import Code, Status
 from podwright.framework.sums import SumFilters
 from podwright.framework.verdicts import Verdicts
@@ -138,13 +140,14 @@ class NominatedCheck:
         cluster, profile = self._cluster, self._profile
         cycle = self._ranking.cycle.clone()
         skipped = self._ranking.outcome.skipped
+        slot_filter = SlotFilter(profile, self._ranking)
         with cluster.rehearsal(slot) as rehearsal:
             for pod in pods:
                 placed = rehearsal.add(pod)
                 for plugin in profile.pre_filter:
                     if plugin.name not in skipped:
                         plugin.add_pod(cycle, placed)
-            return filter_slot(profile, cycle, skipped, slot)
+            return slot_filter.status(cycle, slot)
 
 
 def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
@@ -161,17 +164,47 @@ def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
     ]
 
 
-def filter_slot(profile: Profile, cycle: Cycle, skipped: frozenset[str], slot: int) -> Status:
-    """Run all filters on one slot as it is now; return the first rejection, or OK."""
-    n_slots = cycle.cluster.nodes.n_slots
-    codes: I64Array = np.zeros(n_slots, dtype=np.int64)
-    rows: I32Array = np.array([slot], dtype=np.int32)
-    for plugin in profile.filter:
-        if plugin.name in skipped:
-            continue
-        verdicts = Verdicts(codes, rows)
-        run_filter(plugin, cycle, verdicts)
-        code = int(codes[slot])
-        if code:
-            return verdicts.status_of(code).by(plugin.name)
-    return Status.OK
+class SlotFilter:
+    """Runs the filters on single slots during a rehearsal.
+
+    Filters that do not look at pods say what they said at the beginning of the cycle; the
+    others are asked.
+
+    Parameters
+    ----------
+    profile : Profile
+    ranking : Ranking
+        Up to date.
+    """
+
+    __slots__ = ("_codes", "_filters", "_rows")
+
+    def __init__(self, profile: Profile, ranking: Ranking) -> None:
+        n_slots = ranking.cycle.cluster.nodes.n_slots
+        self._codes: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self._rows: I32Array = np.zeros(1, dtype=np.int32)
+        self._filters: list[Plugin | VerdictRow] = [
+            row if isinstance(row, VerdictRow) and not row.reads_pods else row.plugin
+            for row in ranking.filters
+        ]
+        if ranking.outcome.rejection is not None:
+            # PreFilter rejected the pod as a whole: no filter was asked.
+            skipped = ranking.outcome.skipped
+            self._filters = [plugin for plugin in profile.filter if plugin.name not in skipped]
+
+    def status(self, cycle: Cycle, slot: int) -> Status:
+        """Return the first rejection of a slot as it is now, or OK."""
+        self._rows[0] = slot
+        for one in self._filters:
+            if isinstance(one, VerdictRow):
+                code = int(one.verdicts.codes[slot]) if one.rejects_any else 0
+                if code:
+                    return one.verdicts.status_of(code).by(one.plugin.name)
+                continue
+            self._codes[slot] = 0
+            verdicts = Verdicts(self._codes, self._rows)
+            run_filter(one, cycle, verdicts)
+            code = int(self._codes[slot])
+            if code:
+                return verdicts.status_of(code).by(one.name)
+        return Status.OK

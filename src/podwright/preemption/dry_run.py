@@ -9,6 +9,7 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.framework.decision import Rejection
+from podwright.framework.nominated import SlotFilter
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.status import Code, Status
 from podwright.kernels.draw import DRAW_BITS, OFFSET_STREAM, draw
@@ -84,9 +85,10 @@ def _ask_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
     statuses: list[Status] = []
     has_harmless = False
     visited = 0
+    slot_filter = SlotFilter(failed.profile, failed.ranking)
     for slot in slots.tolist():
         visited += 1
-        found = select_victims(failed, slot)
+        found = select_victims(failed, slot, slot_filter)
         if isinstance(found, Status):
             statuses.append(found)
             continue

@@ -12,7 +12,8 @@ from podwright.columns.cluster import Rehearsal
 from podwright.columns.importance import importance, priority_of
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle
-from podwright.framework.nominated import counting_nominated, filter_slot
+from podwright.framework.nominated import SlotFilter, counting_nominated
+from podwright.framework.plugin import Plugin
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.status import Status
 from podwright.preemption.candidates import Candidate
@@ -30,8 +31,15 @@ def expected_a_victim(node: str) -> Status:
     return Status.error(f'expected at least one victim pod on node "{node}"')
 
 
-def select_victims(failed: FailedCycle, slot: int) -> Candidate | Status:
+def select_victims(
+    failed: FailedCycle, slot: int, slot_filter: SlotFilter | None = None
+) -> Candidate | Status:
     """Find the victims on one node.
+
+    Parameters
+    ----------
+    slot_filter : SlotFilter, optional
+        Of this cycle; made here if it is left out.
 
     Returns
     -------
@@ -52,7 +60,8 @@ def select_victims(failed: FailedCycle, slot: int) -> Candidate | Status:
         return NO_VICTIMS
     with cluster.rehearsal(slot) as rehearsal:
         try:
-            return _Stage(failed, slot, rehearsal).select(lower)
+            filters = slot_filter or SlotFilter(failed.profile, failed.ranking)
+            return _Stage(failed, slot, rehearsal, filters).select(lower)
         except PluginFailure as failure:
             return failure.status
 
@@ -60,9 +69,10 @@ def select_victims(failed: FailedCycle, slot: int) -> Candidate | Status:
 class _Stage:
     """One node during its rehearsal, and the plugins' view of it."""
 
-    def __init__(self, failed: FailedCycle, slot: int, rehearsal: Rehearsal) -> None:
-        self._profile = failed.profile
-        self._skipped = failed.outcome.skipped
+    def __init__(
+        self, failed: FailedCycle, slot: int, rehearsal: Rehearsal, filters: SlotFilter
+    ) -> None:
+        self._filters = filters
         self._cycle = failed.cycle.clone()
         self._slot = slot
         self._now_ns = failed.now_ns
@@ -70,7 +80,12 @@ class _Stage:
         self._cluster = failed.cluster
         self._name = failed.cluster.nodes.names[slot]
         self._nominated = counting_nominated(failed.cluster, failed.pod, self._name)
-        self._counting = [p for p in failed.profile.pre_filter if p.name not in self._skipped]
+        skipped = failed.outcome.skipped
+        self._counting = [
+            plugin
+            for plugin in failed.profile.pre_filter
+            if plugin.name not in skipped and _counts(plugin)
+        ]
 
     def select(self, lower: list[PlacedPod]) -> Candidate | Status:
         """Take all of `lower` away and put back whom we can."""
@@ -108,18 +123,18 @@ class _Stage:
 
     def _filter(self) -> Status:
         """Run the filters with the nominated pods, if there are any, and without them."""
-        profile, skipped, slot = self._profile, self._skipped, self._slot
+        slot = self._slot
         if self._nominated:
             cycle = self._cycle.clone()
             added = [self._rehearsal.add(pod) for pod in self._nominated]
             for placed in added:
                 self._tell(cycle, placed, 1)
-            status = filter_slot(profile, cycle, skipped, slot)
+            status = self._filters.status(cycle, slot)
             for placed in added:
                 self._rehearsal.remove(placed)
             if not status.is_success:
                 return status
-        return filter_slot(profile, self._cycle, skipped, slot)
+        return self._filters.status(self._cycle, slot)
 
     def _tell(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
         """Let the plugins that count over many nodes know."""
@@ -132,3 +147,8 @@ class _Stage:
                     plugin.remove_pod(cycle, placed)
             except Exception as error:
                 raise PluginFailure.raised(plugin, point, cycle, error, self._name) from error
+
+
+def _counts(plugin: Plugin) -> bool:
+    """Tell whether a plugin wants to know of pods that come and go."""
+    return plugin.implements("add_pod") or plugin.implements("remove_pod")
