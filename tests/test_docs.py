@@ -47,6 +47,8 @@ RUN_ELSEWHERE = {"docs/reference/cli.md": "tests/e2e/test_cli.py"}
 FENCE = re.compile(r"^```(?P<language>[\w-]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVE_AS = re.compile(r"[Ss]ave\s+this\s+as\s+`(?P<name>[\w./-]+)`:\n\n\Z")
 ANY_LINES = "..."
+COMPILING = re.compile(r"^compiling kernels, .*\n", re.MULTILINE)
+"""Said on stderr once per machine, and not part of what a page shows."""
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ class Shell:
             raise result.exception
         self.status = result.exit_code
         self.is_status_told = self.status == 0
-        return result.output
+        return COMPILING.sub("", result.output)
 
 
 def commands_in(block: str) -> Iterator[tuple[str, list[str]]]:
