@@ -16,12 +16,18 @@ Upstream: pkg/scheduler/extender.go; staging/src/k8s.io/kube-scheduler/extender/
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from podwright.columns import NodeColumns
-from podwright.config import EffectiveConfiguration, Extender
+from podwright.config import (
+    EffectiveConfiguration,
+    Extender,
+    ExtenderCall,
+    ExtenderReply,
+    ExtenderVerb,
+)
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
 from podwright.framework.scores import MAX_NODE_SCORE
 from podwright.framework.status import Status
@@ -37,50 +43,7 @@ EXTENDER: Final = "Extender"
 MAX_EXTENDER_PRIORITY = 10
 """Scores of extenders are meant to be 0 to this."""
 
-Verb: TypeAlias = Literal["filter", "prioritize", "preempt", "bind"]
-
 _OK = 200
-
-
-class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that has to be made before the cycle can go on.
-
-    Parameters
-    ----------
-    extender : int
-        Its place in the configuration; TLS settings are found there.
-    verb : str
-        What is asked.
-    url : str
-        Where to POST `body`, as `application/json`.
-    body : bytes
-        JSON.
-    timeout_ns : int
-        How long the whole call may take.
-    """
-
-    extender: int
-    verb: Verb
-    url: str
-    body: bytes
-    timeout_ns: int
-
-
-class ExtenderReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a call.
-
-    Parameters
-    ----------
-    status : int
-        Of HTTP; 0 if there was no answer.
-    body : bytes
-    error : str
-        Why there was no answer: a time-out, a refused connection; "" if there was one.
-    """
-
-    status: int = 0
-    body: bytes = b""
-    error: str = ""
 
 
 Steps: TypeAlias = Generator[ExtenderCall, ExtenderReply, R]
@@ -154,7 +117,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
             for amounts in (container.resources.requests, container.resources.limits)
         )
 
-    def call(self, verb: Verb, body: Mapping[str, Any]) -> ExtenderCall:
+    def call(self, verb: ExtenderVerb, body: Mapping[str, Any]) -> ExtenderCall:
         """Return the call of a verb, which has to be configured."""
         settings = self.settings
         return ExtenderCall(
@@ -185,14 +148,14 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
         except MalformedJSON as error:
             raise self.malformed(call.verb, error) from error
 
-    def malformed(self, verb: Verb, error: object) -> ExtenderError:
+    def malformed(self, verb: ExtenderVerb, error: object) -> ExtenderError:
         """Return the error of an answer that cannot be read."""
         url = self.settings.url_prefix
         return ExtenderError(f'extender "{url}" gives a malformed answer to {verb}: {error}')
 
-    def _path(self, verb: Verb) -> str:
+    def _path(self, verb: ExtenderVerb) -> str:
         settings = self.settings
-        paths: dict[Verb, str] = {
+        paths: dict[ExtenderVerb, str] = {
             "filter": settings.filter_verb,
             "prioritize": settings.prioritize_verb,
             "preempt": settings.preempt_verb,

@@ -14,11 +14,10 @@ from typing import Any
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
+from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.extenders import (
     CalledExtender,
-    ExtenderCall,
-    ExtenderReply,
     bind_steps,
     extenders_of,
     run_steps,

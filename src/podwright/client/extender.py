@@ -1,0 +1,316 @@
+"""Calling extenders over HTTP.
+
+A call is a POST of JSON; whatever goes wrong with it is in the reply, never an exception. A
+connection is kept and used again for the next call to the same extender.
+
+Differences to upstream's client: no proxy from the environment, no HTTP/2, and redirects are
+not followed (their status is the answer). See docs/decisions/0006-extender-http.md.
+
+Upstream: pkg/scheduler/extender.go, `makeTransport`, `send`
+"""
+
+from __future__ import annotations
+
+import io
+import select
+import socket
+import ssl
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any, Final, Self
+from urllib.parse import SplitResult, urlsplit
+
+from podwright.config import (
+    EffectiveConfiguration,
+    Extender,
+    ExtenderCall,
+    ExtenderReply,
+    ExtenderTLSConfig,
+)
+from podwright.objects.errors import FieldError, InputError
+
+MOST_BODY_BYTES = 512 << 20
+"""A longer answer is an error."""
+
+_SECOND_NS: Final = 1_000_000_000
+_HEADERS = {"Content-Type": "application/json", "User-Agent": "podwright"}
+
+
+class ExtenderClient:
+    """Calls the extenders of a configuration.
+
+    Parameters
+    ----------
+    configuration : EffectiveConfiguration
+    source : str
+        Where it comes from, for errors.
+
+    Raises
+    ------
+    InputError
+        If certificates or keys that the configuration names cannot be used.
+    """
+
+    def __init__(
+        self, configuration: EffectiveConfiguration, *, source: str = "configuration"
+    ) -> None:
+        self._extenders: dict[int, _Connections] = {}
+        problems: list[FieldError] = []
+        for settings, index in zip(
+            configuration.extenders, configuration.extender_indexes, strict=True
+        ):
+            try:
+                self._extenders[index] = _Connections(settings)
+            except (OSError, ValueError) as error:
+                # What is wrong with a certificate, the ssl module says in an OSError.
+                path = f"extenders[{index}].tlsConfig"
+                problems.append(FieldError(source=source, path=path, message=_told(error)))
+        if problems:
+            raise InputError(problems)
+
+    def call(self, call: ExtenderCall) -> ExtenderReply:
+        """Make one call; what fails is told in the reply."""
+        try:
+            return self._extenders[call.extender].post(call)
+        except TimeoutError:
+            seconds = call.timeout_ns / _SECOND_NS
+            return _failed(call, f"no answer within {seconds:g}s (httpTimeout)")
+        except (OSError, HTTPException, ValueError) as error:
+            return _failed(call, _told(error))
+
+    def close(self) -> None:
+        """Close all connections that are kept."""
+        for connections in self._extenders.values():
+            connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _failed(call: ExtenderCall, why: str) -> ExtenderReply:
+    return ExtenderReply(error=f'Post "{call.url}": {why}')
+
+
+def _told(error: Exception) -> str:
+    """Put an exception into words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate cannot be verified: {error.verify_message}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
+    return str(error) or type(error).__name__
+
+
+class _Connections:
+    """One extender: its TLS settings, and the connection that is kept."""
+
+    def __init__(self, settings: Extender) -> None:
+        self._tls = settings.tls_config or ExtenderTLSConfig()
+        is_https = settings.enable_https or settings.url_prefix.lower().startswith("https:")
+        self._context = _context(settings, self._tls) if is_https else None
+        self._kept: _Connection | None = None
+
+    def post(self, call: ExtenderCall) -> ExtenderReply:
+        """Make one call.
+
+        Raises
+        ------
+        OSError, HTTPException, ValueError
+            If there is no whole answer, or the URL is none.
+        """
+        deadline = time.monotonic() + call.timeout_ns / _SECOND_NS
+        url = urlsplit(call.url)
+        connection = self._take(url)
+        try:
+            connection.deadline = deadline
+            target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+            connection.request("POST", target, body=call.body, headers=_HEADERS)
+            with connection.getresponse() as response:
+                reply = ExtenderReply(status=response.status, body=_whole_body(response))
+                is_kept = not response.will_close
+        except BaseException:
+            connection.close()
+            raise
+        if is_kept:
+            self._kept = connection
+        else:
+            connection.close()
+        return reply
+
+    def close(self) -> None:
+        """Close the connection that is kept."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+
+    def _take(self, url: SplitResult) -> _Connection:
+        """Return the kept connection if it is still good, else a new one."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            if kept.is_good():
+                return kept
+            kept.close()
+        if url.scheme not in ("http", "https"):
+            raise ValueError(f'unsupported protocol scheme "{url.scheme}"')
+        if not url.hostname:
+            raise ValueError("no Host in request URL")
+        context = self._context if url.scheme == "https" else None
+        port = url.port or (443 if url.scheme == "https" else 80)
+        return _Connection(url.hostname, port, context, self._tls.server_name)
+
+
+def _whole_body(response: HTTPResponse) -> bytes:
+    body = response.read(MOST_BODY_BYTES + 1)
+    if len(body) > MOST_BODY_BYTES:
+        raise ValueError(f"the answer is longer than {MOST_BODY_BYTES} bytes")
+    if response.length:
+        raise ValueError("the answer ends too early")
+    return body
+
+
+class _Connection(HTTPConnection):
+    """A connection on which a whole exchange has one deadline.
+
+    The standard library's time-out is for each read; an extender that sends a byte now and
+    then would never be late.
+    """
+
+    def __init__(
+        self, host: str, port: int, context: ssl.SSLContext | None, server_name: str
+    ) -> None:
+        super().__init__(host, port)
+        self.deadline = 0.0
+        self._context = context
+        self._server_name = server_name or host
+
+    def connect(self) -> None:
+        """Connect and, for https, shake hands."""
+        plain = socket.create_connection((self.host, self.port), timeout=_left(self.deadline))
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                plain.settimeout(_left(self.deadline))
+                plain = self._context.wrap_socket(plain, server_hostname=self._server_name)
+        except BaseException:
+            plain.close()
+            raise
+        self.sock: Any = _TimedSocket(plain, self)
+
+    def is_good(self) -> bool:
+        """Tell whether an idle connection can be used: nothing has arrived, not even its end."""
+        if self.sock is None:
+            return False
+        readable, _, _ = select.select([self.sock.fileno()], [], [], 0)
+        return not readable
+
+
+class _TimedSocket:
+    """What http.client needs of a socket, with the deadline looked at before each step."""
+
+    def __init__(self, plain: socket.socket, connection: _Connection) -> None:
+        self._plain = plain
+        self._connection = connection
+
+    def sendall(self, data: Any) -> None:
+        self._plain.settimeout(_left(self._connection.deadline))
+        self._plain.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        # Closing the socket takes effect when the file is closed, as http.client expects.
+        raw = self._plain.makefile("rb", buffering=0)
+        return io.BufferedReader(_TimedReader(raw, self._plain, self._connection))
+
+    def fileno(self) -> int:
+        return self._plain.fileno()
+
+    def close(self) -> None:
+        self._plain.close()
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, raw: io.RawIOBase, plain: socket.socket, connection: _Connection) -> None:
+        super().__init__()
+        self._raw = raw
+        self._plain = plain
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._plain.settimeout(_left(self._connection.deadline))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _left(deadline: float) -> float:
+    """Return the seconds that are left.
+
+    Raises
+    ------
+    TimeoutError
+        If there are none.
+    """
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+# -------------------------------------------------------------------- TLS
+
+
+def _context(settings: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
+    """Return the TLS settings of an extender.
+
+    Notes
+    -----
+    `enableHTTPS` without a CA means that the certificate is not verified.
+    """
+    has_ca = bool(tls.ca_data or tls.ca_file)
+    if tls.insecure and has_ca:
+        raise ValueError("a root certificates file with the insecure flag is not allowed")
+    if has_ca:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if tls.ca_data:
+            context.load_verify_locations(cadata=tls.ca_data.decode("ascii"))
+        else:
+            context.load_verify_locations(cafile=tls.ca_file)
+    elif tls.insecure or settings.enable_https:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        context = ssl.create_default_context()
+    has_certificate = bool(tls.cert_data or tls.cert_file)
+    if has_certificate != bool(tls.key_data or tls.key_file):
+        raise ValueError("a client certificate needs its key, and a key its certificate")
+    if has_certificate:
+        with (
+            _as_file(tls.cert_data, tls.cert_file) as cert,
+            _as_file(tls.key_data, tls.key_file) as key,
+        ):
+            context.load_cert_chain(cert, key)
+    return context
+
+
+@contextmanager
+def _as_file(data: bytes, name: str) -> Iterator[str]:
+    """Give a file with `data` for a moment, readable by us alone; without data, file `name`."""
+    if not data:
+        yield name
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pem"
+        file.touch(mode=0o600)
+        file.write_bytes(data)
+        yield str(file)
