@@ -22,11 +22,14 @@ from podwright.parity.classic_sequence import (
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut
 from podwright.parity.decision import check_decision
 from podwright.parity.extenders import check_extenders
+from podwright.parity.hints import check_hints
 from podwright.parity.pod_requests import check_pod_requests
 from podwright.parity.quantities import check_quantities
+from podwright.parity.queue import check_queue
 from podwright.parity.sampling import check_sampling
 from podwright.parity.sequence import check_sequence
 from podwright.parity.sequence_preemption import check_sequence_preemption
+from podwright.parity.trace import check_trace
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_decision": check_classic_decision,
@@ -37,9 +40,13 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_prioritize": check_classic_prioritize,
     "classic_queue": check_classic_queue,
     "classic_sequence": check_classic_sequence,
+    "cycle": check_trace,
+    "cycle_volumes": check_trace,
     "extenders": check_extenders,
+    "hints": check_hints,
     "pod_requests": check_pod_requests,
     "quantities": check_quantities,
+    "queue": check_queue,
     "sampling": check_sampling,
     "sequence": check_sequence,
     "sequence_preemption": check_sequence_preemption,
@@ -48,11 +55,7 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
 
 NOT_YET = {
     "batching": "opportunistic batching is not built yet",
-    "cycle": "the scheduling loop is not built yet",
-    "cycle_volumes": "the scheduling loop is not built yet",
     "gang": "gangs are not built yet",
-    "hints": "the queue is not connected yet",
-    "queue": "the queue is not connected yet",
 }
 """Families that cannot be checked yet; they are counted, never left out in silence."""
 

@@ -1,138 +1,59 @@
-"""The scheduling queue and its hints, step by step, against kube-scheduler 1.36."""
+"""Operations on the scheduling queue, step by step."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from podwright.assembly.registry import Registry
 from podwright.framework.events import ActionType, ClusterEvent, EventHint, Hint
-from podwright.objects import Pod, decode, decode_as
-from podwright.plugins.hints import (
-    default_preemption,
-    dynamic_resources,
-    inter_pod_affinity,
-    node_affinity,
-    node_declared_features,
-    node_name,
-    node_ports,
-    node_resources_fit,
-    node_unschedulable,
-    node_volume_limits,
-    pod_topology_spread,
-    scheduling_gates,
-    taint_toleration,
-    volume_binding,
-    volume_restrictions,
-    volume_zone,
-)
+from podwright.objects import Pod, decode, decode_pod
+from podwright.parity.comparison import Case, Check, equal
+from podwright.parity.hints import default_hints
 from podwright.queueing import (
+    SECOND_NS,
     HintTable,
     QueuedPod,
     QueueName,
     QueueSettings,
     SchedulingQueue,
-    derive_events,
 )
 
-pytestmark = pytest.mark.golden
-
-VECTORS = Path(__file__).parent / "vectors"
-PROFILE = "default-scheduler"
-SECOND_NS = 1_000_000_000
+_PROFILE = "default-scheduler"
 
 
-def read_cases(family: str) -> list[Any]:
-    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [pytest.param(case := json.loads(line), id=case["id"]) for line in lines]
+def check_queue(case: Case) -> Check:
+    """Compare what was popped and the whole state after each step."""
+    replay = _Replay(case)
+    for step in case["steps"]:
+        found = replay.run(step)
+        expected = _expected_state(step["expect"])
+        for field in sorted(expected.keys() | found.keys()):
+            yield equal(field, expected.get(field), found.get(field))
 
 
-def to_ns(seconds: float) -> int:
-    """A decimal number of seconds, exactly."""
+def _to_ns(seconds: float) -> int:
+    """Return a decimal number of seconds, exactly."""
     return int(Fraction(str(seconds)) * SECOND_NS)
 
 
-def parse_time(text: str) -> int:
+def _parse_time(text: str) -> int:
     moment = datetime.fromisoformat(text)
     return int(moment.replace(microsecond=0).timestamp()) * SECOND_NS + moment.microsecond * 1000
 
 
-def pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
+def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
     return ("SchedulingGates", ("gated",)) if pod.spec.scheduling_gates else None
 
 
-def default_hints() -> HintTable:
-    """What the plugins of the default profile register."""
-    return HintTable.from_plugins(
-        {
-            "SchedulingGates": scheduling_gates.events_to_register(),
-            "NodeUnschedulable": node_unschedulable.events_to_register(),
-            "NodeName": node_name.events_to_register(),
-            "TaintToleration": taint_toleration.events_to_register(),
-            "NodeAffinity": node_affinity.events_to_register(),
-            "NodePorts": node_ports.events_to_register(),
-            "NodeResourcesFit": node_resources_fit.events_to_register(),
-            "VolumeRestrictions": volume_restrictions.events_to_register(),
-            "NodeVolumeLimits": node_volume_limits.events_to_register(),
-            "VolumeBinding": volume_binding.events_to_register(),
-            "VolumeZone": volume_zone.events_to_register(),
-            "PodTopologySpread": pod_topology_spread.events_to_register(),
-            "InterPodAffinity": inter_pod_affinity.events_to_register(),
-            "DynamicResources": dynamic_resources.events_to_register(),
-            "DefaultPreemption": default_preemption.events_to_register(),
-            # No pod of these vectors needs a feature.
-            "NodeDeclaredFeatures": node_declared_features.events_to_register(
-                required_features=lambda _pod: ()
-            ),
-        }
-    )
-
-
-# --------------------------------------------------------------------------- hints
-
-
-@pytest.mark.parametrize("case", read_cases("hints"))
-def test_every_plugin_answers_as_upstream(case: dict[str, Any]) -> None:
-    table = default_hints()
-    pod = decode_as(case["pod"], Pod)
-    old, new = (
-        decode(case["change"][side]) if side in case["change"] else None for side in ("old", "new")
-    )
-    if isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid:
-        pod = new
-    found = [
-        {
-            "resource": event.resource,
-            "action": event.action.label,
-            "hints": {
-                plugin: hint.value for plugin, hint in table.answers(pod, event, old, new).items()
-            },
-        }
-        for event in derive_events(old, new)
-    ]
-    expected = [{"hints": {}} | event for event in case["expect"]["events"]]
-    for event in expected:
-        event["hints"] = {
-            plugin: "Queue" if hint == "Error" else hint for plugin, hint in event["hints"].items()
-        }
-    assert found == expected
-
-
-# --------------------------------------------------------------------------- queue
-
-
-class Replay:
+class _Replay:
     """One trace: the queue, and what the world around it knows."""
 
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, case: Case) -> None:
         options = case["options"]
-        self.start_ns = self.now_ns = parse_time(case["start"])
+        self.start_ns = self.now_ns = _parse_time(case["start"])
         self.pods: dict[str, Pod] = {}
         self.popped: dict[str, QueuedPod] = {}
         self.queue = SchedulingQueue(
@@ -141,25 +62,25 @@ class Replay:
                 max_backoff_ns=options["pod_max_backoff_seconds"] * SECOND_NS,
                 max_unschedulable_ns=options["pod_max_in_unschedulable_pods_seconds"] * SECOND_NS,
             ),
-            hints={PROFILE: hint_table(case)},
-            pre_enqueue=pre_enqueue,
+            hints={_PROFILE: _hint_table(case)},
+            pre_enqueue=_pre_enqueue,
             lookup=self.pods.get,
             start_ns=self.start_ns,
         )
 
     def run(self, step: dict[str, Any]) -> dict[str, Any]:
-        self.now_ns += to_ns(step["dt"])
+        self.now_ns += _to_ns(step["dt"])
         found = getattr(self, step["op"])(step)
         self.queue.validate()
         return self.state() | (found or {})
 
     def add(self, step: dict[str, Any]) -> None:
-        pod = decode_as(step["pod"], Pod)
+        pod = decode_pod(step["pod"])
         self.pods[pod.key] = pod
         self.queue.add(pod, self.now_ns)
 
     def update(self, step: dict[str, Any]) -> None:
-        new = decode_as(step["pod"], Pod)
+        new = decode_pod(step["pod"])
         old = self.pods[new.key]
         self.pods[new.key] = new
         self.queue.update(old, new, self.now_ns)
@@ -253,7 +174,7 @@ class Replay:
         ]
 
 
-def hint_table(case: dict[str, Any]) -> HintTable:
+def _hint_table(case: Case) -> HintTable:
     if case["hint_mode"] == "default":
         return default_hints()
     scripted: dict[str, Sequence[EventHint]] = {}
@@ -261,41 +182,33 @@ def hint_table(case: dict[str, Any]) -> HintTable:
         actions = ActionType.NONE
         for label in hint["actions"]:
             actions |= ActionType.from_label(label)
-        event = EventHint(hint["resource"], actions, ANSWERS[hint["hint"]])
+        event = EventHint(hint["resource"], actions, _ANSWERS[hint["hint"]])
         scripted[hint["plugin"]] = (*scripted.get(hint["plugin"], ()), event)
-    gates = scheduling_gates.events_to_register()
+    gates = Registry().make("SchedulingGates", None, source="")
+    assert gates is not None
     # Scripted hints are the whole truth: nothing is added for UpdateNodeTaint.
-    return HintTable(dict(scripted) | {"SchedulingGates": gates})
+    return HintTable(dict(scripted) | {"SchedulingGates": gates.events_to_register()})
 
 
-def answer_queue(_pod: Pod, _old: object, _new: object) -> Hint:
+def _answer_queue(_pod: Pod, _old: object, _new: object) -> Hint:
     return Hint.QUEUE
 
 
-def answer_skip(_pod: Pod, _old: object, _new: object) -> Hint:
+def _answer_skip(_pod: Pod, _old: object, _new: object) -> Hint:
     return Hint.SKIP
 
 
-def answer_error(_pod: Pod, _old: object, _new: object) -> Hint:
+def _answer_error(_pod: Pod, _old: object, _new: object) -> Hint:
     raise ValueError("scripted")
 
 
-ANSWERS = {"Queue": answer_queue, "Skip": answer_skip, "Error": answer_error}
+_ANSWERS = {"Queue": _answer_queue, "Skip": _answer_skip, "Error": _answer_error}
 
 
-def expected_state(expect: dict[str, Any]) -> dict[str, Any]:
-    """The recorded state with times in nanoseconds."""
-    state = expect | {"now": to_ns(expect["now"])}
+def _expected_state(expect: dict[str, Any]) -> dict[str, Any]:
+    """Return the recorded state with times in nanoseconds."""
+    state = expect | {"now": _to_ns(expect["now"])}
     for place in ("backoff", "error_backoff"):
         if place in state:
-            state[place] = [(name, to_ns(end)) for name, end in state[place]]
+            state[place] = [(name, _to_ns(end)) for name, end in state[place]]
     return state
-
-
-@pytest.mark.parametrize("case", read_cases("queue"))
-def test_queue_goes_through_the_same_states(case: dict[str, Any]) -> None:
-    replay = Replay(case)
-    for index, step in enumerate(case["steps"]):
-        found = replay.run(step)
-        expected = expected_state(step["expect"])
-        assert found == expected, f"step {index}: {step['op']} {step.get('name', '')}"
