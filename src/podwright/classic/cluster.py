@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/internal/cache/cache.go and the listers beside it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from podwright.classic.node_info import NodeInfo
@@ -21,6 +21,7 @@ from podwright.objects import (
     ReplicaSet,
     ReplicationController,
     Selector,
+    SelectorError,
     Service,
     StatefulSet,
     StorageClass,
@@ -213,25 +214,23 @@ class ClassicCluster:
         labels, namespace = pod.metadata.labels, pod.namespace
         if not labels:
             return selectors  # upstream: a pod without labels has no controllers
-        controllers = [
-            *map(_controller_selector, self.replication_controllers.values()),
-            *map(_set_selector, self.replica_sets.values()),
-            *map(_set_selector, self.stateful_sets.values()),
+        found = [
+            labels_as_selector(controller.spec.selector)
+            for controller in self.replication_controllers.values()
+            if controller.namespace == namespace
         ]
-        selectors += [
-            selector
-            for owner_namespace, selector in controllers
-            if owner_namespace == namespace and not selector.is_empty and selector.matches(labels)
-        ]
+        found += _selectors_in(namespace, self.replica_sets.values())
+        found += _selectors_in(namespace, self.stateful_sets.values())
+        selectors += [s for s in found if not s.is_empty and s.matches(labels)]
         return selectors
 
 
-def _controller_selector(controller: ReplicationController) -> tuple[str, Selector]:
-    return controller.namespace, labels_as_selector(controller.spec.selector)
-
-
-def _set_selector(owner: ReplicaSet | StatefulSet) -> tuple[str, Selector]:
-    return owner.namespace, label_selector(owner.spec.selector)
+def _selectors_in(namespace: str, owners: Iterable[ReplicaSet | StatefulSet]) -> list[Selector]:
+    """Compile the selectors of one kind; one that is invalid hides all of them, as upstream."""
+    try:
+        return [label_selector(o.spec.selector) for o in owners if o.namespace == namespace]
+    except SelectorError:
+        return []
 
 
 def _has_selector(service: Service) -> bool:

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/eventhandlers.go
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from podwright.objects import (
     ResourceList,
     Service,
     StorageClass,
+    encode,
     parse_quantity,
 )
 
@@ -122,11 +123,15 @@ def _pending_calls(
 
 def _comparable(pod: Pod) -> object:
     """Return what must differ for an update of an assumed pod to count (skipPodUpdate)."""
-    return (
-        msgspec.structs.replace(pod.metadata, resource_version="", annotations={}),
-        msgspec.structs.replace(pod.spec, node_name=""),
-        pod.status,
-    )
+    # The whole document counts, what podwright does not read included.
+    document = dict(encode(pod))
+    document["metadata"] = _without(document, "metadata", "resourceVersion", "annotations")
+    document["spec"] = _without(document, "spec", "nodeName")
+    return document
+
+
+def _without(document: dict[str, Any], section: str, *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in (document.get(section) or {}).items() if key not in keys}
 
 
 def _became_more_schedulable(old: Node, new: Node) -> bool:

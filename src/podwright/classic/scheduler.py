@@ -127,10 +127,10 @@ class ClassicScheduler:
             `draw_below(n)` gives an integer in [0, n), for ties; None takes the draws of seed
             0 and cycle 0.
         """
-        if not len(self.cluster.tree):
-            return Decision(error=NO_NODES)
         try:
             check_claims_exist(pod, self.cluster)
+            if not len(self.cluster.tree):
+                return Decision(error=NO_NODES)
             feasible, failed = self.find_nodes(pod)
             decision = Decision(feasible=[node.name for node in feasible], failed=failed)
             if not feasible:

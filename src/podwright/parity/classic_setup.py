@@ -106,11 +106,25 @@ def _body(reply: Mapping[str, Any], settings: ExtenderSettings, verb: str) -> Ma
     if "body" in reply:
         # Scores are a list; whatever else comes is an error, and an error adds nothing.
         try:
-            entries = msgspec.json.decode(reply["body"], type=list[dict[str, Any]])
-        except msgspec.DecodeError as error:
+            entries = msgspec.json.decode(reply["body"])
+            return {"scores": _scores_of(msgspec.convert(entries, list[dict[str, Any]] | None))}
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise ExtenderError(str(error)) from None
-        return {"scores": {entry["Host"]: entry["Score"] for entry in entries}}
     return reply
+
+
+class _HostPriority(msgspec.Struct):
+    host: str = ""
+    score: int = 0
+
+
+def _scores_of(entries: list[dict[str, Any]] | None) -> dict[str, int]:
+    scores: dict[str, int] = {}
+    for entry in entries or ():
+        # Go does not mind the case of keys.
+        read = msgspec.convert({key.lower(): value for key, value in entry.items()}, _HostPriority)
+        scores[read.host] = scores.get(read.host, 0) + read.score
+    return scores
 
 
 def classic_scheduler_of(case: Case, cluster: ClassicCluster) -> ClassicScheduler:

@@ -125,8 +125,14 @@ class PredicateMetadata:
         A nominated pod has no `spec.nodeName`, and counts for its own anti-affinity only.
         """
         self._add_repelled(pod, node.labels)
-        if pod.spec.node_name:
-            self._add_own((pod,), node.labels)
+        if not pod.spec.node_name:
+            return
+        if self.affinity_terms and all(term.matches(pod) for term in self.affinity_terms):
+            _add_pairs(self.attracting, self.affinity_terms, pod, node.labels)
+        # Upstream notes the pairs of all terms here, also of those that do not match, unlike
+        # for the pods that were there from the start.
+        if any(term.matches(pod) for term in self.anti_affinity_terms):
+            _add_pairs(self.repelling, self.anti_affinity_terms, pod, node.labels)
 
     def remove_pod(self, pod: Pod) -> None:
         """Suppose that the pod were gone."""

@@ -9,6 +9,7 @@ csi_volume_predicate.go
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -29,11 +30,12 @@ from podwright.objects import (
 _FAILURES: Final = (Failure("MaxVolumeCount", "node(s) exceed max volume count"),)
 
 _InlineDisk = Callable[[Volume], str | None]
+_Limit = Callable[[NodeInfo], int]
 _VolumeDisk = Callable[[PersistentVolume], str | None]
 
 
 def _max_count(
-    name: str, kind: str, limit: int, inline: _InlineDisk, bound: _VolumeDisk, provisioner: str
+    name: str, kind: str, limit: _Limit, inline: _InlineDisk, bound: _VolumeDisk, provisioner: str
 ) -> Predicate:
     """Make the predicate for one kind of disk; the node may name a limit of its own."""
     resource = f"attachable-volumes-{kind}"
@@ -53,8 +55,11 @@ def _max_count(
         wanted = set(disks(meta.pod, meta.cluster))
         attached = {disk for pod in node.pods.values() for disk in disks(pod, meta.cluster)}
         new = wanted - attached
-        most = node.allocatable.scalars.get(resource, limit)
-        return _FAILURES if new and len(attached) + len(new) > most else FITS
+        most = node.allocatable.scalars.get(resource)
+        if most is None:
+            most = limit(node)
+        # A node that is over its limit rejects even a pod that brings nothing new.
+        return _FAILURES if len(attached) + len(new) > most else FITS
 
     return Predicate(name, concerns, check)
 
@@ -76,6 +81,15 @@ def _provisions(claim: PersistentVolumeClaim, cluster: ClassicCluster, provision
     return storage_class is not None and storage_class.provisioner == provisioner
 
 
+def _ebs_limit(node: NodeInfo) -> int:
+    instance_type = node.labels.get("beta.kubernetes.io/instance-type", "")
+    return 25 if re.search(r"^[cmr]5.*|t3|z1d", instance_type) else 39
+
+
+def _always(limit: int) -> _Limit:
+    return lambda node: limit  # noqa: ARG005  # the same for every node
+
+
 def _id(disk: msgspec.Struct | None, attribute: str) -> str | None:
     return None if disk is None else str(getattr(disk, attribute))
 
@@ -83,7 +97,7 @@ def _id(disk: msgspec.Struct | None, attribute: str) -> str | None:
 EBS: Final = _max_count(
     "MaxEBSVolumeCount",
     "aws-ebs",
-    39,
+    _ebs_limit,
     lambda v: _id(v.aws_elastic_block_store, "volume_id"),
     lambda v: _id(v.spec.aws_elastic_block_store, "volume_id"),
     "kubernetes.io/aws-ebs",
@@ -91,7 +105,7 @@ EBS: Final = _max_count(
 GCE: Final = _max_count(
     "MaxGCEPDVolumeCount",
     "gce-pd",
-    16,
+    _always(16),
     lambda v: _id(v.gce_persistent_disk, "pd_name"),
     lambda v: _id(v.spec.gce_persistent_disk, "pd_name"),
     "kubernetes.io/gce-pd",
@@ -99,7 +113,7 @@ GCE: Final = _max_count(
 AZURE: Final = _max_count(
     "MaxAzureDiskVolumeCount",
     "azure-disk",
-    16,
+    _always(16),
     lambda v: _id(v.azure_disk, "disk_name"),
     lambda v: _id(v.spec.azure_disk, "disk_name"),
     "kubernetes.io/azure-disk",
@@ -107,7 +121,7 @@ AZURE: Final = _max_count(
 CINDER: Final = _max_count(
     "MaxCinderVolumeCount",
     "cinder",
-    256,
+    _always(256),
     lambda v: _id(v.cinder, "volume_id"),
     lambda v: _id(v.spec.cinder, "volume_id"),
     "kubernetes.io/cinder",

@@ -95,7 +95,7 @@ def capacity_ratio(
                 if score > 0:
                     score_sum += score * weight
                     weight_sum += weight
-            return _round_half_up(score_sum / weight_sum) if weight_sum else 0
+            return _round(score_sum / weight_sum) if weight_sum else 0
 
         return map_node
 
@@ -144,9 +144,10 @@ def _divide(dividend: int, divisor: int) -> int:
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
-def _round_half_up(number: float) -> int:
-    """Round a number that is not negative."""
-    return math.floor(number + 0.5)
+def _round(number: float) -> int:
+    """Round half away from zero; a policy may have negative weights."""
+    rounded = math.floor(abs(number) + 0.5)
+    return rounded if number >= 0 else -rounded
 
 
 CAPACITY_RATIO: Final = capacity_ratio()

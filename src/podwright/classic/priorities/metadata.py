@@ -55,7 +55,7 @@ class PriorityMetadata:
         self.selectors: list[Selector] = cluster.selectors_of(pod)
         self.first_service: Selector | None = next(cluster.services_of(pod), None)
         self.controller: OwnerReference | None = pod.metadata.controller
-        self.nodes_count = len(cluster.node_infos)
+        self.nodes_count = len(cluster.tree)
         self.tolerations: list[Toleration] = [
             toleration
             for toleration in pod.spec.tolerations

@@ -9,6 +9,7 @@ Upstream: pkg/scheduler/algorithm/priorities/node_prefer_avoid_pods.go
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -21,20 +22,31 @@ from podwright.classic.priorities.priority import Map, Priority
 _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 
 
-class _Controller(msgspec.Struct, frozen=True):
-    kind: str = ""
-    uid: str = ""
+class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A part of the annotation. All fields are typed: a wrong one makes all of it unreadable."""
 
 
-class _Signature(msgspec.Struct, frozen=True, rename="camel"):
+class _Controller(_Part, frozen=True):
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class _Signature(_Part, frozen=True):
     pod_controller: _Controller | None = None
 
 
-class _Entry(msgspec.Struct, frozen=True, rename="camel"):
+class _Entry(_Part, frozen=True):
     pod_signature: _Signature | None = None
+    eviction_time: datetime | None = None
+    reason: str | None = None
+    message: str | None = None
 
 
-class _AvoidPods(msgspec.Struct, frozen=True, rename="camel"):
+class _AvoidPods(_Part, frozen=True):
     prefer_avoid_pods: tuple[_Entry, ...] | None = None
 
 
@@ -43,7 +55,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     controller = meta.controller
     if controller is None or controller.kind not in ("ReplicationController", "ReplicaSet"):
         return lambda node: MAX_PRIORITY  # noqa: ARG005  # the same for every node
-    mine = _Controller(controller.kind, controller.uid)
+    mine = (controller.kind, controller.uid)
 
     def map_node(node: NodeInfo) -> int:
         annotations = {} if node.node is None else node.node.metadata.annotations
@@ -54,16 +66,17 @@ def prepare(meta: PriorityMetadata) -> Map:
 
 
 @lru_cache(maxsize=4_096)
-def _avoided(text: str) -> frozenset[_Controller]:
+def _avoided(text: str) -> frozenset[tuple[str, str]]:
     try:
         wish = msgspec.json.decode(text, type=_AvoidPods)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return frozenset()
-    return frozenset(
-        entry.pod_signature.pod_controller
-        for entry in wish.prefer_avoid_pods or ()
-        if entry.pod_signature is not None and entry.pod_signature.pod_controller is not None
-    )
+    avoided = set()
+    for entry in wish.prefer_avoid_pods or ():
+        signature = entry.pod_signature
+        if signature is not None and signature.pod_controller is not None:
+            avoided.add((signature.pod_controller.kind or "", signature.pod_controller.uid or ""))
+    return frozenset(avoided)
 
 
 PREFER_AVOID_PODS: Final = Priority("NodePreferAvoidPodsPriority", prepare)
