@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntFlag
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array
@@ -28,7 +29,7 @@ from podwright.columns.ranked_pods import RankedPods
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
-from podwright.objects import Namespace, Node, Object, Pod
+from podwright.objects import Namespace, Node, Object, Pod, PodSpec
 
 
 class Reads(IntFlag):
@@ -185,6 +186,10 @@ class Cluster:
         if old is not None:
             if old.pod is pod:
                 return
+            if self._counts_the_same(old, pod):
+                old.pod = pod
+                self.nodes.pods_journal.note(old.slot)
+                return
             self.remove(pod.key)
         else:
             self._leave_home(pod.key)
@@ -193,6 +198,24 @@ class Cluster:
             self._homeless.setdefault(pod.spec.node_name, {})[pod.key] = pod
         else:
             self.place(pod, slot)
+
+    def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
+        """Tell whether a new version of a placed pod counts exactly as the old one does.
+
+        Most updates are of that kind: the pod is seen with the node that it was given, or
+        its status says how it is doing.
+        """
+        old = placed.pod
+        before, after = old.metadata, pod.metadata
+        return (
+            self.nodes.names[placed.slot] == pod.spec.node_name
+            and before.labels == after.labels
+            and before.uid == after.uid
+            and before.deletion_timestamp == after.deletion_timestamp
+            and not _has_actual_resources(old)
+            and not _has_actual_resources(pod)
+            and _same_but_for_the_node(old.spec, pod.spec)
+        )
 
     def _put_node(self, node: Node) -> None:
         name = node.metadata.name
@@ -372,3 +395,18 @@ class Rehearsal:
     def _apply(self, placed: PlacedPod, sign: int) -> None:
         self._cluster._count(placed, sign)  # noqa: SLF001 - one class in two parts
         self._done.append((placed, sign))
+
+
+def _has_actual_resources(pod: Pod) -> bool:
+    """Tell whether the status says that a pod has other resources than it asks for."""
+    status = pod.status
+    return bool(
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources is not None
+        or status.allocated_resources is not None
+    )
+
+
+def _same_but_for_the_node(old: PodSpec, new: PodSpec) -> bool:
+    return old is new or msgspec.structs.replace(new, node_name=old.node_name) == old

@@ -19,7 +19,7 @@ from podwright.objects import (
 )
 
 
-class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Bind a pod to a node."""
 
     call: int
@@ -28,7 +28,7 @@ class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     node: str
 
 
-class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Set a condition of a pod, its nominated node, or both; only what changed is given.
 
     Parameters
@@ -46,7 +46,7 @@ class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     nominated_node: str | None = None
 
 
-class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Delete a pod that was preempted."""
 
     call: int
@@ -54,21 +54,21 @@ class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     uid: str
 
 
-class UpdateVolume(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class UpdateVolume(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Replace a PersistentVolume, unless it has changed since it was read."""
 
     call: int
     volume: PersistentVolume
 
 
-class UpdateClaim(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class UpdateClaim(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Replace a PersistentVolumeClaim, unless it has changed since it was read."""
 
     call: int
     claim: PersistentVolumeClaim
 
 
-class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Record a Kubernetes Event.
 
     Parameters
@@ -89,7 +89,7 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     related: NamespacedName = ""
 
 
-class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Send `TimerFired` at this time; an earlier wish still holds."""
 
     due_ns: int

@@ -172,6 +172,10 @@ class BindingCycles:
                 # Nobody depends on the patch; a failed one changes nothing.
                 binding.asked.clear()
                 self._pass_permit(binding)
+            case Stage.BIND if (
+                done.error is None and binding.placing.binds_simply and len(binding.asked) == 1
+            ):
+                self._bound(binding)
             case Stage.PRE_BIND | Stage.BIND:
                 binding.answers[done.call] = Answer(done.error, done.obj)
                 if len(binding.answers) == len(binding.asked):
@@ -184,9 +188,10 @@ class BindingCycles:
         state = self._state
         if timer.plugin:
             waiting = state.waiting.get(timer.uid)
-            if waiting is not None and waiting.number == timer.number:
-                if waiting.time_out(timer.plugin):
-                    self._decided(waiting)
+            if waiting is None or waiting.number != timer.number:
+                return
+            if waiting.time_out(timer.plugin):
+                self._decided(waiting)
             return
         binding = state.bindings.get(timer.number)
         if binding is not None and binding.timer == timer.counter and not binding.asked:

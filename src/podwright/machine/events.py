@@ -13,7 +13,7 @@ from podwright.framework.binding import CallError
 from podwright.objects import NamespacedName, Object
 
 
-class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """An object appeared or changed; the machine knows which.
 
     Parameters
@@ -25,7 +25,7 @@ class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     obj: Object
 
 
-class ObjectDeleted(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class ObjectDeleted(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """An object is gone.
 
     Parameters
@@ -37,23 +37,23 @@ class ObjectDeleted(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     obj: Object
 
 
-class CycleDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class CycleDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """The next pod is to be scheduled; nothing happens if there is none."""
 
 
-class TimerFired(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class TimerFired(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """A time that a `WakeAt` asked for has come; harmless at any other time."""
 
 
-class FlushBackoff(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class FlushBackoff(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Pods whose backoff is over may be tried again; meant for every whole second."""
 
 
-class FlushUnschedulable(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class FlushUnschedulable(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Pods that have waited long for an event may be tried again; meant for every 30 s."""
 
 
-class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """The answer to an action with a call number.
 
     Parameters
@@ -71,14 +71,14 @@ class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
     obj: Object | None = None
 
 
-class PodAllowed(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class PodAllowed(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """A Permit plugin lets a waiting pod go; nothing happens if the pod does not wait."""
 
     pod: NamespacedName
     plugin: str
 
 
-class PodRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
+class PodRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """A Permit plugin refuses a waiting pod; nothing happens if the pod does not wait."""
 
     pod: NamespacedName

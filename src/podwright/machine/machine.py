@@ -125,7 +125,8 @@ class Machine:
         """
         state = self._state
         state.now_ns = now_ns
-        state.actions = actions = []
+        actions: list[Action] = []
+        state.actions = actions
         match event:
             case ObjectPut(obj):
                 self._handlers.put(obj)
@@ -145,18 +146,23 @@ class Machine:
                 self._bindings.allow(self._uid_of(pod), plugin)
             case PodRejected(pod, plugin, message):
                 self._bindings.reject(self._uid_of(pod), plugin, message)
-        self._settle()
+        if state.ready:
+            self._go_on()
+        if state.timers:
+            self._ask_to_be_woken()
         return actions
 
-    def _settle(self) -> None:
-        """Do what has become possible, and ask to be woken for what has not."""
-        state = self._state
-        while state.ready:
-            self._bindings.resume(state.ready.popleft())
-        due_ns = state.timers.next_due_ns()
+    def _go_on(self) -> None:
+        """Do what this event has made possible elsewhere."""
+        ready = self._state.ready
+        while ready:
+            self._bindings.resume(ready.popleft())
+
+    def _ask_to_be_woken(self) -> None:
+        due_ns = self._state.timers.next_due_ns()
         if due_ns is not None and due_ns != self._announced_ns:
             self._announced_ns = due_ns
-            state.actions.append(WakeAt(due_ns))
+            self._state.actions.append(WakeAt(due_ns))
 
     def _call_done(self, done: CallDone) -> None:
         caller = self._state.calls.pop(done.call, None)

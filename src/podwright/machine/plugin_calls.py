@@ -39,13 +39,18 @@ def ask_patiently(
     progress : Progress, optional
         None: it is asked for the first time.
     """
-    if progress is None:
-        answer = _call(plugin, cycle, node, getattr(plugin, point))
-    else:
-        go_on = getattr(plugin, f"continue_{point}")
-        answer = _call(plugin, cycle, node, lambda cycle, node: go_on(cycle, node, progress))
-    if isinstance(answer, Status | Pending):
+    try:
+        answer: object
+        if progress is None:
+            answer = getattr(plugin, point)(cycle, node)
+        else:
+            answer = getattr(plugin, f"continue_{point}")(cycle, node, progress)
+    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        return _raised(plugin, cycle, node, error)
+    if isinstance(answer, Pending):
         return answer
+    if isinstance(answer, Status):
+        return answer.by(plugin.name)
     return _rubbish(plugin, cycle, node, answer)
 
 
@@ -88,9 +93,13 @@ def _call(
     try:
         answer = method(cycle, node)
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
-        text = f"{type(error).__name__}: {error} (pod {cycle.pod.key}, node {node})"
-        return Status.error(text).by(plugin.name)
+        return _raised(plugin, cycle, node, error)
     return answer.by(plugin.name) if isinstance(answer, Status) else answer
+
+
+def _raised(plugin: Plugin, cycle: Cycle, node: str, error: Exception) -> Status:
+    text = f"{type(error).__name__}: {error} (pod {cycle.pod.key}, node {node})"
+    return Status.error(text).by(plugin.name)
 
 
 def _rubbish(plugin: Plugin, cycle: Cycle, node: str, answer: object) -> Status:

@@ -18,7 +18,16 @@ from podwright.queueing import HintTable
 class Placing:
     """The plugins that are called for a pod from Reserve on, in run order."""
 
-    __slots__ = ("bind", "is_plain", "permit", "post_bind", "pre_bind", "reserve", "unreserve")
+    __slots__ = (
+        "bind",
+        "binds_simply",
+        "is_plain",
+        "permit",
+        "post_bind",
+        "pre_bind",
+        "reserve",
+        "unreserve",
+    )
 
     def __init__(self, profile: Profile, skipped: frozenset[str]) -> None:
         self.reserve = _taking_part(profile.reserve, skipped)
@@ -27,6 +36,8 @@ class Placing:
         self.pre_bind = _taking_part(profile.pre_bind, skipped)
         self.bind = profile.bind
         self.post_bind = _taking_part(profile.post_bind, skipped)
+        # Nobody wants to have a say when a binding was written.
+        self.binds_simply = not any(p.implements("continue_bind") for p in profile.bind)
         self.is_plain = not (self.reserve or self.permit or self.pre_bind or self.post_bind)
 
 

@@ -14,6 +14,7 @@ from podwright.machine.state import State
 from podwright.objects import Condition, Pod
 
 _LONGEST_NOTE = 1_024
+_SURELY_SHORT = _LONGEST_NOTE // 4  # no character takes more than four bytes
 _CUT = " ..."
 
 
@@ -45,6 +46,8 @@ def emit(
 
 def shorten(note: str) -> str:
     """Cut a note to the 1,024 bytes that an Event may have."""
+    if len(note) <= _SURELY_SHORT:
+        return note
     raw = note.encode()
     if len(raw) <= _LONGEST_NOTE:
         return note

@@ -37,6 +37,9 @@ class Timers:
         self._heap: list[Timer] = []
         self._counter = 0
 
+    def __len__(self) -> int:
+        return len(self._heap)
+
     def add(self, due_ns: int, number: int, uid: str, plugin: str = "") -> int:
         """Wish to be woken; returns the timer's counter."""
         self._counter += 1

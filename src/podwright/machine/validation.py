@@ -33,8 +33,7 @@ def _no_pod_is_lost(state: State) -> None:
         is_queued = queued is not None and queued.uid == uid
         is_under_way = uid in state.bindings_by_uid or uid in state.assumed
         if pod.spec.node_name:
-            places = is_queued
-            assert not places, f"{key} has a node and is queued: {state.queue.story(key)}"
+            assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
             continue
         places = is_queued + is_under_way
         if uid in in_flight:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 from podwright.framework.decision import Decision
@@ -31,12 +32,18 @@ from podwright.machine import (
 )
 from podwright.objects.timestamps import timestamp_ns
 from podwright.parity.comparison import Case, Check, Comparison, equal
-from podwright.parity.trace_server import Server
+from podwright.parity.trace_server import Call, Server
 from podwright.parity.trace_setup import machine_of
 from podwright.queueing import QueuedPod, QueueName
 
 SECOND_NS = 1_000_000_000
-_FILLED = ("active", "backoff", "unschedulable", "in_flight")
+_EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
+    "flush_backoff": lambda _step: FlushBackoff(),
+    "flush_unschedulable": lambda _step: FlushUnschedulable(),
+    "allow": lambda step: PodAllowed(step["name"], step["plugin"]),
+    "reject": lambda step: PodRejected(step["name"], step["plugin"], step["message"]),
+}
+"""The steps that are events of the machine."""
 
 
 def check_trace(case: Case) -> Check:
@@ -66,7 +73,7 @@ class Replay:
         self._start_ns = _time_of(case["start"])
         self.now_ns = self._start_ns
         self._counter = 0
-        self._due: list[tuple[int, int, Event | Action]] = []
+        self._due: list[tuple[int, int, TimerFired | Call]] = []
         self._actions: deque[Action] = deque()
         self.plugin_calls: dict[str, list[Any]] = defaultdict(list)
         self.calls: dict[str, list[Any]] = defaultdict(list)
@@ -123,7 +130,7 @@ class Replay:
                 self.events[action.pod].append(_event_of(action))
             case Bind() | PatchPodStatus() | DeletePod() | UpdateVolume() | UpdateClaim():
                 name, call = self.server.describe(action)
-                delay_ns, error = self.server.begin(action)
+                delay_ns = self.server.begin(action)
                 self.calls[name].append(call)
                 if delay_ns:
                     call["started"] = True
@@ -134,7 +141,7 @@ class Replay:
                         call["error"] = done.error.message
                     self._tell(done)
 
-    def _later(self, due_ns: int, due: Event | Action) -> None:
+    def _later(self, due_ns: int, due: TimerFired | Call) -> None:
         self._counter += 1
         heapq.heappush(self._due, (due_ns, self._counter, due))
 
@@ -143,32 +150,37 @@ class Replay:
     def do(self, step: dict[str, Any]) -> dict[str, Any] | None:
         """Do what a step says; returns the pod that was popped."""
         popped: dict[str, Any] | None = None
-        match step["op"]:
+        op, name = step["op"], step.get("name", "")
+        if op == "cycle":
+            popped = _next(self.machine)
+            self._cycle()
+        elif op in _EVENTS:
+            self._tell(_EVENTS[op](step))
+        else:
+            self._change(op, name, step)
+        self._settle()
+        return popped
+
+    def _cycle(self) -> None:
+        before = self.machine.last_decision
+        self._tell(CycleDue())
+        decision = self.machine.last_decision
+        if decision is not None and decision is not before:
+            self.decisions.append(decision)
+
+    def _change(self, op: str, name: str, step: dict[str, Any]) -> None:
+        """Do what users, kubelets and the volume controller do."""
+        match op:
             case "create":
                 self.server.create(step["object"])
             case "update":
                 self.server.update(step["object"])
             case "delete":
-                self.server.delete(step.get("kind", "Pod"), step["name"])
+                self.server.delete(step.get("kind", "Pod"), name)
             case "terminate":
-                self.server.terminate(step["name"])
+                self.server.terminate(name)
             case "reap":
                 self.server.reap()
-            case "cycle":
-                popped = _next(self.machine)
-                before = self.machine.last_decision
-                self._tell(CycleDue())
-                decision = self.machine.last_decision
-                if decision is not None and decision is not before:
-                    self.decisions.append(decision)
-            case "flush_backoff":
-                self._tell(FlushBackoff())
-            case "flush_unschedulable":
-                self._tell(FlushUnschedulable())
-            case "allow":
-                self._tell(PodAllowed(step["name"], step["plugin"]))
-            case "reject":
-                self._tell(PodRejected(step["name"], step["plugin"], step["message"]))
             case "volumes":
                 self.server.bind_volumes()
             case "volumes_reset":
@@ -177,8 +189,6 @@ class Replay:
                 pass
             case other:
                 raise AssertionError(f"unknown op {other}")
-        self._settle()
-        return popped
 
     # ---------------------------------------------------------------- state
 
@@ -255,7 +265,7 @@ def _compare(
 ) -> Check:
     if op == "cycle":
         yield equal("pop", expect["pop"], popped)
-    yield from _compare_attempts(expect.get("attempts", []), replay, popped)
+    yield from _compare_attempts(expect.get("attempts", []), replay)
     yield equal("plugin_calls", expect.get("plugin_calls", {}), dict(replay.plugin_calls))
     yield equal("events", expect.get("events", {}), dict(replay.events))
     yield from _compare_calls(expect.get("calls", {}), replay.calls)
@@ -265,9 +275,7 @@ def _compare(
         yield equal(field, expect.get(field, empty), actual)
 
 
-def _compare_attempts(
-    attempts: list[dict[str, Any]], replay: Replay, popped: dict[str, Any] | None
-) -> Check:
+def _compare_attempts(attempts: list[dict[str, Any]], replay: Replay) -> Check:
     decisions = replay.decisions
     yield equal("attempts", len(attempts), len(decisions))
     for expect, decision in zip(attempts, decisions, strict=False):

@@ -193,8 +193,8 @@ class Server:
             patch["nominatedNodeName"] = call.nominated_node or None
         return patch
 
-    def begin(self, call: Call) -> tuple[int, str]:
-        """Use up a rule of the script; returns how long the call takes and its error."""
+    def begin(self, call: Call) -> int:
+        """Use up a rule of the script; returns how long the call takes, in ns."""
         name, described = self.describe(call)
         for rule in self._rules:
             if (
@@ -203,28 +203,19 @@ class Server:
                 and rule["times"] > 0
             ):
                 rule["times"] -= 1
-                error = rule.get("error", "")
-                self._errors[call.call] = error
-                return round(rule.get("delay", 0) * SECOND_NS), error
-        return 0, ""
+                self._errors[call.call] = rule.get("error", "")
+                delay: float = rule.get("delay", 0)
+                return round(delay * SECOND_NS)
+        return 0
 
     def finish(self, call: Call) -> CallDone:
         """Do what a call asks for, and answer it."""
         kind, name = _object_of(call)
         short = name.rpartition("/")[2]
         resource = _RESOURCES[kind]
-        match self._errors.pop(call.call, ""):
-            case "":
-                pass
-            case "conflict":
-                return CallDone(call.call, _conflict(resource, short))
-            case "not_found":
-                return CallDone(call.call, _not_found(resource, short))
-            case "forbidden":
-                message = f'{resource} "{short}" is forbidden: denied'
-                return CallDone(call.call, CallError(message, "Forbidden"))
-            case text:
-                return CallDone(call.call, CallError(text))
+        error = _error_of(self._errors.pop(call.call, ""), resource, short)
+        if error is not None:
+            return CallDone(call.call, error)
         document = self._objects.get((kind, name))
         if document is None:
             return CallDone(call.call, _not_found(resource, short))
@@ -314,6 +305,21 @@ def _condition(condition: Condition) -> Document:
         "message": condition.message,
         "lastTransitionTime": condition.last_transition_time,
     }
+
+
+def _error_of(scripted: str, resource: str, name: str) -> CallError | None:
+    """Return what the script makes a call fail with; None if it does not."""
+    match scripted:
+        case "":
+            return None
+        case "conflict":
+            return _conflict(resource, name)
+        case "not_found":
+            return _not_found(resource, name)
+        case "forbidden":
+            return CallError(f'{resource} "{name}" is forbidden: denied', "Forbidden")
+        case text:
+            return CallError(text)
 
 
 def _conflict(resource: str, name: str) -> CallError:

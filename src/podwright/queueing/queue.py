@@ -72,6 +72,7 @@ _METRIC_NAME = {
     QueueName.GATED: "unschedulable",
 }
 _NO_HINTS = HintTable({})
+_ADDED = UNSCHEDULABLE_POD_ADD.label
 
 
 class SchedulingQueue:
@@ -128,7 +129,7 @@ class SchedulingQueue:
     def add(self, pod: Pod, now_ns: int) -> QueueName:
         """Take in a new pending pod; one of the same name that waits is replaced."""
         self._discard(pod.key, now_ns)
-        return self._enter(pod, UNSCHEDULABLE_POD_ADD.label, now_ns)
+        return self._enter(pod, _ADDED, now_ns)
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
         """Take over a newer version of a pending pod.
@@ -305,6 +306,9 @@ class SchedulingQueue:
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
         MoveAllToActiveOrBackoffQueue
         """
+        if not len(self._places.unschedulable) and not len(self._in_flight):
+            # Nobody waits for anything, and nobody will come back to ask.
+            return []
         candidates = self._candidates(event)
         if candidates is None:
             return []

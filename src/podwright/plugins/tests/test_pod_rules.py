@@ -1,6 +1,7 @@
 """The plugins that look at the pod alone: gates, queue order, claims, binding."""
 
 from podwright.framework import Code
+from podwright.framework.binding import BIND_BY_API
 from podwright.plugins.default_binder import DefaultBinder
 from podwright.plugins.dynamic_resources import DynamicResources
 from podwright.plugins.priority_sort import PrioritySort
@@ -36,4 +37,4 @@ def test_a_pod_without_resource_claims_passes_and_scores_zero():
 
 
 def test_binding_is_left_to_the_machine():
-    assert DefaultBinder().bind(cycle_of(pod(), node("n")), "n").is_success
+    assert DefaultBinder().bind(cycle_of(pod(), node("n")), "n") is BIND_BY_API
