@@ -45,7 +45,7 @@ types: $(VENV)/.installed  ## Types: mypy, strict
 	$(BIN)/mypy
 
 imports: $(VENV)/.installed  ## Rooms: import-linter
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 check: lint types imports test  ## What a change must pass
 
