@@ -75,6 +75,34 @@ def pending_requests(pod: Pod) -> dict[str, int]:
     return _rounded(_pod_requests(pod, use_status=False))
 
 
+def request_nanos(pod: Pod) -> dict[str, int]:
+    """Return what a pod's spec asks for, not rounded: in units of 10^-9, cpu in 10^-9 cores.
+
+    Notes
+    -----
+    Status is not looked at. Upstream: PodRequests
+    """
+    return _pod_requests(pod, use_status=False)
+
+
+def limit_nanos(pod: Pod) -> dict[str, int]:
+    """Return what a pod's spec allows it at most, in units of 10^-9, cpu in 10^-9 cores.
+
+    Notes
+    -----
+    Overhead is added only where there is a limit. Upstream: PodLimits
+    """
+    spec = pod.spec
+    limits = _containers(pod, (_nanos(c.resources.limits) for c in _all_containers(pod)), None)
+    if spec.resources is not None:
+        whole = _nanos(spec.resources.limits)
+        limits.update({name: n for name, n in whole.items() if _is_pod_level_resource(name)})
+    for name, nanos in _nanos(spec.overhead).items():
+        if name in limits:
+            limits[name] += nanos
+    return limits
+
+
 def non_zero_requests(pod: Pod) -> dict[str, int]:
     """Return the cpu and memory that the pod occupies for scoring.
 

@@ -1,0 +1,656 @@
+"""What the machine counts, under kube-scheduler's names (`metric_table`).
+
+Theory of operation
+-------------------
+The parts of the machine report what happened, once per cycle and once per attempt; each
+report is one or two dictionary accesses on plain integers. `snapshot` unfolds them into
+families of series, `exposition.render_text` writes those down. Numbers that follow from each
+other are kept once: a counter that goes with a histogram is that histogram's count, the
+queue's own counters (`QueueMetrics`) are read and not repeated, and gauges are taken from the
+machine as it is.
+
+There is no clock. A duration is the difference of `now_ns` between two events: virtual time
+in a simulation, real time on a real cluster. Within one event no time passes, so what only
+lasts that long, such as the decision for one pod, is counted with a duration of 0, unless the
+driver measures how long it took to handle the event and says so with `report_spent`. Such a
+report changes nothing but these numbers.
+
+Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from podwright.framework.profile import Profile
+from podwright.framework.status import Code
+from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
+from podwright.machine.metric_table import METRIC_BY_NAME, METRICS, METRICS_PATH, Metric
+from podwright.queueing import QueuedPod, QueueMetrics
+
+Labels = tuple[str, ...]
+FailureResult = Literal["unschedulable", "error"]
+SCHEDULED = "scheduled"
+
+_SECOND_NS = 1_000_000_000
+_MOST_ATTEMPTS = 15
+_NO_PLUGINS: frozenset[str] = frozenset()
+
+
+# --------------------------------------------------------------------- what is handed out
+
+
+class Value(msgspec.Struct, frozen=True, tag=True):
+    """A counter or gauge.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Values, in the order of the metric's label names.
+    value : int or float
+    """
+
+    labels: Labels
+    value: int | float
+
+
+class Distribution(msgspec.Struct, frozen=True, tag=True):
+    """A histogram.
+
+    Parameters
+    ----------
+    labels : tuple of str
+    counts : tuple of int
+        Per bucket, not added up; one more than the metric has bounds.
+    total : int
+        The sum of what was observed, durations in nanoseconds.
+    """
+
+    labels: Labels
+    counts: tuple[int, ...]
+    total: int
+
+    @property
+    def count(self) -> int:
+        """How many values were observed."""
+        return sum(self.counts)
+
+
+class Family(msgspec.Struct, frozen=True):
+    """One metric with all its series, in order of their labels."""
+
+    name: str
+    series: tuple[Value | Distribution, ...]
+
+
+class MetricsSnapshot(msgspec.Struct, frozen=True):
+    """All metrics at one moment, in order of name; those with labels but no series are left out."""
+
+    families: tuple[Family, ...]
+
+    def distribution(self, name: str, *labels: str) -> Distribution:
+        """Return one series of a histogram, an empty one if nothing was observed."""
+        found = self._find(name, labels)
+        if found is None:
+            return Distribution(labels, (0,) * (len(METRIC_BY_NAME[name].bounds) + 1), 0)
+        assert isinstance(found, Distribution), f"{name} is not a histogram"
+        return found
+
+    def count(self, name: str, *labels: str) -> int | float:
+        """Return the value of a series, or how many values it observed; 0 if there is none."""
+        found = self._find(name, labels)
+        if found is None:
+            return 0
+        return found.value if isinstance(found, Value) else found.count
+
+    def _find(self, name: str, labels: Labels) -> Value | Distribution | None:
+        for family in self.families:
+            if family.name == name:
+                for series in family.series:
+                    if series.labels == labels:
+                        return series
+        return None
+
+
+class Levels(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of everything there is at the moment.
+
+    Parameters
+    ----------
+    nodes, pods, assumed_pods : int
+        In the cluster as the machine sees it; assumed pods are pods, too.
+    binding, prioritizing_extender : int
+        Binding cycles, and calls to extenders' prioritize, that are under way.
+    permit_waiting, preempting : int
+        Pods that Permit plugins hold; pods whose victims are being removed.
+    """
+
+    nodes: int = 0
+    pods: int = 0
+    assumed_pods: int = 0
+    binding: int = 0
+    prioritizing_extender: int = 0
+    permit_waiting: int = 0
+    preempting: int = 0
+
+
+# --------------------------------------------------------------------- how it is kept
+
+
+def bounds_of(metric: Metric) -> list[int]:
+    """Return the greatest integer that belongs into each bucket.
+
+    Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
+    1.5000000000000002e-05 s is turned into the last nanosecond whose seconds are not greater.
+    """
+    if not metric.is_duration:
+        return [math.floor(bound) for bound in metric.bounds]
+    return [_last_ns(bound) for bound in metric.bounds]
+
+
+def _last_ns(bound: float) -> int:
+    nanoseconds = math.floor(bound * _SECOND_NS) + 1
+    while nanoseconds / _SECOND_NS > bound:
+        nanoseconds -= 1
+    return nanoseconds
+
+
+class Histogram:
+    """Integers by bucket.
+
+    Parameters
+    ----------
+    bounds : list of int
+        The greatest value of each bucket but the last, which has none.
+    """
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: list[int]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0
+
+    def observe(self, value: int, times: int = 1) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
+
+    def replace(self, old: int, new: int) -> None:
+        """Correct a value that was counted before."""
+        self.observe(old, -1)
+        self.observe(new)
+
+    def add(self, other: Histogram) -> None:
+        """Count all that another one of the same bounds counted."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
+
+    def read(self, labels: Labels) -> Distribution:
+        """Return it as a series."""
+        return Distribution(labels, tuple(self.counts), self.total)
+
+
+_BOUNDS = {metric.name: bounds_of(metric) for metric in METRICS if metric.kind == "histogram"}
+_ATTEMPTS = "scheduler_schedule_attempts_total"
+_ATTEMPT_TIME = "scheduler_scheduling_attempt_duration_seconds"
+_ALGORITHM_TIME = "scheduler_scheduling_algorithm_duration_seconds"
+_POINT_TIME = "scheduler_framework_extension_point_duration_seconds"
+_SLI_TIME = "scheduler_pod_scheduling_sli_duration_seconds"
+_ATTEMPT_BOUNDS = _BOUNDS[_ATTEMPT_TIME]
+_SLI_BOUNDS = _BOUNDS[_SLI_TIME]
+_DecisionKey = tuple[str, ExtensionPath, frozenset[str], frozenset[str]]
+"""Profile, way, and the plugins that had nothing to do at Filter and at Score."""
+_BOUND_AFTER_WAIT = placing_path("PostBind", Code.SUCCESS, has_waited=True)
+
+
+class Metrics:
+    """Counts what the parts of the machine report.
+
+    Parameters
+    ----------
+    profiles : mapping of str to Profile
+        By schedulerName; says which plugins take part.
+    """
+
+    __slots__ = (
+        "_by_attempts",
+        "_counters",
+        "_decisions",
+        "_distributions",
+        "_ended_at_once",
+        "_failed",
+        "_flushed_count",
+        "_gauges",
+        "_handled",
+        "_paths",
+        "_profiles",
+        "_scheduled",
+        "_subject",
+    )
+
+    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+        self._profiles = profiles
+        # Plain dictionaries on the hot path: a Counter's items are slower to add to.
+        self._scheduled: dict[str, Histogram] = {}
+        """Durations of attempts that ended with a bound pod, by profile."""
+        self._failed: dict[tuple[str, str], Histogram] = {}
+        """Durations of the others, by (result, profile)."""
+        self._by_attempts: dict[int, Histogram] = {}
+        """Time from first entry to binding, by the number of attempts."""
+        self._decisions: dict[_DecisionKey, list[int]] = {}
+        """Cycles; each number in a list of one, so that its key is hashed only once."""
+        self._paths: Counter[tuple[str, ExtensionPath]] = Counter()
+        """Ways of pods that were given a node, by profile, but for `BOUND`."""
+        self._handled: dict[str, int] = {}
+        """Changes that were taken in, by the label of the cluster event."""
+        self._flushed_count = 0
+        self._counters: dict[str, Counter[Labels]] = {}
+        self._distributions: dict[str, dict[Labels, Histogram]] = {}
+        self._gauges: dict[str, dict[Labels, int]] = {}
+        self._subject = ""
+        """What the time of this event was spent on: a histogram's name, or an event's label."""
+        self._ended_at_once: Histogram | None = None
+        """Where the attempt was counted that began and ended in this event."""
+
+    # ------------------------------------------------------------ the scheduling cycle
+
+    def decided(
+        self,
+        profile: str,
+        path: ExtensionPath,
+        skipped_filters: frozenset[str] = _NO_PLUGINS,
+        skipped_scores: frozenset[str] = _NO_PLUGINS,
+        *,
+        duration_ns: int = 0,
+    ) -> None:
+        """Count a decision; once per cycle, before the attempt ends.
+
+        Parameters
+        ----------
+        profile : str
+            Its schedulerName.
+        path : ExtensionPath
+            `extension_path.decision_path` of the decision.
+        skipped_filters, skipped_scores : frozenset of str
+            Plugins that had nothing to do with the pod.
+        duration_ns : int
+            Of cycles that had to wait for extenders; nothing is added to it by
+            `report_spent`.
+        """
+        key = (profile, path, skipped_filters, skipped_scores)
+        cell = self._decisions.get(key)
+        if cell is None:
+            cell = self._decisions[key] = [0]
+        cell[0] += 1
+        self._subject = _ALGORITHM_TIME
+        self._ended_at_once = None
+        if duration_ns:
+            self._subject = ""
+            self.observe(_ALGORITHM_TIME, (), duration_ns)
+
+    def scheduled(
+        self,
+        profile: str,
+        queued: QueuedPod,
+        started_ns: int,
+        now_ns: int,
+        *,
+        has_waited: bool = False,
+    ) -> None:
+        """Count a pod that was bound.
+
+        Parameters
+        ----------
+        started_ns : int
+            When its last cycle began.
+        has_waited : bool
+            A Permit plugin held it.
+        """
+        histogram = self._scheduled.get(profile)
+        if histogram is None:
+            histogram = self._scheduled[profile] = Histogram(_ATTEMPT_BOUNDS)
+        # What `observe` does, without the call: this is the only part that counts per pod.
+        duration_ns = now_ns - started_ns
+        histogram.counts[bisect_left(_ATTEMPT_BOUNDS, duration_ns)] += 1
+        histogram.total += duration_ns
+        histogram = self._by_attempts.get(queued.attempts)
+        if histogram is None:
+            histogram = self._by_attempts[queued.attempts] = Histogram(_SLI_BOUNDS)
+        entered_ns = queued.initial_attempt_ns
+        duration_ns = 0 if entered_ns is None else now_ns - entered_ns
+        histogram.counts[bisect_left(_SLI_BOUNDS, duration_ns)] += 1
+        histogram.total += duration_ns
+        if queued.was_flushed:
+            self._flushed_count += 1
+        if has_waited:
+            self._paths[profile, _BOUND_AFTER_WAIT] += 1
+
+    def failed(
+        self,
+        profile: str,
+        result: FailureResult,
+        *,
+        started_ns: int,
+        now_ns: int,
+        path: ExtensionPath | None = None,
+    ) -> None:
+        """Count an attempt that ended without a bound pod.
+
+        Parameters
+        ----------
+        path : ExtensionPath, optional
+            `extension_path.placing_path` of a pod that had been given a node.
+        """
+        if path is not None:
+            self._paths[profile, path] += 1
+        histogram = self._failed.get((result, profile))
+        if histogram is None:
+            histogram = self._failed[result, profile] = Histogram(_ATTEMPT_BOUNDS)
+        duration_ns = now_ns - started_ns
+        histogram.observe(duration_ns)
+        if not duration_ns:
+            self._ended_at_once = histogram
+
+    # ------------------------------------------------------------ what happens beside it
+
+    def handled(self, event: str) -> None:
+        """Count a change of the cluster that was taken in.
+
+        Parameters
+        ----------
+        event : str
+            The label of the cluster event, for example ``NodeAdd``.
+        """
+        self._handled[event] = self._handled.get(event, 0) + 1
+        self._subject = event
+
+    def preemption_tried(self, victim_count: int = 0) -> None:
+        """Count a preemption, and its victims if there are to be any."""
+        self.count("scheduler_preemption_attempts_total")
+        if victim_count:
+            self.observe("scheduler_preemption_victims", (), victim_count)
+
+    def victims_removed(self, *, has_failed: bool, duration_ns: int) -> None:
+        """Count a preemption that is over."""
+        result = "error" if has_failed else "success"
+        self.observe("scheduler_preemption_goroutines_duration_seconds", (result,), duration_ns)
+
+    def permit_waited(self, status: str, duration_ns: int) -> None:
+        """Count a wait at Permit that is over.
+
+        Parameters
+        ----------
+        status : str
+            What came of it: the label of a `Code`.
+        """
+        self.observe("scheduler_permit_wait_duration_seconds", (status,), duration_ns)
+
+    def pod_group_ended(self, profile: str, result: str, duration_ns: int) -> None:
+        """Count an attempt to schedule a group of pods; `result` is as for one pod."""
+        name = "scheduler_podgroup_scheduling_attempt_duration_seconds"
+        self.observe(name, (result, profile), duration_ns)
+
+    # ------------------------------------------------------------ any other metric
+
+    def count(self, name: str, labels: Labels = (), times: int = 1) -> None:
+        """Add to a counter of the table.
+
+        Raises
+        ------
+        AssertionError
+            If there is no such counter, or its labels are others.
+        """
+        found = self._counters.get(name)
+        if found is None or labels not in found:
+            _check(name, "counter", labels)
+            found = self._counters.setdefault(name, Counter())
+        found[labels] += times
+
+    def observe(self, name: str, labels: Labels, value: int) -> None:
+        """Add a value, or a duration in nanoseconds, to a histogram of the table.
+
+        Raises
+        ------
+        AssertionError
+            If there is no such histogram, or its labels are others.
+        """
+        found = self._distributions.get(name)
+        if found is None or labels not in found:
+            _check(name, "histogram", labels)
+            found = self._distributions.setdefault(name, {})
+            found[labels] = Histogram(_BOUNDS[name])
+        found[labels].observe(value)
+
+    def set_gauge(self, name: str, labels: Labels, value: int) -> None:
+        """Set a gauge of the table that only a driver knows.
+
+        Raises
+        ------
+        AssertionError
+            If there is no such gauge, or its labels are others.
+        """
+        _check(name, "gauge", labels)
+        self._gauges.setdefault(name, {})[labels] = value
+
+    def report_spent(self, spent_ns: int) -> None:
+        """Say how long it really took to handle the event that was handled last.
+
+        Counts for the decision of a cycle and for an attempt that ended with it, or for the
+        change that was taken in; is ignored if the event was about neither. A second report
+        about the same event is ignored.
+        """
+        subject, self._subject = self._subject, ""
+        if subject == _ALGORITHM_TIME:
+            self.observe(_ALGORITHM_TIME, (), spent_ns)
+            if self._ended_at_once is not None:
+                self._ended_at_once.replace(0, spent_ns)
+                self._ended_at_once = None
+        elif subject:
+            self.observe("scheduler_event_handling_duration_seconds", (subject,), spent_ns)
+
+    # ------------------------------------------------------------ looking
+
+    def snapshot(self, queue: QueueMetrics, levels: Levels) -> MetricsSnapshot:
+        """Return all metrics as they are now.
+
+        Parameters
+        ----------
+        queue : QueueMetrics
+            The queue's own counters, brought up to date.
+        levels : Levels
+        """
+        book = _Book()
+        self._unfold_attempts(book)
+        self._unfold_points(book)
+        _read_queue(book, queue)
+        _read_levels(book, levels)
+        for name, counter in self._counters.items():
+            for labels, value in counter.items():
+                book.put(name, labels, value)
+        for name, gauges in self._gauges.items():
+            for labels, value in gauges.items():
+                book.put(name, labels, value)
+        for name, distributions in self._distributions.items():
+            for labels, distribution in distributions.items():
+                book.merge(name, labels, distribution)
+        handling = "scheduler_event_handling_duration_seconds"
+        for event, times in self._handled.items():
+            book.fill_up(handling, (event,), times)
+        book.fill_up(_ALGORITHM_TIME, (), sum(times for (times,) in self._decisions.values()))
+        for name, histogram_name in _COUNTED_BY.items():
+            book.count_histogram(name, histogram_name)
+        return MetricsSnapshot(book.families())
+
+    def _unfold_attempts(self, book: _Book) -> None:
+        for profile, histogram in self._scheduled.items():
+            book.merge(_ATTEMPT_TIME, (SCHEDULED, profile), histogram)
+        for labels, histogram in self._failed.items():
+            book.merge(_ATTEMPT_TIME, labels, histogram)
+        for attempts, histogram in self._by_attempts.items():
+            label = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
+            book.merge(_SLI_TIME, (label,), histogram)
+            times = sum(histogram.counts)
+            book.histogram("scheduler_pod_scheduling_attempts", ()).observe(attempts, times)
+        book.put("scheduler_pod_scheduled_after_flush_total", (), self._flushed_count)
+
+    def _unfold_points(self, book: _Book) -> None:
+        times_of: Counter[tuple[str, str, str]] = Counter()
+        evaluations: Counter[Labels] = Counter()
+        for (name, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
+            for point, status in path.points:
+                times_of[point, status, name] += times
+                for plugin in _taking_part(
+                    self._profiles[name], point, skipped_filters, skipped_scores
+                ):
+                    evaluations[plugin, point, name] += times
+        bound = Counter({name: sum(found.counts) for name, found in self._scheduled.items()})
+        for (name, path), times in self._paths.items():
+            if path is _BOUND_AFTER_WAIT:
+                bound[name] -= times
+            for point, status in path.points:
+                times_of[point, status, name] += times
+        for name, times in bound.items():
+            for point, status in BOUND.points:
+                times_of[point, status, name] += times
+        for labels, times in times_of.items():
+            if times:
+                book.histogram(_POINT_TIME, labels).observe(0, times)
+        for evaluated, times in evaluations.items():
+            book.put("scheduler_plugin_evaluation_total", evaluated, times)
+
+
+_COUNTED_BY = {
+    _ATTEMPTS: _ATTEMPT_TIME,
+    "scheduler_preemption_goroutines_execution_total": (
+        "scheduler_preemption_goroutines_duration_seconds"
+    ),
+    "scheduler_async_api_call_execution_total": (
+        "scheduler_async_api_call_execution_duration_seconds"
+    ),
+    "scheduler_podgroup_schedule_attempts_total": (
+        "scheduler_podgroup_scheduling_attempt_duration_seconds"
+    ),
+}
+"""Counters that upstream counts together with a histogram of the same labels."""
+
+
+def _check(name: str, kind: str, labels: Labels) -> None:
+    metric = METRIC_BY_NAME.get(name)
+    assert metric is not None, f"no metric is called {name}"
+    assert metric.kind == kind, f"{name} is a {metric.kind}, not a {kind}"
+    assert name not in _COUNTED_BY, f"{name} is the count of {_COUNTED_BY[name]}: observe that"
+    assert len(labels) == len(metric.labels), f"{name} has labels {metric.labels}, not {labels}"
+
+
+def _taking_part(
+    profile: Profile,
+    point: str,
+    skipped_filters: frozenset[str],
+    skipped_scores: frozenset[str],
+) -> Iterable[str]:
+    """Return the plugins that did not skip an extension point.
+
+    Upstream: pkg/scheduler/framework/runtime/instrumented_plugins.go
+    """
+    match point:
+        case "PreFilter":
+            plugins, skipped = profile.pre_filter, skipped_filters
+        case "Filter":
+            plugins, skipped = profile.filter, skipped_filters
+        case "PreScore":
+            plugins, skipped = profile.pre_score, skipped_scores
+        case "Score":
+            plugins, skipped = tuple(plugin for plugin, _ in profile.score), skipped_scores
+        case _:
+            return ()
+    return [plugin.name for plugin in plugins if plugin.name not in skipped]
+
+
+def _read_queue(book: _Book, queue: QueueMetrics) -> None:
+    for labels, times in queue.queue_incoming_pods_total.items():
+        book.put("scheduler_queue_incoming_pods_total", labels, times)
+    for place, waiting in queue.pending_pods.items():
+        book.put("scheduler_pending_pods", (place,), waiting)
+    for blamed, waiting in queue.unschedulable_pods.items():
+        book.put("scheduler_unschedulable_pods", blamed, waiting)
+    for event, kept in queue.inflight_events.items():
+        book.put("scheduler_inflight_events", (event,), kept)
+    name = "scheduler_queueing_hint_execution_duration_seconds"
+    for asked, times in queue.queueing_hint_executions_total.items():
+        book.histogram(name, asked).observe(0, times)
+
+
+def _read_levels(book: _Book, levels: Levels) -> None:
+    book.put("scheduler_cache_size", ("nodes",), levels.nodes)
+    book.put("scheduler_cache_size", ("pods",), levels.pods)
+    book.put("scheduler_cache_size", ("assumed_pods",), levels.assumed_pods)
+    book.put("scheduler_goroutines", ("binding",), levels.binding)
+    extender = ("prioritizing_extender",)
+    book.put("scheduler_goroutines", extender, levels.prioritizing_extender)
+    book.put("podwright_permit_waiting_pods", (), levels.permit_waiting)
+    book.put("podwright_preempting_pods", (), levels.preempting)
+
+
+class _Book:
+    """A snapshot while it is being made."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[Labels, int]] = {}
+        self._histograms: dict[str, dict[Labels, Histogram]] = {}
+
+    def put(self, name: str, labels: Labels, value: int) -> None:
+        """Set a counter or gauge."""
+        self._values.setdefault(name, {})[labels] = value
+
+    def histogram(self, name: str, labels: Labels) -> Histogram:
+        """Return a histogram to add to; an empty one at first."""
+        series = self._histograms.setdefault(name, {})
+        if labels not in series:
+            series[labels] = Histogram(_BOUNDS[name])
+        return series[labels]
+
+    def merge(self, name: str, labels: Labels, histogram: Histogram) -> None:
+        """Add all that a histogram counted."""
+        self.histogram(name, labels).add(histogram)
+
+    def fill_up(self, name: str, labels: Labels, times: int) -> None:
+        """Add zeros until there are so many values: those whose duration nobody reported."""
+        histogram = self.histogram(name, labels)
+        missing = times - sum(histogram.counts)
+        assert missing >= 0, f"{name}{labels}: {-missing} more were reported than happened"
+        histogram.observe(0, missing)
+
+    def count_histogram(self, name: str, histogram_name: str) -> None:
+        """Set a counter to how many values a histogram has, for all its labels."""
+        for labels, histogram in self._histograms.get(histogram_name, {}).items():
+            self.put(name, labels, sum(histogram.counts))
+
+    def families(self) -> tuple[Family, ...]:
+        """Return what there is; without labels, also what was never counted."""
+        families = []
+        for metric in sorted(METRICS, key=lambda metric: metric.name):
+            if metric.path != METRICS_PATH:
+                continue
+            series = self._series_of(metric)
+            if series:
+                families.append(Family(metric.name, series))
+        return tuple(families)
+
+    def _series_of(self, metric: Metric) -> tuple[Value | Distribution, ...]:
+        name = metric.name
+        if metric.kind == "histogram":
+            if not metric.labels:
+                self.histogram(name, ())
+            histograms = self._histograms.get(name, {})
+            return tuple([histograms[labels].read(labels) for labels in sorted(histograms)])
+        if not metric.labels and name not in self._values:
+            self.put(name, (), 0)
+        values = self._values.get(name, {})
+        return tuple([Value(labels, values[labels]) for labels in sorted(values)])
