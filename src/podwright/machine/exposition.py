@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from podwright.machine.metric_snapshot import Distribution, MetricsSnapshot, Value
 from podwright.machine.metric_table import METRIC_BY_NAME, Metric
-from podwright.machine.metrics import Distribution, MetricsSnapshot, Value
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -20,194 +20,47 @@ Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-import msgspec
-
 from podwright.framework.profile import Profile
 from podwright.framework.status import Code
 from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
-from podwright.machine.metric_table import METRIC_BY_NAME, METRICS, METRICS_PATH, Metric
+from podwright.machine.metric_book import BOUNDS, Book, Histogram
+from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot
+from podwright.machine.metric_table import METRIC_BY_NAME
 from podwright.queueing import QueuedPod, QueueMetrics
 
-Labels = tuple[str, ...]
 FailureResult = Literal["unschedulable", "error"]
 SCHEDULED = "scheduled"
 
-_SECOND_NS = 1_000_000_000
 _MOST_ATTEMPTS = 15
 _NO_PLUGINS: frozenset[str] = frozenset()
-
-
-# --------------------------------------------------------------------- what is handed out
-
-
-class Value(msgspec.Struct, frozen=True, tag=True):
-    """A counter or gauge.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        Values, in the order of the metric's label names.
-    value : int or float
-    """
-
-    labels: Labels
-    value: int | float
-
-
-class Distribution(msgspec.Struct, frozen=True, tag=True):
-    """A histogram.
-
-    Parameters
-    ----------
-    labels : tuple of str
-    counts : tuple of int
-        Per bucket, not added up; one more than the metric has bounds.
-    total : int
-        The sum of what was observed, durations in nanoseconds.
-    """
-
-    labels: Labels
-    counts: tuple[int, ...]
-    total: int
-
-    @property
-    def count(self) -> int:
-        """How many values were observed."""
-        return sum(self.counts)
-
-
-class Family(msgspec.Struct, frozen=True):
-    """One metric with all its series, in order of their labels."""
-
-    name: str
-    series: tuple[Value | Distribution, ...]
-
-
-class MetricsSnapshot(msgspec.Struct, frozen=True):
-    """All metrics at one moment, in order of name; those with labels but no series are left out."""
-
-    families: tuple[Family, ...]
-
-    def distribution(self, name: str, *labels: str) -> Distribution:
-        """Return one series of a histogram, an empty one if nothing was observed."""
-        found = self._find(name, labels)
-        if found is None:
-            return Distribution(labels, (0,) * (len(METRIC_BY_NAME[name].bounds) + 1), 0)
-        assert isinstance(found, Distribution), f"{name} is not a histogram"
-        return found
-
-    def count(self, name: str, *labels: str) -> int | float:
-        """Return the value of a series, or how many values it observed; 0 if there is none."""
-        found = self._find(name, labels)
-        if found is None:
-            return 0
-        return found.value if isinstance(found, Value) else found.count
-
-    def _find(self, name: str, labels: Labels) -> Value | Distribution | None:
-        for family in self.families:
-            if family.name == name:
-                for series in family.series:
-                    if series.labels == labels:
-                        return series
-        return None
-
-
-class Levels(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything there is at the moment.
-
-    Parameters
-    ----------
-    nodes, pods, assumed_pods : int
-        In the cluster as the machine sees it; assumed pods are pods, too.
-    binding, prioritizing_extender : int
-        Binding cycles, and calls to extenders' prioritize, that are under way.
-    permit_waiting, preempting : int
-        Pods that Permit plugins hold; pods whose victims are being removed.
-    """
-
-    nodes: int = 0
-    pods: int = 0
-    assumed_pods: int = 0
-    binding: int = 0
-    prioritizing_extender: int = 0
-    permit_waiting: int = 0
-    preempting: int = 0
-
-
-# --------------------------------------------------------------------- how it is kept
-
-
-def bounds_of(metric: Metric) -> list[int]:
-    """Return the greatest integer that belongs into each bucket.
-
-    Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
-    1.5000000000000002e-05 s is turned into the last nanosecond whose seconds are not greater.
-    """
-    if not metric.is_duration:
-        return [math.floor(bound) for bound in metric.bounds]
-    return [_last_ns(bound) for bound in metric.bounds]
-
-
-def _last_ns(bound: float) -> int:
-    nanoseconds = math.floor(bound * _SECOND_NS) + 1
-    while nanoseconds / _SECOND_NS > bound:
-        nanoseconds -= 1
-    return nanoseconds
-
-
-class Histogram:
-    """Integers by bucket.
-
-    Parameters
-    ----------
-    bounds : list of int
-        The greatest value of each bucket but the last, which has none.
-    """
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: list[int]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0
-
-    def observe(self, value: int, times: int = 1) -> None:
-        """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += times
-        self.total += value * times
-
-    def replace(self, old: int, new: int) -> None:
-        """Correct a value that was counted before."""
-        self.observe(old, -1)
-        self.observe(new)
-
-    def add(self, other: Histogram) -> None:
-        """Count all that another one of the same bounds counted."""
-        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
-        self.total += other.total
-
-    def read(self, labels: Labels) -> Distribution:
-        """Return it as a series."""
-        return Distribution(labels, tuple(self.counts), self.total)
-
-
-_BOUNDS = {metric.name: bounds_of(metric) for metric in METRICS if metric.kind == "histogram"}
 _ATTEMPTS = "scheduler_schedule_attempts_total"
 _ATTEMPT_TIME = "scheduler_scheduling_attempt_duration_seconds"
 _ALGORITHM_TIME = "scheduler_scheduling_algorithm_duration_seconds"
 _POINT_TIME = "scheduler_framework_extension_point_duration_seconds"
 _SLI_TIME = "scheduler_pod_scheduling_sli_duration_seconds"
-_ATTEMPT_BOUNDS = _BOUNDS[_ATTEMPT_TIME]
-_SLI_BOUNDS = _BOUNDS[_SLI_TIME]
+_ATTEMPT_BOUNDS = BOUNDS[_ATTEMPT_TIME]
+_SLI_BOUNDS = BOUNDS[_SLI_TIME]
 _DecisionKey = tuple[str, ExtensionPath, frozenset[str], frozenset[str]]
 """Profile, way, and the plugins that had nothing to do at Filter and at Score."""
 _BOUND_AFTER_WAIT = placing_path("PostBind", Code.SUCCESS, has_waited=True)
+_COUNTED_BY = {
+    _ATTEMPTS: _ATTEMPT_TIME,
+    "scheduler_preemption_goroutines_execution_total": (
+        "scheduler_preemption_goroutines_duration_seconds"
+    ),
+    "scheduler_async_api_call_execution_total": (
+        "scheduler_async_api_call_execution_duration_seconds"
+    ),
+    "scheduler_podgroup_schedule_attempts_total": (
+        "scheduler_podgroup_scheduling_attempt_duration_seconds"
+    ),
+}
+"""Counters that upstream counts together with a histogram of the same labels."""
 
 
 class Metrics:
@@ -425,7 +278,7 @@ class Metrics:
         if found is None or labels not in found:
             _check(name, "histogram", labels)
             found = self._distributions.setdefault(name, {})
-            found[labels] = Histogram(_BOUNDS[name])
+            found[labels] = Histogram(BOUNDS[name])
         found[labels].observe(value)
 
     def set_gauge(self, name: str, labels: Labels, value: int) -> None:
@@ -466,7 +319,7 @@ class Metrics:
             The queue's own counters, brought up to date.
         levels : Levels
         """
-        book = _Book()
+        book = Book()
         self._unfold_attempts(book)
         self._unfold_points(book)
         _read_queue(book, queue)
@@ -488,7 +341,7 @@ class Metrics:
             book.count_histogram(name, histogram_name)
         return MetricsSnapshot(book.families())
 
-    def _unfold_attempts(self, book: _Book) -> None:
+    def _unfold_attempts(self, book: Book) -> None:
         for profile, histogram in self._scheduled.items():
             book.merge(_ATTEMPT_TIME, (SCHEDULED, profile), histogram)
         for labels, histogram in self._failed.items():
@@ -500,7 +353,7 @@ class Metrics:
             book.histogram("scheduler_pod_scheduling_attempts", ()).observe(attempts, times)
         book.put("scheduler_pod_scheduled_after_flush_total", (), self._flushed_count)
 
-    def _unfold_points(self, book: _Book) -> None:
+    def _unfold_points(self, book: Book) -> None:
         times_of: Counter[tuple[str, str, str]] = Counter()
         evaluations: Counter[Labels] = Counter()
         for (name, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
@@ -524,21 +377,6 @@ class Metrics:
                 book.histogram(_POINT_TIME, labels).observe(0, times)
         for evaluated, times in evaluations.items():
             book.put("scheduler_plugin_evaluation_total", evaluated, times)
-
-
-_COUNTED_BY = {
-    _ATTEMPTS: _ATTEMPT_TIME,
-    "scheduler_preemption_goroutines_execution_total": (
-        "scheduler_preemption_goroutines_duration_seconds"
-    ),
-    "scheduler_async_api_call_execution_total": (
-        "scheduler_async_api_call_execution_duration_seconds"
-    ),
-    "scheduler_podgroup_schedule_attempts_total": (
-        "scheduler_podgroup_scheduling_attempt_duration_seconds"
-    ),
-}
-"""Counters that upstream counts together with a histogram of the same labels."""
 
 
 def _check(name: str, kind: str, labels: Labels) -> None:
@@ -573,7 +411,7 @@ def _taking_part(
     return [plugin.name for plugin in plugins if plugin.name not in skipped]
 
 
-def _read_queue(book: _Book, queue: QueueMetrics) -> None:
+def _read_queue(book: Book, queue: QueueMetrics) -> None:
     for labels, times in queue.queue_incoming_pods_total.items():
         book.put("scheduler_queue_incoming_pods_total", labels, times)
     for place, waiting in queue.pending_pods.items():
@@ -587,7 +425,7 @@ def _read_queue(book: _Book, queue: QueueMetrics) -> None:
         book.histogram(name, asked).observe(0, times)
 
 
-def _read_levels(book: _Book, levels: Levels) -> None:
+def _read_levels(book: Book, levels: Levels) -> None:
     book.put("scheduler_cache_size", ("nodes",), levels.nodes)
     book.put("scheduler_cache_size", ("pods",), levels.pods)
     book.put("scheduler_cache_size", ("assumed_pods",), levels.assumed_pods)
@@ -596,61 +434,3 @@ def _read_levels(book: _Book, levels: Levels) -> None:
     book.put("scheduler_goroutines", extender, levels.prioritizing_extender)
     book.put("podwright_permit_waiting_pods", (), levels.permit_waiting)
     book.put("podwright_preempting_pods", (), levels.preempting)
-
-
-class _Book:
-    """A snapshot while it is being made."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, dict[Labels, int]] = {}
-        self._histograms: dict[str, dict[Labels, Histogram]] = {}
-
-    def put(self, name: str, labels: Labels, value: int) -> None:
-        """Set a counter or gauge."""
-        self._values.setdefault(name, {})[labels] = value
-
-    def histogram(self, name: str, labels: Labels) -> Histogram:
-        """Return a histogram to add to; an empty one at first."""
-        series = self._histograms.setdefault(name, {})
-        if labels not in series:
-            series[labels] = Histogram(_BOUNDS[name])
-        return series[labels]
-
-    def merge(self, name: str, labels: Labels, histogram: Histogram) -> None:
-        """Add all that a histogram counted."""
-        self.histogram(name, labels).add(histogram)
-
-    def fill_up(self, name: str, labels: Labels, times: int) -> None:
-        """Add zeros until there are so many values: those whose duration nobody reported."""
-        histogram = self.histogram(name, labels)
-        missing = times - sum(histogram.counts)
-        assert missing >= 0, f"{name}{labels}: {-missing} more were reported than happened"
-        histogram.observe(0, missing)
-
-    def count_histogram(self, name: str, histogram_name: str) -> None:
-        """Set a counter to how many values a histogram has, for all its labels."""
-        for labels, histogram in self._histograms.get(histogram_name, {}).items():
-            self.put(name, labels, sum(histogram.counts))
-
-    def families(self) -> tuple[Family, ...]:
-        """Return what there is; without labels, also what was never counted."""
-        families = []
-        for metric in sorted(METRICS, key=lambda metric: metric.name):
-            if metric.path != METRICS_PATH:
-                continue
-            series = self._series_of(metric)
-            if series:
-                families.append(Family(metric.name, series))
-        return tuple(families)
-
-    def _series_of(self, metric: Metric) -> tuple[Value | Distribution, ...]:
-        name = metric.name
-        if metric.kind == "histogram":
-            if not metric.labels:
-                self.histogram(name, ())
-            histograms = self._histograms.get(name, {})
-            return tuple([histograms[labels].read(labels) for labels in sorted(histograms)])
-        if not metric.labels and name not in self._values:
-            self.put(name, (), 0)
-        values = self._values.get(name, {})
-        return tuple([Value(labels, values[labels]) for labels in sorted(values)])

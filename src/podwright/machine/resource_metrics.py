@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podwright.machine.metrics import Family, MetricsSnapshot, Value
+from podwright.machine.metric_snapshot import Family, MetricsSnapshot, Value
 from podwright.objects import Pod
 from podwright.objects.requests import HUGE_PAGES_PREFIX, limit_nanos, request_nanos
 

@@ -8,15 +8,15 @@ import pytest
 
 from podwright.machine.exposition import CONTENT_TYPE, render_text
 from podwright.machine.extension_path import ExtensionPath
-from podwright.machine.metric_table import METRIC_BY_NAME
-from podwright.machine.metrics import (
+from podwright.machine.metric_snapshot import (
     Distribution,
     Family,
     Levels,
-    Metrics,
     MetricsSnapshot,
     Value,
 )
+from podwright.machine.metric_table import METRIC_BY_NAME
+from podwright.machine.metrics import Metrics
 from podwright.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 

@@ -10,8 +10,10 @@ from podwright.framework.profile import Profile
 from podwright.framework.status import Code
 from podwright.machine.exposition import render_text
 from podwright.machine.extension_path import ExtensionPath, placing_path
+from podwright.machine.metric_book import Histogram, bounds_of
+from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metric_table import METRIC_BY_NAME
-from podwright.machine.metrics import Histogram, Levels, Metrics, MetricsSnapshot, bounds_of
+from podwright.machine.metrics import Metrics
 from podwright.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 

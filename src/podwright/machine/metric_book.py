@@ -1,0 +1,135 @@
+"""Histograms of integers, and the book in which a snapshot is put together.
+
+Upstream compares float seconds with float bounds; here both are integers, nanoseconds where
+they are durations, and fall into the same buckets.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Final
+
+from podwright.machine.metric_snapshot import Distribution, Family, Labels, Value
+from podwright.machine.metric_table import METRICS, METRICS_PATH, Metric
+
+_SECOND_NS = 1_000_000_000
+
+
+def bounds_of(metric: Metric) -> list[int]:
+    """Return the greatest integer that belongs into each bucket.
+
+    Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
+    1.5000000000000002e-05 s is turned into the last nanosecond whose seconds are not greater.
+    """
+    if not metric.is_duration:
+        return [math.floor(bound) for bound in metric.bounds]
+    return [_last_ns(bound) for bound in metric.bounds]
+
+
+def _last_ns(bound: float) -> int:
+    nanoseconds = math.floor(bound * _SECOND_NS) + 1
+    while nanoseconds / _SECOND_NS > bound:
+        nanoseconds -= 1
+    return nanoseconds
+
+
+class Histogram:
+    """Integers by bucket.
+
+    Parameters
+    ----------
+    bounds : list of int
+        The greatest value of each bucket but the last, which has none.
+    """
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: list[int]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0
+
+    def observe(self, value: int, times: int = 1) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
+
+    def replace(self, old: int, new: int) -> None:
+        """Correct a value that was counted before."""
+        self.observe(old, -1)
+        self.observe(new)
+
+    def add(self, other: Histogram) -> None:
+        """Count all that another one of the same bounds counted."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
+
+    def read(self, labels: Labels) -> Distribution:
+        """Return it as a series."""
+        return Distribution(labels, tuple(self.counts), self.total)
+
+
+BOUNDS: Final[Mapping[str, list[int]]] = {
+    metric.name: bounds_of(metric) for metric in METRICS if metric.kind == "histogram"
+}
+"""Of every histogram, by name."""
+
+
+class Book:
+    """A snapshot while it is being made."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[Labels, int]] = {}
+        self._histograms: dict[str, dict[Labels, Histogram]] = {}
+
+    def put(self, name: str, labels: Labels, value: int) -> None:
+        """Set a counter or gauge."""
+        self._values.setdefault(name, {})[labels] = value
+
+    def histogram(self, name: str, labels: Labels) -> Histogram:
+        """Return a histogram to add to; an empty one at first."""
+        series = self._histograms.setdefault(name, {})
+        if labels not in series:
+            series[labels] = Histogram(BOUNDS[name])
+        return series[labels]
+
+    def merge(self, name: str, labels: Labels, histogram: Histogram) -> None:
+        """Add all that a histogram counted."""
+        self.histogram(name, labels).add(histogram)
+
+    def fill_up(self, name: str, labels: Labels, times: int) -> None:
+        """Add zeros until there are so many values: those whose duration nobody reported."""
+        histogram = self.histogram(name, labels)
+        missing = times - sum(histogram.counts)
+        assert missing >= 0, f"{name}{labels}: {-missing} more were reported than happened"
+        histogram.observe(0, missing)
+
+    def count_histogram(self, name: str, histogram_name: str) -> None:
+        """Set a counter to how many values a histogram has, for all its labels."""
+        for labels, histogram in self._histograms.get(histogram_name, {}).items():
+            self.put(name, labels, sum(histogram.counts))
+
+    def families(self) -> tuple[Family, ...]:
+        """Return what there is; without labels, also what was never counted."""
+        families = []
+        for metric in sorted(METRICS, key=lambda metric: metric.name):
+            if metric.path != METRICS_PATH:
+                continue
+            series = self._series_of(metric)
+            if series:
+                families.append(Family(metric.name, series))
+        return tuple(families)
+
+    def _series_of(self, metric: Metric) -> tuple[Value | Distribution, ...]:
+        name = metric.name
+        if metric.kind == "histogram":
+            if not metric.labels:
+                self.histogram(name, ())
+            histograms = self._histograms.get(name, {})
+            return tuple([histograms[labels].read(labels) for labels in sorted(histograms)])
+        if not metric.labels and name not in self._values:
+            self.put(name, (), 0)
+        values = self._values.get(name, {})
+        return tuple([Value(labels, values[labels]) for labels in sorted(values)])
