@@ -10,7 +10,7 @@ result can tell whether it is still right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntFlag
 
@@ -248,6 +248,14 @@ class Cluster:
             self._homeless[name] = {pod.key: pod for pod in staying}
         if self.nodes.n_slots > 2 * self.nodes.n_alive + 1_024:
             self._renumber()
+
+    def homeless(self) -> dict[str, tuple[Pod, ...]]:
+        """Return the pods whose node does not exist, by the node's name, in order."""
+        return {name: tuple(pods.values()) for name, pods in self._homeless.items()}
+
+    def restore_homeless(self, node_name: str, pods: Iterable[Pod]) -> None:
+        """Let pods wait for a node, as `homeless` gave them."""
+        self._homeless[node_name] = {pod.key: pod for pod in pods}
 
     def _leave_home(self, key: str) -> None:
         for name, pods in list(self._homeless.items()):

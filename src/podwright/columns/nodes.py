@@ -10,7 +10,7 @@ take it from here at each use, and do not keep it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,16 @@ class NodeColumns:
             self._order = np.array([slot_of[n] for n in self._tree.names()], dtype=np.int32)
         return self._order
 
+    def names_by_zone(self) -> list[list[str]]:
+        """Return the names of each zone, in the order that `visiting_order` follows."""
+        return self._tree.by_zone()
+
     # ---------------------------------------------------------------- writing
+
+    def reorder(self, by_zone: Iterable[Iterable[str]]) -> None:
+        """Visit nodes in an order that `names_by_zone` gave for the same nodes."""
+        self._tree.reorder(by_zone)
+        self._order = None
 
     def put(self, node: Node) -> tuple[int, bool]:
         """Add a node or take over its new version.

@@ -9,7 +9,7 @@ component-helpers/node/topology/helpers.go, `GetZoneKey`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -53,6 +53,17 @@ class NodeTree:
         del names[name]
         if not names:
             del self._names_of[zone]
+
+    def by_zone(self) -> list[list[str]]:
+        """Return the names of each zone, zones and names in their order."""
+        return [list(names) for names in self._names_of.values()]
+
+    def reorder(self, by_zone: Iterable[Iterable[str]]) -> None:
+        """Take over an order that `by_zone` gave for the same nodes."""
+        listed = [list(names) for names in by_zone]
+        self._names_of = {
+            self._zone_of[names[0]]: dict.fromkeys(names) for names in listed if names
+        }
 
     def names(self) -> list[str]:
         """Return all names, zones in turn."""

@@ -272,6 +272,12 @@ class StorageIndex:
         self._assumed_volumes[name] = volume
         self.version += 1
 
+    def assumptions(
+        self,
+    ) -> tuple[tuple[PersistentVolumeClaim, ...], tuple[PersistentVolume, ...]]:
+        """Return the claims and the volumes that are assumed, in order."""
+        return tuple(self._assumed_claims.values()), tuple(self._assumed_volumes.values())
+
     def restore_claim(self, key: str) -> None:
         """Forget what is assumed of a claim."""
         if self._assumed_claims.pop(key, None) is not None:

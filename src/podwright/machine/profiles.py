@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from podwright.columns import Cluster
 from podwright.framework import EventHint, Plugin, Status
+from podwright.framework.extenders import EXTENDER, CalledExtender
 from podwright.framework.profile import Profile
 from podwright.framework.run import Runner
 from podwright.objects import Pod
@@ -16,10 +17,17 @@ from podwright.queueing import HintTable
 
 
 class Placing:
-    """The plugins that are called for a pod from Reserve on, in run order."""
+    """The plugins that are called for a pod from Reserve on, in run order.
+
+    Attributes
+    ----------
+    binders : tuple of CalledExtender
+        The extenders that bind pods; they come before the Bind plugins.
+    """
 
     __slots__ = (
         "bind",
+        "binders",
         "binds_simply",
         "is_plain",
         "permit",
@@ -29,7 +37,13 @@ class Placing:
         "unreserve",
     )
 
-    def __init__(self, profile: Profile, skipped: frozenset[str]) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        skipped: frozenset[str],
+        extenders: tuple[CalledExtender, ...] = (),
+    ) -> None:
+        self.binders = tuple(e for e in extenders if e.settings.bind_verb)
         self.reserve = _taking_part(profile.reserve, skipped)
         self.unreserve = self.reserve[::-1]
         self.permit = _taking_part(profile.permit, skipped)
@@ -50,18 +64,30 @@ def _taking_part(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[
 class RunningProfile:
     """One profile over the machine's cluster."""
 
-    def __init__(self, profile: Profile, cluster: Cluster, *, seed: int) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        cluster: Cluster,
+        *,
+        seed: int,
+        extenders: tuple[CalledExtender, ...] = (),
+    ) -> None:
         self.profile = profile
         self.name = profile.scheduler_name
-        self.runner = Runner(profile, cluster, seed=seed)
+        self.extenders = extenders
+        self.runner = Runner(profile, cluster, seed=seed, extenders=extenders)
         self._placing: dict[frozenset[str], Placing] = {}
 
     def placing(self, skipped: frozenset[str]) -> Placing:
         """Return who is called for a pod for which PreFilter skipped these plugins."""
         found = self._placing.get(skipped)
         if found is None:
-            found = self._placing[skipped] = Placing(self.profile, skipped)
+            found = self._placing[skipped] = Placing(self.profile, skipped, self.extenders)
         return found
+
+    def skipped_in(self, placing: Placing) -> frozenset[str]:
+        """Return for which skipped plugins `placing` gave this."""
+        return next(skipped for skipped, known in self._placing.items() if known is placing)
 
     def hold_back(self, pod: Pod) -> tuple[str, Status] | None:
         """Run PreEnqueue; returns the plugin that holds the pod back and what it says."""
@@ -77,9 +103,14 @@ class RunningProfile:
         return None
 
 
-def hint_table(profile: Profile) -> HintTable:
-    """Gather what the plugins registered that can reject a pod."""
+def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
+    """Gather what the plugins registered that can reject a pod.
+
+    Extenders register nothing: every event may change their minds.
+    """
     registrations: dict[str, tuple[EventHint, ...] | None] = {}
+    if has_extenders:
+        registrations[EXTENDER] = None
     for plugin in (
         *profile.pre_enqueue,
         *profile.pre_filter,

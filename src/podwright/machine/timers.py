@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -51,6 +52,15 @@ class Timers:
         if self._heap and self._heap[0].due_ns <= now_ns:
             return heapq.heappop(self._heap)
         return None
+
+    def snapshot(self) -> tuple[int, tuple[Timer, ...]]:
+        """Return how many timers there were, and those that are left, in order."""
+        return self._counter, tuple(sorted(self._heap))
+
+    def restore(self, counter: int, timers: Iterable[Timer]) -> None:
+        """Become as the timers were that `snapshot` was taken of."""
+        self._counter = counter
+        self._heap = sorted(timers)
 
     def next_due_ns(self) -> int | None:
         """Return the earliest time; None if there are no timers."""

@@ -11,12 +11,12 @@ Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEve
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from podwright.framework.events import ClusterEvent
-from podwright.queueing.pod import QueuedPod
+from podwright.queueing.pod import QueuedPod, QueueName
 
 __all__ = ["InFlight", "RecordedEvent"]
 
@@ -82,6 +82,28 @@ class InFlight:
             self.event_counts[self._events.popleft().event.label] -= 1
             self._dropped_count += 1
         return ended[1]
+
+    def flights(self) -> list[tuple[int, QueuedPod]]:
+        """Return the popped pods, each with how many of `events` are older than its pop."""
+        dropped = self._dropped_count
+        return [(begin - dropped, queued) for begin, queued in self._begins.values()]
+
+    @property
+    def events(self) -> tuple[RecordedEvent, ...]:
+        """The events that are kept, oldest first."""
+        return tuple(self._events)
+
+    def restore(
+        self, flights: Iterable[tuple[int, QueuedPod]], events: Iterable[RecordedEvent]
+    ) -> None:
+        """Set up what `flights` and `events` gave; nothing may be in flight."""
+        assert not self._begins, list(self._begins)
+        self._events.extend(events)
+        for recorded in self._events:
+            self.event_counts[recorded.event.label] += 1
+        for begin, queued in flights:
+            self._begins[queued.uid] = (self._dropped_count + begin, queued)
+            queued.place = QueueName.IN_FLIGHT
 
     def validate(self) -> None:
         """Assert that exactly the events somebody may need are kept."""

@@ -109,6 +109,11 @@ class Nominator:
         if not pods:
             del self._pods_by_node[node_name]
 
+    def restore(self, pod: Pod, node_name: str) -> None:
+        """Set up one nomination as it was, in order; the mirror is not told."""
+        self._node_by_uid[pod.metadata.uid] = node_name
+        self._pods_by_node.setdefault(node_name, {})[pod.metadata.uid] = pod
+
     def validate(self) -> None:
         """Assert that both directions agree."""
         forward = {uid: node for node, pods in self._pods_by_node.items() for uid in pods}

@@ -74,6 +74,18 @@ class Places:
         self.unschedulable.add(queued, watched=watched, can_time_out=can_time_out)
         return self._enter(queued, QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE)
 
+    def restore(self, queued: QueuedPod, place: QueueName) -> None:
+        """Put a pod that is nowhere back into active, backoff or error backoff."""
+        match place:
+            case QueueName.ACTIVE:
+                self.active.push(queued, self._active_key(queued))
+            case QueueName.BACKOFF | QueueName.ERROR_BACKOFF:
+                added = self.backoff.add(queued)
+                assert added is place, (queued, added, place)
+            case _:
+                raise AssertionError(f"{queued} does not wait in {place}")
+        self._enter(queued, place)
+
     def renew(self, queued: QueuedPod, pod: Pod) -> None:
         """Replace the object, and move the entry to where the new one belongs in its heap."""
         queued.renew(pod)

@@ -47,16 +47,25 @@ from podwright.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from podwright.objects import Pod
+from podwright.objects import KubernetesObject, Pod
 from podwright.queueing.events import derive_pod_update
 from podwright.queueing.hints import HintTable, Requeue
-from podwright.queueing.in_flight import InFlight
+from podwright.queueing.in_flight import InFlight, RecordedEvent
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import NominationMirror, Nominator
 from podwright.queueing.order import SortKey, priority_sort_key
 from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
+from podwright.queueing.snapshot import (
+    FlightSnapshot,
+    NominationSnapshot,
+    Numbering,
+    Numbers,
+    QueueSnapshot,
+    RecordedEventSnapshot,
+    WaitSnapshot,
+)
 from podwright.queueing.story import Story, Touch
 
 __all__ = ["PreEnqueue", "SchedulingQueue"]
@@ -73,6 +82,10 @@ _METRIC_NAME = {
 }
 _NO_HINTS = HintTable({})
 _ADDED = UNSCHEDULABLE_POD_ADD.label
+
+
+def _counted(counter: Mapping[tuple[str, str], int]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((first, second, count) for (first, second), count in counter.items())
 
 
 class SchedulingQueue:
@@ -420,6 +433,95 @@ class SchedulingQueue:
     def story(self, name: str) -> list[Touch]:
         """Return what touched the pod of that `namespace/name`, oldest first."""
         return self._story.of(name)
+
+    def snapshot(self, numbering: Numbering) -> QueueSnapshot:
+        """Write down everything that `restore` needs."""
+        places, metrics = self._places, self._metrics
+
+        def optional(obj: object | None) -> int | None:
+            return numbering.of(obj) if isinstance(obj, KubernetesObject) else None
+
+        return QueueSnapshot(
+            entered_count=self._entered_count,
+            scheduling_cycle=self.scheduling_cycle,
+            waiting=tuple(
+                numbering.of_queued(queued)
+                for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF)
+                for queued in places.pods_in(place)
+            ),
+            apart=tuple(
+                WaitSnapshot(numbering.of_queued(queued), *places.unschedulable.terms_of(queued))
+                for queued in places.unschedulable.in_order()
+            ),
+            in_flight=tuple(
+                FlightSnapshot(numbering.of_queued(queued), begin)
+                for begin, queued in self._in_flight.flights()
+            ),
+            events=tuple(
+                RecordedEventSnapshot(event, optional(old), optional(new))
+                for event, old, new in self._in_flight.events
+            ),
+            nominations=tuple(
+                NominationSnapshot(node, numbering.of(pod))
+                for node, pods in self.nominator.nodes().items()
+                for pod in pods
+            ),
+            incoming=_counted(metrics.queue_incoming_pods_total),
+            unschedulable=_counted(metrics.unschedulable_pods),
+            executions=tuple(
+                (profile, *key, count)
+                for profile, table in self._hints.items()
+                for key, count in table.executions.items()
+            ),
+            touches=self._story.touches(),
+        )
+
+    def restore(
+        self,
+        snapshot: QueueSnapshot,
+        numbers: Numbers,
+        place_of: Mapping[int, QueueName],
+    ) -> None:
+        """Become as the queue was that `snapshot` was taken of; this one has to be new.
+
+        Parameters
+        ----------
+        snapshot : QueueSnapshot
+        numbers : Numbers
+            What its numbers stand for; the queued pods are nowhere yet.
+        place_of : mapping of int to QueueName
+            Where each queued pod was.
+        """
+        self._entered_count = snapshot.entered_count
+        self.scheduling_cycle = snapshot.scheduling_cycle
+        for number in snapshot.waiting:
+            self._places.restore(numbers.queued(number), place_of[number])
+        for wait in snapshot.apart:
+            self._places.put_apart(
+                numbers.queued(wait.queued), watched=wait.watched, can_time_out=wait.can_time_out
+            )
+        self._in_flight.restore(
+            [(flight.begin, numbers.queued(flight.queued)) for flight in snapshot.in_flight],
+            [
+                RecordedEvent(
+                    recorded.event,
+                    None if recorded.old is None else numbers.object(recorded.old),
+                    None if recorded.new is None else numbers.object(recorded.new),
+                )
+                for recorded in snapshot.events
+            ],
+        )
+        for nomination in snapshot.nominations:
+            self.nominator.restore(numbers.pod(nomination.pod), nomination.node)
+        for name, event, count in snapshot.incoming:
+            self._metrics.queue_incoming_pods_total[name, event] = count
+        for plugin, profile, count in snapshot.unschedulable:
+            self._metrics.unschedulable_pods[plugin, profile] = count
+        for profile, plugin, event, answer, count in snapshot.executions:
+            if profile in self._hints:
+                self._hints[profile].executions[plugin, event, answer] = count
+        for touch in snapshot.touches:
+            self._story.tell(*touch)
 
     def validate(self) -> None:
         """Assert every invariant; slow, for tests.

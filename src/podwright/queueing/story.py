@@ -36,6 +36,10 @@ class Story:
         """Add one touch, dropping the oldest if there are too many."""
         self._touches.append((now_ns, pod, step, cause))
 
+    def touches(self) -> tuple[tuple[int, str, str, str], ...]:
+        """Return every touch that is kept, oldest first."""
+        return tuple(self._touches)
+
     def of(self, pod: str) -> list[Touch]:
         """Return what touched the pod, oldest first."""
         return [Touch(*touch) for touch in self._touches if touch[1] == pod]

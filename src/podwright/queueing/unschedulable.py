@@ -75,6 +75,10 @@ class UnschedulablePods:
         """Return all pods in the order in which they entered the queue."""
         return sorted(self._pods.values(), key=_entered)
 
+    def terms_of(self, queued: QueuedPod) -> tuple[tuple[tuple[str, str], ...], bool]:
+        """Return what the pod was added with: `watched` and `can_time_out`."""
+        return self._watched[queued.key], queued.key in self._by_age
+
     def oldest_ns(self) -> int | None:
         """Return the earliest timestamp among the pods that can time out."""
         oldest = self._by_age.peek()
