@@ -12,12 +12,13 @@ Upstream: pkg/scheduler/internal/queue/pod_backoff.go
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+
+import msgspec
 
 __all__ = ["BackoffRecord", "BackoffRecords"]
 
 
-class BackoffRecord(NamedTuple):
+class BackoffRecord(msgspec.Struct, frozen=True, gc=False):
     """What is known of one pod.
 
     Attributes

@@ -139,6 +139,7 @@ class ClassicQueue:
         self._entered_count = 0
         self._story = Story(story_limit_count)
         self._metrics = QueueMetrics()
+        self._incoming_total = self._metrics.queue_incoming_pods_total
 
     # ------------------------------------------------------------ pods come, change and go
 
@@ -233,9 +234,12 @@ class ClassicQueue:
         Who rejected it makes no difference to these rules. A pod of the same name that came
         in meanwhile stays, and this one is dropped.
         """
-        self.done(queued, now_ns)
+        if self._flying.get(queued.uid) is queued:
+            del self._flying[queued.uid]
         present = self._waiting.get(queued.key)
         if present is not None:
+            queued.place = QueueName.NOWHERE
+            self._story.tell(now_ns, queued.key, "drop", "already present")
             return present.place
         if pod is not None:
             queued.renew(pod)
@@ -506,14 +510,16 @@ class ClassicQueue:
         # dropped only when its end has passed.
         record = self._records.get(queued.key)
         end_ns = 0 if record is None else record.end_ns
-        self._backoff.push(queued, (end_ns, queued.entered_index))
+        # One number for end and order of entry: a heap of numbers is faster than one of tuples.
+        self._backoff.push(queued, (end_ns << 48) + queued.entered_index)
         queued.place = QueueName.BACKOFF
         self._tell(queued, "backoff", cause, now_ns)
         return QueueName.BACKOFF
 
     def _enter_unschedulable(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
         self._unschedulable[queued.key] = queued
-        self._note_terms(queued)
+        if queued.pod.spec.affinity is not None:
+            self._note_terms(queued)
         queued.place = QueueName.UNSCHEDULABLE
         self._tell(queued, "unschedulable", cause, now_ns)
         return QueueName.UNSCHEDULABLE
@@ -528,7 +534,7 @@ class ClassicQueue:
     def _tell(self, queued: QueuedPod, place: str, cause: str, now_ns: int) -> None:
         """Write down that the pod is in the place now, named as metrics name it."""
         self._waiting[queued.key] = queued
-        self._metrics.queue_incoming_pods_total[place, cause] += 1
+        self._incoming_total[place, cause] += 1
         self._story.tell(now_ns, queued.key, place, cause)
 
     def _move(self, pods: list[QueuedPod], cause: str, now_ns: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.classic import ClassicQueue, ClassicQueueSettings
+from podwright.classic.backoff import BackoffRecord
 from podwright.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -115,7 +116,7 @@ def test_attempts_count_only_after_the_last_backoff_has_ended(queue):
     pod = make_pod("a")
     fail(queue, pod, 0)
     fail(queue, pod, S // 2)
-    assert queue.backoff_records()[pod.key] == (1, 0, S)
+    assert queue.backoff_records()[pod.key] == BackoffRecord(1, 0, S)
     fail(queue, pod, S)  # at the very end it has not ended yet for this purpose
     assert queue.backoff_records()[pod.key].attempts == 1
     fail(queue, pod, S + 1)
@@ -302,5 +303,5 @@ def test_metrics_and_story_say_what_happened(queue):
     fail(queue, make_pod("a"), 0)
     assert queue.metrics().pending_pods["unschedulable"] == 1
     assert [touch.step for touch in queue.story("default/a")] == [
-        "active", "pop", "done", "unschedulable",
+        "active", "pop", "unschedulable",
     ]  # fmt: skip
