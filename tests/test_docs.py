@@ -148,6 +148,38 @@ def updated(shown: list[str], printed: list[str]) -> list[str]:
     return result
 
 
+@pytest.mark.parametrize(
+    ("shown", "printed", "fits"),
+    [
+        pytest.param("a\nb", "a\nb", True, id="the same"),
+        pytest.param("a\nb", "a\nc", False, id="another line"),
+        pytest.param("a", "a\nb", False, id="a line too many"),
+        pytest.param("a\n...\nd", "a\nb\nc\nd", True, id="lines left out"),
+        pytest.param("a\n...\nb", "a\nb", True, id="no line left out"),
+        pytest.param("a\n...\nd", "a\nb\nc", False, id="the last line is missing"),
+        pytest.param("0/2: ...", "0/2: 2 Insufficient cpu.", True, id="text left out"),
+        pytest.param("0/2: ...\nb", "0/2: 1\n2\nb", False, id="text left out is in one line"),
+        pytest.param("a.b", "axb", False, id="a dot is a dot"),
+        pytest.param("", "a", False, id="nothing shown"),
+    ],
+)
+def test_what_is_shown_is_compared_with_what_is_printed(shown, printed, fits):
+    assert is_as_shown(shown.splitlines(), printed.splitlines()) == fits
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "instead"),
+    [
+        pytest.param("a\n...\nd", "a\nb\nd", "a\n...\nd", id="what fits stays"),
+        pytest.param("a", "b\nc", "b\nc", id="all of it where nothing was left out"),
+        pytest.param("a\n...\nd", "x\nb\nc\ny", "x\n...\ny", id="as many lines as before"),
+        pytest.param("a\n...\nrow 1\n...", "a\nb\nrow 2\nc", "a\n...\nrow 2\n...", id="the like"),
+    ],
+)
+def test_an_update_leaves_out_what_was_left_out(shown, printed, instead):
+    assert updated(shown.splitlines(), printed.splitlines()) == instead.splitlines()
+
+
 def pages_with_commands() -> list[str]:
     return [page for page in PAGES if "```console" in read(page)]
 
