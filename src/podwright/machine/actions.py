@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from podwright.config import ExtenderCall
 from podwright.objects import (
     Condition,
     NamespacedName,
@@ -68,6 +69,13 @@ class UpdateClaim(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     claim: PersistentVolumeClaim
 
 
+class CallExtender(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Ask an extender; the answer is `ExtenderReplied` with the same number."""
+
+    call: int
+    request: ExtenderCall
+
+
 class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Record a Kubernetes Event.
 
@@ -96,5 +104,12 @@ class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
 
 
 Action: TypeAlias = (
-    Bind | PatchPodStatus | DeletePod | UpdateVolume | UpdateClaim | EmitEvent | WakeAt
+    Bind
+    | PatchPodStatus
+    | DeletePod
+    | UpdateVolume
+    | UpdateClaim
+    | CallExtender
+    | EmitEvent
+    | WakeAt
 )

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import enum
 
+from podwright.config import ExtenderReply
 from podwright.framework import Cycle, Plugin, Status
 from podwright.framework.binding import (
     Answer,
@@ -40,7 +41,9 @@ from podwright.framework.binding import (
     VolumeUpdate,
 )
 from podwright.framework.events import ASSIGNED_POD_DELETE
-from podwright.machine.actions import Bind, UpdateClaim, UpdateVolume
+from podwright.framework.extenders import Binding as BoundByExtender
+from podwright.framework.extenders import Steps, bind_steps, is_bound_by
+from podwright.machine.actions import Bind, CallExtender, UpdateClaim, UpdateVolume
 from podwright.machine.events import CallDone
 from podwright.machine.failure import Failure, failed, handle_failure, refused
 from podwright.machine.plugin_calls import ask, ask_patiently, tell, worded
@@ -90,6 +93,8 @@ class Binding:
     answers : dict of int to Answer
     timer : int
         The counter of the timer that is waited for; 0: none.
+    steps : generator or None
+        Extenders that are being asked to bind the pod.
     """
 
     __slots__ = (
@@ -106,6 +111,7 @@ class Binding:
         "queued",
         "skipped",
         "stage",
+        "steps",
         "timer",
         "uid",
     )
@@ -128,6 +134,7 @@ class Binding:
         self.asked: list[int] = []
         self.answers: dict[int, Answer] = {}
         self.timer = 0
+        self.steps: Steps[BoundByExtender] | None = None
 
     @property
     def assumed_pod(self) -> Pod:
@@ -314,6 +321,39 @@ class BindingCycles:
                 binding.plugin_index += 1
             binding.stage = Stage.BIND
             binding.plugin_index = 0
+            if is_bound_by(binding.placing.binders, binding.pod):
+                binding.steps = bind_steps(binding.placing.binders, binding.pod, binding.node)
+                self._ask_binders(binding, None)
+                return
+        self._run_bind_plugins(binding, progress)
+
+    def _ask_binders(self, binding: Binding, reply: ExtenderReply | None) -> None:
+        """Let extenders bind the pod; the plugins do if none of them does."""
+        state, steps = self._state, binding.steps
+        assert steps is not None, f"pod {binding.pod.key}: no extender was asked"
+        try:
+            request = next(steps) if reply is None else steps.send(reply)
+        except StopIteration as end:
+            binding.steps = None
+            outcome: BoundByExtender = end.value
+            if not outcome.by_extender:
+                self._run_bind_plugins(binding, None)
+            elif outcome.error:
+                self._fail(binding, failed(Status.error(outcome.error)))
+            else:
+                self._bound(binding)
+            return
+        call = state.next_call()
+        state.calls[call] = binding
+        binding.asked = [call]
+        state.actions.append(CallExtender(call, request))
+
+    def extender_replied(self, binding: Binding, reply: ExtenderReply) -> None:
+        """Take an extender's answer about binding."""
+        binding.asked.clear()
+        self._ask_binders(binding, reply)
+
+    def _run_bind_plugins(self, binding: Binding, progress: Progress | None) -> None:
         plugins = binding.placing.bind
         while binding.plugin_index < len(plugins):
             plugin = plugins[binding.plugin_index]

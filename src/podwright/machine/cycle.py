@@ -3,7 +3,11 @@
 Pop, decide, assume, Reserve, Permit; then the binding cycle takes over. Where no node fits,
 PostFilter may nominate one and name victims, whose removal then runs beside the cycles.
 
-Only one cycle runs at a time. What it changes when it ends well: the pod counts on its node
+Only one cycle runs at a time. One that has to ask an extender is *suspended*: it gives the
+call away and goes on with the answer. Until then the machine takes nothing else in, so that
+the cycle goes on with the cluster that it began with, as upstream's does with its snapshot.
+
+What a cycle changes when it ends well: the pod counts on its node
 (*assumed*) although the API server does not know yet, so that the next cycle can begin.
 
 Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
@@ -11,9 +15,12 @@ Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
 
 from __future__ import annotations
 
+from podwright.config import ExtenderReply
 from podwright.framework import Cycle, Status
 from podwright.framework.decision import Decision
+from podwright.framework.extenders import Steps
 from podwright.framework.status import Code
+from podwright.machine.actions import CallExtender
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
@@ -27,6 +34,24 @@ from podwright.preemption import Preemption
 from podwright.queueing import QueuedPod
 
 
+class Suspended:
+    """A cycle that waits for an extender.
+
+    Attributes
+    ----------
+    call : int
+        The number of the call.
+    """
+
+    __slots__ = ("call", "profile", "queued", "steps")
+
+    def __init__(self, profile: RunningProfile, queued: QueuedPod, steps: Steps[Decision]) -> None:
+        self.profile = profile
+        self.queued = queued
+        self.steps = steps
+        self.call = 0
+
+
 class SchedulingCycles:
     """Runs scheduling cycles, one after the other."""
 
@@ -36,6 +61,7 @@ class SchedulingCycles:
         self._evictions = evictions
         self.last_decision: Decision | None = None
         """What came of the last cycle."""
+        self.suspended: Suspended | None = None
 
     def run(self) -> None:
         """Schedule the next pod, if there is one."""
@@ -49,12 +75,46 @@ class SchedulingCycles:
             state.queue.done(queued, state.now_ns)
             return
         number = state.queue.scheduling_cycle
-        self.last_decision = decision = profile.runner.decide(pod, cycle_number=number)
-        if decision.slot >= 0:
-            self._place(profile, queued, decision)
+        if profile.extenders:
+            steps = _steps(profile, pod, number, state.now_ns)
+            self._go_on(Suspended(profile, queued, steps), None)
             return
-        decision = profile.runner.post_filter(decision, cycle_number=number, now_ns=state.now_ns)
-        self._fits_nowhere(queued, decision)
+        decision = profile.runner.decide(pod, cycle_number=number)
+        if decision.slot < 0:
+            decision = profile.runner.post_filter(
+                decision, cycle_number=number, now_ns=state.now_ns
+            )
+        self._decided(profile, queued, decision)
+
+    def waits_for(self, call: int) -> bool:
+        """Tell whether a cycle is suspended until the answer to this call."""
+        return self.suspended is not None and self.suspended.call == call
+
+    def extender_replied(self, reply: ExtenderReply) -> None:
+        """Go on with the cycle that waits for the reply."""
+        suspended = self.suspended
+        assert suspended is not None, "no cycle waits for an extender"
+        self.suspended = None
+        self._go_on(suspended, reply)
+
+    def _go_on(self, cycle: Suspended, reply: ExtenderReply | None) -> None:
+        """Take a cycle to its next call, or to its end."""
+        state = self._state
+        try:
+            request = next(cycle.steps) if reply is None else cycle.steps.send(reply)
+        except StopIteration as end:
+            self._decided(cycle.profile, cycle.queued, end.value)
+            return
+        cycle.call = state.next_call()
+        state.actions.append(CallExtender(cycle.call, request))
+        self.suspended = cycle
+
+    def _decided(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
+        self.last_decision = decision
+        if decision.node:
+            self._place(profile, queued, decision)
+        else:
+            self._fits_nowhere(queued, decision)
 
     def _is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
         """Tell whether a popped pod should not be scheduled after all."""
@@ -106,7 +166,11 @@ class SchedulingCycles:
             handle_failure(state, queued, pod, failed(status))
             return
         # The pod counts as it is, without its node's name: it has the keys of its template.
-        state.cluster.place(pod, decision.slot)
+        if decision.slot >= 0:
+            state.cluster.place(pod, decision.slot)
+        else:
+            # An extender named a node that does not exist; the API server may know better.
+            state.cluster.put(binding.assumed_pod)
         state.assumed[queued.uid] = binding
         state.queue.nominator.remove(queued.uid)
         if not placing.is_plain:
@@ -143,6 +207,17 @@ class SchedulingCycles:
             for name, timeout_ns in pending.items():
                 state.timers.add(state.now_ns + timeout_ns, number, queued.uid, name)
         return None
+
+
+def _steps(profile: RunningProfile, pod: Pod, cycle_number: int, now_ns: int) -> Steps[Decision]:
+    """Decide with extenders, and let PostFilter do something if there is no node."""
+    runner = profile.runner
+    decision = yield from runner.steps(pod, cycle_number=cycle_number)
+    if not decision.node:
+        decision = yield from runner.post_filter_steps(
+            decision, cycle_number=cycle_number, now_ns=now_ns
+        )
+    return decision
 
 
 def _ended(status: Status, point: str) -> Failure:

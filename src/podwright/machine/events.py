@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from podwright.config import ExtenderReply
 from podwright.framework.binding import CallError
 from podwright.objects import NamespacedName, Object
 
@@ -71,6 +72,13 @@ class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
     obj: Object | None = None
 
 
+class ExtenderReplied(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The answer to a `CallExtender`, or that there was none."""
+
+    call: int
+    reply: ExtenderReply
+
+
 class PodAllowed(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """A Permit plugin lets a waiting pod go; nothing happens if the pod does not wait."""
 
@@ -94,6 +102,7 @@ Event: TypeAlias = (
     | FlushBackoff
     | FlushUnschedulable
     | CallDone
+    | ExtenderReplied
     | PodAllowed
     | PodRejected
 )

@@ -25,10 +25,12 @@ for it, `FlushBackoff` every whole second and `FlushUnschedulable` every 30 seco
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from podwright.columns import Cluster
 from podwright.framework.decision import Decision
+from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
 from podwright.machine.actions import Action, WakeAt
 from podwright.machine.binding import Binding, BindingCycles
@@ -38,6 +40,7 @@ from podwright.machine.events import (
     CallDone,
     CycleDue,
     Event,
+    ExtenderReplied,
     FlushBackoff,
     FlushUnschedulable,
     ObjectDeleted,
@@ -70,6 +73,8 @@ class Machine:
         Of all draws.
     parallelism : int
         How many victims of one preemptor are removed at the same time.
+    extenders : tuple of CalledExtender
+        In the order in which they are asked.
     start_ns : int
         The time at which the machine begins to run.
 
@@ -89,12 +94,16 @@ class Machine:
         sort_key: SortKey | None = None,
         seed: int = 0,
         parallelism: int = 16,
+        extenders: tuple[CalledExtender, ...] = (),
         start_ns: int = 0,
     ) -> None:
         self.cluster = Cluster()
         self.queue = SchedulingQueue(
             settings,
-            hints={name: hint_table(profile) for name, profile in profiles.items()},
+            hints={
+                name: hint_table(profile, has_extenders=bool(extenders))
+                for name, profile in profiles.items()
+            },
             pre_enqueue=self._hold_back,
             sort_key=sort_key,
             lookup=self._pod_of,
@@ -102,7 +111,7 @@ class Machine:
             start_ns=start_ns,
         )
         running = {
-            name: RunningProfile(profile, self.cluster, seed=seed)
+            name: RunningProfile(profile, self.cluster, seed=seed, extenders=extenders)
             for name, profile in profiles.items()
         }
         self._state = state = State(self.cluster, self.queue, running)
@@ -111,6 +120,7 @@ class Machine:
         self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
         self._handlers = EventHandlers(state, self._bindings)
         self._announced_ns: int | None = None
+        self._held: deque[Event] = deque()
 
     # ------------------------------------------------------------ the door
 
@@ -127,6 +137,19 @@ class Machine:
         state.now_ns = now_ns
         actions: list[Action] = []
         state.actions = actions
+        if self._cycles.suspended is None:
+            self._take_in(event)
+        else:
+            self._held.append(event)
+            self._resume_cycle()
+        if state.ready:
+            self._go_on()
+        if state.timers:
+            self._ask_to_be_woken()
+        return actions
+
+    def _take_in(self, event: Event) -> None:
+        state = self._state
         match event:
             case ObjectPut(obj):
                 self._handlers.put(obj)
@@ -136,21 +159,32 @@ class Machine:
                 self._call_done(event)
             case ObjectDeleted(obj):
                 self._handlers.delete(obj)
+            case ExtenderReplied(call, reply):
+                caller = state.calls.pop(call, None)
+                if isinstance(caller, Binding):
+                    self._bindings.extender_replied(caller, reply)
             case TimerFired():
                 self._timers_fired()
             case FlushBackoff():
-                state.queue.flush_backoff(now_ns)
+                state.queue.flush_backoff(state.now_ns)
             case FlushUnschedulable():
-                state.queue.flush_unschedulable(now_ns)
+                state.queue.flush_unschedulable(state.now_ns)
             case PodAllowed(pod, plugin):
                 self._bindings.allow(self._uid_of(pod), plugin)
             case PodRejected(pod, plugin, message):
                 self._bindings.reject(self._uid_of(pod), plugin, message)
-        if state.ready:
+
+    def _resume_cycle(self) -> None:
+        """Go on with a suspended cycle if its answer has come, and then with what was held."""
+        cycles, held = self._cycles, self._held
+        last = held[-1]
+        if not isinstance(last, ExtenderReplied) or not cycles.waits_for(last.call):
+            return
+        held.pop()
+        cycles.extender_replied(last.reply)
+        while held and cycles.suspended is None:
             self._go_on()
-        if state.timers:
-            self._ask_to_be_woken()
-        return actions
+            self._take_in(held.popleft())
 
     def _go_on(self) -> None:
         """Do what this event has made possible elsewhere."""
@@ -213,8 +247,8 @@ class Machine:
 
     @property
     def has_next(self) -> bool:
-        """Whether `CycleDue` would schedule a pod."""
-        return self.queue.has_next
+        """Whether `CycleDue` would schedule a pod now."""
+        return self._cycles.suspended is None and self.queue.has_next
 
     @property
     def next_flush_ns(self) -> int | None:

@@ -15,6 +15,7 @@ from podwright.framework.decision import Decision
 from podwright.machine import (
     Action,
     Bind,
+    CallExtender,
     CycleDue,
     DeletePod,
     EmitEvent,
@@ -126,6 +127,8 @@ class Replay:
         match action:
             case WakeAt(due_ns):
                 self._later(due_ns, TimerFired())
+            case CallExtender():
+                raise AssertionError(f"no trace has extenders: {action}")
             case EmitEvent():
                 self.events[action.pod].append(_event_of(action))
             case Bind() | PatchPodStatus() | DeletePod() | UpdateVolume() | UpdateClaim():
