@@ -11,6 +11,7 @@ import msgspec
 
 from podwright.columns import Cluster
 from podwright.framework.explain import Explanation
+from podwright.framework.extenders import EXTENDER
 from podwright.framework.status import Code, Status
 from podwright.objects import Node, Pod, pending_requests
 from podwright.objects.toleration import untolerated_taint
@@ -124,6 +125,7 @@ _BY_PLUGIN: dict[str, str] = {
     "NodeVolumeLimits": "use nodes with free volume attachments",
     "DynamicResources": "look at the pod's resource claims and the devices of the nodes",
     "InterPodAffinity": "change the pod's affinity",
+    EXTENDER: "look at what the extender manages: it rejects these nodes, not a plugin",
 }
 
 
@@ -249,7 +251,10 @@ def nearest_nodes(
 
 def _lacks(pod: Pod, cluster: Cluster, name: str, status: Status) -> tuple[float, list[str]]:
     """Return the share that is short (0 if it is not an amount), and what is lacking."""
-    slot = cluster.nodes.slot_of[name]
+    slot = cluster.nodes.slot_of.get(name)
+    if slot is None:
+        # An extender said so of a node that does not exist.
+        return 0.0, list(status.reasons)
     node = cluster.nodes.objects[slot]
     assert node is not None, f"slot {slot} is empty"
     if status.plugin == "NodeResourcesFit":

@@ -26,6 +26,12 @@ from podwright.config import (
 from podwright.framework import Plugin, Status
 from podwright.framework.decision import Decision, PostFilterResult
 from podwright.framework.explain import Explanation, explain
+from podwright.framework.extenders import (
+    CalledExtender,
+    CallExtender,
+    extenders_of,
+    run_steps,
+)
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import Runner
 from podwright.objects import (
@@ -36,7 +42,7 @@ from podwright.objects import (
     with_nominated_node_name,
 )
 from podwright.objects.admission import admit
-from podwright.objects.errors import PodwrightError
+from podwright.objects.errors import FieldError, InputError, PodwrightError
 from podwright.preemption import Preemption
 
 _AFTER_EVERYTHING_NS = 1 << 62
@@ -64,6 +70,17 @@ class Scheduler:
         Of the draws among equal nodes.
     tie_rule : TieRule
         How a node is chosen among equals.
+    call_extender : callable, optional
+        Makes the calls to the extenders of the configuration, which needs it if it has some:
+        `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
+        `ExtenderCall` with an `ExtenderReply`. They are asked about nodes, scores and
+        victims, never to bind.
+
+    Raises
+    ------
+    InputError
+        If the configuration is wrong, a plugin does not take its arguments, or there are
+        extenders and nobody to call them.
 
     Examples
     --------
@@ -86,6 +103,7 @@ class Scheduler:
         seed: int = 0,
         tie_rule: TieRule = TieRule.DRAWN,
         source: str = "configuration",
+        call_extender: CallExtender | None = None,
     ) -> None:
         registry = Registry(plugins)
         self.configuration: EffectiveConfiguration = effective(
@@ -97,10 +115,14 @@ class Scheduler:
         self.profiles: dict[str, Profile] = build_profiles(
             self.configuration, registry, tie_rule=tie_rule, source=source
         )
+        self._call_extender = call_extender
+        self._extenders = extenders_of(self.configuration)
+        if self._extenders and call_extender is None:
+            raise InputError([_nobody_calls(self._extenders[0], source)])
         self.cluster = Cluster()
         self.pending: dict[str, Pod] = {}
         self._runners = {
-            name: Runner(profile, self.cluster, seed=seed)
+            name: Runner(profile, self.cluster, seed=seed, extenders=self._extenders)
             for name, profile in self.profiles.items()
         }
         self._priority_classes: dict[str, PriorityClass] = {}
@@ -179,7 +201,7 @@ class Scheduler:
         if runner is None:
             return refusal
         self._cycle_number += 1
-        decision = runner.decide(pod, cycle_number=self._cycle_number)
+        decision = self._decide(runner, pod)
         if decision.slot >= 0:
             self.pending.pop(pod.key, None)
             if self.cluster.nominated:
@@ -187,12 +209,26 @@ class Scheduler:
             # The pod goes in as it is: pods of one template keep sharing their spec.
             self.cluster.place(pod, decision.slot)
             return decision
-        decision = runner.post_filter(
-            decision, cycle_number=self._cycle_number, now_ns=_AFTER_EVERYTHING_NS
-        )
+        if decision.node:
+            # An extender chose a node that does not exist: the pod waits for it to appear.
+            self.pending.pop(pod.key, None)
+            self.cluster.put(with_node_name(pod, decision.node))
+            return decision
+        decision = self._post_filter(runner, decision)
         if decision.post_filter is not None and decision.post_filter.nominated_node is not None:
             self._nominate(pod, decision.post_filter)
         return decision
+
+    def _decide(self, runner: Runner, pod: Pod) -> Decision:
+        if not self._extenders:
+            return runner.decide(pod, cycle_number=self._cycle_number)
+        return run_steps(runner.steps(pod, cycle_number=self._cycle_number), self._call_extender)
+
+    def _post_filter(self, runner: Runner, decision: Decision) -> Decision:
+        steps = runner.post_filter_steps(
+            decision, cycle_number=self._cycle_number, now_ns=_AFTER_EVERYTHING_NS
+        )
+        return run_steps(steps, self._call_extender)
 
     def _nominate(self, pod: Pod, result: PostFilterResult) -> None:
         """Note where preemption would make room; pods that were to go there lose their place."""
@@ -260,7 +296,11 @@ class Scheduler:
                 skipped_filters=frozenset(),
             )
         return explain(
-            runner, pod, cycle_number=self._cycle_number + 1, now_ns=_AFTER_EVERYTHING_NS
+            runner,
+            pod,
+            cycle_number=self._cycle_number + 1,
+            now_ns=_AFTER_EVERYTHING_NS,
+            call_extender=self._call_extender,
         )
 
     def explain_again(self, key: str) -> Explanation:
@@ -333,3 +373,13 @@ class Scheduler:
 
 
 _NOTHING = Decision(pod=msgspec.convert({"metadata": {"name": ""}}, Pod))
+
+
+def _nobody_calls(extender: CalledExtender, source: str) -> FieldError:
+    return FieldError(
+        source=source,
+        path=f"extenders[{extender.index}].urlPrefix",
+        value=extender.settings.url_prefix,
+        message="extenders are HTTP services and nobody was given who calls them: pass "
+        "call_extender=podwright.client.ExtenderClient(configuration).call, or leave extenders out",
+    )

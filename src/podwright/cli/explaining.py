@@ -23,6 +23,7 @@ from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_
 from podwright.cli.inputs import find_node, find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.explain import Explanation, FilterExplanation
+from podwright.framework.extenders import ExtenderAnswers
 from podwright.objects import Pod
 
 _NAMES_SHOWN = 12
@@ -173,6 +174,17 @@ def explanation_document(told: Told) -> dict[str, Any]:
             for scores in explanation.scores
         ],
         "skippedScores": sorted(explanation.skipped_scores),
+        "extenders": [
+            {
+                "url": answers.url,
+                "asked": None if answers.asked is None else list(answers.asked),
+                "kept": list(answers.kept),
+                "rejected": {node: _status(status) for node, status in answers.rejected.items()},
+                "scores": answers.scores,
+                "errors": answers.errors,
+            }
+            for answers in explanation.extenders
+        ],
     }
 
 
@@ -223,6 +235,7 @@ def print_explanation(told: Told, *, shown: int | None) -> None:
     elif not explanation.decision.node:
         _print_near(told.near, shown, "The closest nodes, and what each lacks:")
     _print_unexamined(explanation, shown)
+    _print_extenders(explanation)
     if explanation.filters:
         _print_matrix(told, shown)
 
@@ -312,7 +325,9 @@ def _by_total(explanation: Explanation) -> list[str]:
     """Return the feasible nodes, the chosen one first, then by falling total."""
     winner = explanation.decision.node
     totals = explanation.totals
-    return sorted(explanation.feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
+    # Extenders may name a node twice.
+    feasible = dict.fromkeys(explanation.feasible)
+    return sorted(feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
 
 
 def _behind(explanation: Explanation, node: str) -> str:
@@ -321,6 +336,10 @@ def _behind(explanation: Explanation, node: str) -> str:
     differences = [
         (scores.weight * (scores.normalized[node] - scores.normalized[winner]), scores.plugin)
         for scores in explanation.scores
+    ]
+    differences += [
+        (answers.scores.get(node, 0) - answers.scores.get(winner, 0), _extender(answers))
+        for answers in explanation.extenders
     ]
     differences = sorted((d for d in differences if d[0]), key=lambda d: -abs(d[0]))
     if not differences:
@@ -374,6 +393,26 @@ def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
         print_paragraph(_named(sorted(restricted), shown) or "none", indent=2)
 
 
+def _print_extenders(explanation: Explanation) -> None:
+    """Say what each extender made of the nodes that it was asked about."""
+    if not explanation.extenders:
+        return
+    print_heading("Extenders:")
+    for answers in explanation.extenders:
+        told = []
+        if answers.asked is not None:
+            told.append(f"left {len(answers.kept)} of {len(answers.asked)} nodes")
+        if answers.scores:
+            told.append(f"scored {len(answers.scores)} nodes")
+        told += [f"failed: {error}" for error in answers.errors]
+        line = f"{_extender(answers)} ({answers.url}): {'; '.join(told) or 'was not asked'}"
+        print_paragraph(line, indent=2, hanging=2)
+
+
+def _extender(answers: ExtenderAnswers) -> str:
+    return f"extenders[{answers.index}]"
+
+
 # ---------------------------------------------------------------- the matrix
 
 
@@ -412,6 +451,11 @@ def _print_matrix(told: Told, shown: int | None) -> None:
             ),
         )
         for scores in explanation.scores
+    ]
+    score_rows += [
+        (_extender(answers), "", *(str(answers.scores.get(node, "")) for node in scored))
+        for answers in explanation.extenders
+        if answers.scores
     ]
     totals = ("total", "", *(str(explanation.totals[node]) for node in scored))
     _print_chunked(("PLUGIN", "WEIGHT"), [*score_rows, totals], scored)

@@ -20,6 +20,7 @@ from podwright.config import (
     read_configuration,
 )
 from podwright.framework import Plugin
+from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError, Pod, PodwrightError
 from podwright.store.files import LoadedObjects, load
@@ -114,8 +115,18 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
             seed=setup.seed,
             tie_rule=TieRule(setup.tie_rule.value),
             source=source,
+            call_extender=_caller(configuration, source),
         )
     return loaded, scheduler
+
+
+def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
+    """Return who calls the extenders of a configuration; None if it has none."""
+    if configuration is None or not configuration.extenders:
+        return None
+    from podwright.client import ExtenderClient
+
+    return ExtenderClient(configuration, source=source).call
 
 
 def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:

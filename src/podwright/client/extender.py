@@ -17,6 +17,7 @@ import socket
 import ssl
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse
@@ -25,11 +26,11 @@ from typing import Any, Final, Self
 from urllib.parse import SplitResult, urlsplit
 
 from podwright.config import (
-    EffectiveConfiguration,
     Extender,
     ExtenderCall,
     ExtenderReply,
     ExtenderTLSConfig,
+    KubeSchedulerConfiguration,
 )
 from podwright.objects.errors import FieldError, InputError
 
@@ -45,9 +46,15 @@ class ExtenderClient:
 
     Parameters
     ----------
-    configuration : EffectiveConfiguration
+    configuration : KubeSchedulerConfiguration
     source : str
         Where it comes from, for errors.
+
+    Attributes
+    ----------
+    close : callable
+        Closes all connections that are kept. It is called by itself when nobody refers to
+        the client any more.
 
     Raises
     ------
@@ -56,13 +63,11 @@ class ExtenderClient:
     """
 
     def __init__(
-        self, configuration: EffectiveConfiguration, *, source: str = "configuration"
+        self, configuration: KubeSchedulerConfiguration, *, source: str = "configuration"
     ) -> None:
         self._extenders: dict[int, _Connections] = {}
         problems: list[FieldError] = []
-        for settings, index in zip(
-            configuration.extenders, configuration.extender_indexes, strict=True
-        ):
+        for index, settings in enumerate(configuration.extenders):
             try:
                 self._extenders[index] = _Connections(settings)
             except (OSError, ValueError) as error:
@@ -71,6 +76,7 @@ class ExtenderClient:
                 problems.append(FieldError(source=source, path=path, message=_told(error)))
         if problems:
             raise InputError(problems)
+        self.close = weakref.finalize(self, _close_all, list(self._extenders.values()))
 
     def call(self, call: ExtenderCall) -> ExtenderReply:
         """Make one call; what fails is told in the reply."""
@@ -82,16 +88,16 @@ class ExtenderClient:
         except (OSError, HTTPException, ValueError) as error:
             return _failed(call, _told(error))
 
-    def close(self) -> None:
-        """Close all connections that are kept."""
-        for connections in self._extenders.values():
-            connections.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _close_all(extenders: list[_Connections]) -> None:
+    for connections in extenders:
+        connections.close()
 
 
 def _failed(call: ExtenderCall, why: str) -> ExtenderReply:

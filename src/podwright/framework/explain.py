@@ -97,7 +97,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     extenders : tuple of ExtenderAnswers
         What extenders said, in the order of the configuration. They may name nodes that do
         not exist, and the same one twice; `feasible` then has them too, and `rejected` has
-        what they reject, with no plugin.
+        what they reject, signed `Extender`.
     error : Status, optional
         The failure of a plugin or extender that ended the cycle; what was known before is
         given.

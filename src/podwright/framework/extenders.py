@@ -38,7 +38,10 @@ from podwright.objects.errors import InvalidObject, PodwrightError
 R = TypeVar("R")
 
 EXTENDER: Final = "Extender"
-"""Who is blamed when extenders leave no node. Upstream: framework.ExtenderName."""
+"""Who is blamed when extenders leave no node, and who signs their rejections.
+
+Upstream: framework.ExtenderName
+"""
 
 MAX_EXTENDER_PRIORITY = 10
 """Scores of extenders are meant to be 0 to this."""
@@ -333,8 +336,10 @@ def _read_filter(
         raise extender.malformed("filter", problem) from problem
     if error:
         raise ExtenderError(error)
-    rejected = {name: Status.unschedulable(message) for name, message in failed.items()}
-    rejected |= {name: Status.unresolvable(message) for name, message in unresolvable.items()}
+    rejected = {name: Status.unschedulable(text).by(EXTENDER) for name, text in failed.items()}
+    rejected |= {
+        name: Status.unresolvable(text).by(EXTENDER) for name, text in unresolvable.items()
+    }
     if extender.settings.node_cache_capable and names is not None:
         kept = names
         objects = None if asked.nodes is None else dict(zip(asked.names, asked.nodes, strict=True))

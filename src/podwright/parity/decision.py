@@ -10,6 +10,7 @@ from typing import Any
 
 from podwright.assembly.registry import Registry
 from podwright.framework.explain import Explanation, explain
+from podwright.framework.extenders import EXTENDER
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
 from podwright.objects import Pod, decode_pod
@@ -103,8 +104,8 @@ def _held_back(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
 
 
 def _status(status: Status) -> dict[str, Any]:
-    # An extender's rejection has no plugin.
-    plugin = {"plugin": status.plugin} if status.plugin else {}
+    # In the vectors an extender's rejection has no plugin.
+    plugin = {} if status.plugin == EXTENDER else {"plugin": status.plugin}
     return plugin | {"code": status.code.label, "reasons": _in_fixed_order(status)}
 
 
