@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-import inspect
 import os
 import re
 import shlex
-import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -299,12 +297,16 @@ def named(name: str) -> Any:
 
 def signature_of(name: str) -> str:
     """Return the signature as it is written in the source, without `self`."""
-    (function,) = ast.parse(textwrap.dedent(inspect.getsource(named(name)))).body
-    assert isinstance(function, ast.FunctionDef), f"{name} is not a function"
-    if function.args.args and function.args.args[0].arg in ("self", "cls"):
-        del function.args.args[0]
-    assert function.returns is not None, f"{name} says nothing about what it returns"
-    return f"({ast.unparse(function.args)}) -> {ast.unparse(function.returns)}"
+    found = named(name)
+    module = found.__module__
+    node: Any = ast.parse(Path(str(import_module(module).__file__)).read_text(encoding="utf-8"))
+    for part in found.__qualname__.split("."):
+        (node,) = (child for child in node.body if getattr(child, "name", "") == part)
+    assert isinstance(node, ast.FunctionDef), f"{name} is not a function"
+    if node.args.args and node.args.args[0].arg in ("self", "cls"):
+        del node.args.args[0]
+    assert node.returns is not None, f"{name} does not say what it returns"
+    return f"({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"
 
 
 def test_every_page_is_on_the_map():
