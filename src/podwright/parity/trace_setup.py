@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from podwright.assembly.build import build_profiles
+import msgspec
+
+from podwright.assembly.machine import build_machine
 from podwright.assembly.registry import Registry
-from podwright.config import DEFAULT_GATES
+from podwright.config import DEFAULT_GATES, Gates, parse_gates
 from podwright.framework import Code, Cycle, Plugin, StateKey, Status
 from podwright.framework.binding import Pending, Progress
 from podwright.framework.profile import TieRule
@@ -115,9 +117,17 @@ def machine_of(
         for name, base in (("StubA", _Stub), ("StubB", _Stub), ("StubBind", _StubBind))
     ]
     registry = Registry(stubs)
-    configuration = effective_configuration(case.get("config"), registry, DEFAULT_GATES)
-    profiles = build_profiles(configuration, registry, tie_rule=TieRule.HEAP)
-    return Machine(profiles, parallelism=1, start_ns=start_ns)
+    configuration = effective_configuration(case.get("config"), registry, gates_of(case))
+    # The vectors were made with one worker.
+    configuration = msgspec.structs.replace(configuration, parallelism=1)
+    return build_machine(configuration, registry, tie_rule=TieRule.HEAP, start_ns=start_ns)
+
+
+def gates_of(case: Case) -> Gates:
+    """Return the feature gates that a trace sets, the others as they are by default."""
+    changed = case.get("gates") or {}
+    text = ",".join(f"{name}={str(is_on).lower()}" for name, is_on in sorted(changed.items()))
+    return parse_gates(text) if text else DEFAULT_GATES
 
 
 def _status_of(outcome: dict[str, Any]) -> Status:

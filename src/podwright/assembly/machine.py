@@ -1,0 +1,68 @@
+"""From a configuration to a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.config import EffectiveConfiguration
+from podwright.framework.extenders import extenders_of
+from podwright.framework.profile import Profile, TieRule
+from podwright.machine import Machine
+from podwright.queueing import QueuedPod, QueueSettings, SortKey
+
+
+def build_machine(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    *,
+    seed: int = 0,
+    tie_rule: TieRule = TieRule.DRAWN,
+    start_ns: int = 0,
+    source: str = "configuration",
+) -> Machine:
+    """Make a machine that runs every profile of a configuration.
+
+    Parameters
+    ----------
+    seed : int
+        Of all draws.
+    start_ns : int
+        The time at which the machine begins to run.
+
+    Raises
+    ------
+    InputError
+        If a plugin does not take its arguments.
+    """
+    profiles = build_profiles(configuration, registry, tie_rule=tie_rule, source=source)
+    return Machine(
+        profiles,
+        settings=QueueSettings(
+            initial_backoff_ns=configuration.pod_initial_backoff_ns,
+            max_backoff_ns=configuration.pod_max_backoff_ns,
+            pop_from_backoff="SchedulerPopFromBackoffQ" in configuration.gates,
+        ),
+        sort_key=_sort_key(profiles.values()),
+        seed=seed,
+        parallelism=configuration.parallelism,
+        extenders=extenders_of(configuration),
+        start_ns=start_ns,
+    )
+
+
+def _sort_key(profiles: Iterable[Profile]) -> SortKey | None:
+    """Return the order that the QueueSort plugin gives; None is PrioritySort's.
+
+    All profiles have the same QueueSort plugin; validation sees to it.
+    """
+    plugins = [plugin for profile in profiles for plugin in profile.queue_sort]
+    if not plugins or plugins[0].name == "PrioritySort":
+        return None
+    plugin = plugins[0]
+
+    def key(queued: QueuedPod) -> tuple[object, int]:
+        return plugin.queue_sort_key(queued.pod, queued.timestamp_ns), queued.entered_index
+
+    return key
