@@ -63,7 +63,7 @@ class Replay:
     ----------
     machine : Machine
     server : Server
-    now_ns : int
+    start_ns, now_ns : int
     plugin_calls, calls, events : dict of str to list
         What happened in this step, per pod or object.
     decisions : list of Decision
@@ -71,8 +71,8 @@ class Replay:
     """
 
     def __init__(self, case: Case) -> None:
-        self._start_ns = _time_of(case["start"])
-        self.now_ns = self._start_ns
+        self.start_ns = _time_of(case["start"])
+        self.now_ns = self.start_ns
         self._counter = 0
         self._due: list[tuple[int, int, TimerFired | Call]] = []
         self._actions: deque[Action] = deque()
@@ -81,8 +81,8 @@ class Replay:
         self.events: dict[str, list[Any]] = defaultdict(list)
         self.decisions: list[Decision] = []
         script = case.get("script") or {}
-        self.machine: Machine = machine_of(case, script, self.plugin_calls, self._start_ns)
-        self.server = Server(script, self._tell, self._start_ns)
+        self.machine: Machine = machine_of(case, script, self.plugin_calls, self.start_ns)
+        self.server = Server(script, self._tell, self.start_ns)
         for document in case["objects"]:
             self.server.create(document)
             self._settle()
@@ -111,7 +111,7 @@ class Replay:
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in seconds since the start, as the vectors write it."""
-        return (time_ns - self._start_ns) / SECOND_NS
+        return (time_ns - self.start_ns) / SECOND_NS
 
     # ---------------------------------------------------------------- events and actions
 

@@ -106,6 +106,10 @@ class Server:
         for name in sorted(going):
             self.delete("Pod", name)
 
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the names of all objects of a kind, in order of arrival."""
+        return tuple(name for (of_kind, name) in self._objects if of_kind == kind)
+
     # ---------------------------------------------------------------- the volume controller
 
     def bind_volumes(self) -> None:

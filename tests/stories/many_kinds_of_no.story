@@ -1,0 +1,17 @@
+# The message counts what each node lacks; a pod of another scheduler is left alone.
+0s    node n1 cpu=1
+0s    node n2 cpu=4 taints=gpu=yes:NoSchedule
+0s    node n3 cpu=4 unschedulable=1
+0s    pod default/web cpu=2
+0s    pod default/foreign cpu=1 scheduler=other
+0s    cycle
+----
+event   default/web    FailedScheduling: 0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.
+patch   default/web    PodScheduled=False Unschedulable
+park    default/web    rejected_by=NodeResourcesFit,NodeUnschedulable,TaintToleration
+
+# After five minutes the pod is tried again, whatever its plugins say.
+301s  flush_unschedulable
+301s  cycle
+----
+event   default/web    FailedScheduling: 0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.
