@@ -50,11 +50,20 @@ from podwright.machine.events import (
     TimerFired,
 )
 from podwright.machine.evictions import HELD, Evictions, is_held
+from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
+from podwright.machine.metrics import Metrics
 from podwright.machine.profiles import RunningProfile, hint_table
 from podwright.machine.reporting import emit
+from podwright.machine.snapshot import (
+    MachineSnapshot,
+    ObjectNumbering,
+    capture,
+    is_capturable,
+    restore,
+)
 from podwright.machine.state import State
 from podwright.machine.validation import validate
-from podwright.objects import NamespacedName, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.queueing import QueueSettings, SchedulingQueue, SortKey, Touch
 
 
@@ -243,6 +252,26 @@ class Machine:
                 return eviction.plugin, (HELD,)
         return None
 
+    # ------------------------------------------------------------ counting
+
+    @property
+    def metrics(self) -> Metrics:
+        """Where a driver reports what only it knows, such as the time that was really spent."""
+        return self._state.metrics
+
+    def metrics_snapshot(self) -> MetricsSnapshot:
+        """Return all metrics as they are now; `render_text` writes them down."""
+        state = self._state
+        levels = Levels(
+            nodes=state.cluster.nodes.n_alive,
+            pods=len(state.cluster.pods),
+            assumed_pods=len(state.assumed),
+            binding=len(state.bindings),
+            permit_waiting=len(state.waiting),
+            preempting=len(state.evictions),
+        )
+        return state.metrics.snapshot(state.queue.metrics(), levels)
+
     # ------------------------------------------------------------ looking
 
     @property
@@ -280,6 +309,36 @@ class Machine:
     def story(self, name: NamespacedName) -> list[Touch]:
         """Return what touched a pod lately, oldest first."""
         return self.queue.story(name)
+
+    # ------------------------------------------------------------ writing down
+
+    @property
+    def can_snapshot(self) -> bool:
+        """Whether nothing is under way that cannot be written down; see `snapshot`."""
+        return self._cycles.suspended is None and is_capturable(self._state)
+
+    def snapshot(self, objects: ObjectNumbering) -> MachineSnapshot:
+        """Write down everything that the machine knows; see `can_snapshot`.
+
+        Parameters
+        ----------
+        objects : ObjectNumbering
+            Gives numbers to the objects; they are to be kept with the snapshot.
+        """
+        assert self.can_snapshot, "something is under way that cannot be written down"
+        return capture(self._state, objects, self._announced_ns)
+
+    def restore(self, snapshot: MachineSnapshot, objects: Mapping[int, KubernetesObject]) -> None:
+        """Become as the machine was that `snapshot` was taken of; this one has to be new.
+
+        Parameters
+        ----------
+        objects : mapping of int to object
+            What the numbers in the snapshot stand for.
+        """
+        assert not self._state.objects, "only a new machine can be restored"
+        restore(self._state, snapshot, objects)
+        self._announced_ns = snapshot.announced_ns
 
     def validate(self) -> None:
         """Assert everything that must hold between two events; slow, for tests.

@@ -1,0 +1,449 @@
+"""The machine as plain values: what a checkpoint holds, and how a machine is made of it.
+
+Theory of operation
+-------------------
+Between two events a machine is its objects, its queue, and what is under way. `capture`
+writes all of it down, with numbers in place of objects; `restore` fills a new machine, which
+then does with every event what the old one would have done. Whatever follows from the rest
+(columns, interned keys, counters, kept results) is not written: it is worked out again, from
+objects that come in the same order.
+
+Not everything can be written down. A cycle or a binding that waits for an extender is a
+generator; a binding in which plugins take part may keep anything at all in its cycle. While
+there is one of these `capture` answers None, and whoever wants a checkpoint asks again later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from podwright.framework import Code, Cycle, Status
+from podwright.machine.binding import Binding, Stage
+from podwright.machine.evictions import Eviction, EvictionStage
+from podwright.machine.state import State
+from podwright.machine.timers import Timer
+from podwright.machine.waiting import WaitingPod
+from podwright.objects import (
+    KubernetesObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from podwright.queueing import QueuedPod, QueueName
+from podwright.queueing.snapshot import (
+    Numbering,
+    QueuedPodSnapshot,
+    QueueSnapshot,
+    queued_from,
+    queued_snapshot,
+)
+
+
+class OnNode(msgspec.Struct, frozen=True, array_like=True):
+    """A pod, and the name of the node that it is on, waits for, or is nominated to."""
+
+    pod: int
+    node: str
+
+
+class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
+    """A `Binding`.
+
+    Parameters
+    ----------
+    is_under_way : bool
+        False: it is over, and only the API server's word is missing.
+    has_uid : bool
+        Whether it is the one that is found by the pod's uid.
+    taking_part : tuple of str
+        The plugins that PreFilter skipped, which says who takes part.
+    """
+
+    number: int
+    queued: int
+    pod: int
+    node: str
+    profile: str
+    taking_part: tuple[str, ...]
+    stage: str
+    plugin_index: int
+    skipped: tuple[str, ...]
+    is_cancellable: bool
+    cancelled: str
+    asked: tuple[int, ...]
+    timer: int
+    is_under_way: bool
+    has_uid: bool
+
+
+class WaitingSnapshot(msgspec.Struct, frozen=True, array_like=True):
+    """A `WaitingPod`."""
+
+    number: int
+    key: str
+    uid: str
+    pending: dict[str, int]
+    verdict: tuple[int, tuple[str, ...], str] | None
+
+
+class EvictionSnapshot(msgspec.Struct, frozen=True, array_like=True):
+    """An `Eviction`."""
+
+    preemptor: int
+    node: str
+    plugin: str
+    victims: tuple[int, ...]
+    stage: str
+    to_clear: tuple[int, ...]
+    next_victim: int
+    busy: tuple[tuple[int, int, bool], ...]
+    has_failed: bool
+    is_stopped: bool
+
+
+class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a machine knows, by number and by name.
+
+    Parameters
+    ----------
+    resources : tuple of str
+        In the order of their columns.
+    nodes : tuple of str
+        The names of the nodes, in the order of their slots.
+    zones : tuple of tuple of str
+        The names of the nodes of each zone, in the order in which they are visited.
+    objects, pods : tuple of int
+        As the API server last told them, in order of arrival.
+    placed, homeless, nominated : tuple of OnNode
+        Pods that count on a node, or would if it existed, or wait for room there, in order.
+    claims, volumes : tuple of int
+        What is assumed of them.
+    calls : tuple of (int, int, str)
+        Per call the binding that waits for its answer (else 0), or the uid of a preemptor.
+    next_starts : dict of str to int
+        Per profile, where the next search begins.
+    """
+
+    now_ns: int
+    announced_ns: int | None
+    counts: tuple[int, int, int]
+    timer_count: int
+    timers: tuple[Timer, ...]
+    resources: tuple[str, ...]
+    nodes: tuple[str, ...]
+    zones: tuple[tuple[str, ...], ...]
+    objects: tuple[int, ...]
+    pods: tuple[int, ...]
+    placed: tuple[OnNode, ...]
+    homeless: tuple[OnNode, ...]
+    nominated: tuple[OnNode, ...]
+    claims: tuple[int, ...]
+    volumes: tuple[int, ...]
+    queued: tuple[QueuedPodSnapshot, ...]
+    queue: QueueSnapshot
+    bindings: tuple[BindingSnapshot, ...]
+    assumed: tuple[tuple[str, int], ...]
+    waiting: tuple[WaitingSnapshot, ...]
+    evictions: tuple[EvictionSnapshot, ...]
+    calls: tuple[tuple[int, int, str], ...]
+    next_starts: dict[str, int]
+
+
+class _Numbering:
+    """The numbers of objects, from outside, and of queued pods, from here."""
+
+    def __init__(self, objects: Numbering | ObjectNumbering) -> None:
+        self._objects = objects
+        self._queued: dict[int, int] = {}
+        self.queued: list[QueuedPod] = []
+
+    def of(self, obj: KubernetesObject) -> int:
+        return self._objects.of(obj)
+
+    def of_queued(self, queued: QueuedPod) -> int:
+        number = self._queued.get(id(queued))
+        if number is None:
+            number = self._queued[id(queued)] = len(self.queued)
+            self.queued.append(queued)
+        return number
+
+
+class ObjectNumbering:
+    """Numbers objects in the order in which they are first seen; the same object keeps its own.
+
+    Attributes
+    ----------
+    objects : list of object
+        By number.
+    """
+
+    def __init__(self) -> None:
+        self.objects: list[KubernetesObject] = []
+        self._numbers: dict[int, int] = {}
+
+    def of(self, obj: KubernetesObject) -> int:
+        """Return the number of an object."""
+        number = self._numbers.get(id(obj))
+        if number is None:
+            number = self._numbers[id(obj)] = len(self.objects)
+            self.objects.append(obj)
+        return number
+
+
+class _Numbers:
+    """What the numbers of a snapshot stand for."""
+
+    def __init__(
+        self, objects: Mapping[int, KubernetesObject], queued: tuple[QueuedPodSnapshot, ...]
+    ) -> None:
+        self._objects = objects
+        self._queued = [queued_from(entry, self.pod(entry.pod)) for entry in queued]
+
+    def object(self, number: int) -> KubernetesObject:
+        return self._objects[number]
+
+    def pod(self, number: int) -> Pod:
+        obj = self._objects[number]
+        assert isinstance(obj, Pod), f"object {number} is a {obj.kind}, not a Pod"
+        return obj
+
+    def queued(self, number: int) -> QueuedPod:
+        return self._queued[number]
+
+
+# -------------------------------------------------------------------- writing down
+
+
+def is_capturable(state: State) -> bool:
+    """Tell whether nothing is under way that cannot be written down."""
+    return not state.ready and all(
+        not binding.cycle.state and not binding.answers and binding.steps is None
+        for binding in state.bindings.values()
+    )
+
+
+def capture(
+    state: State, objects: ObjectNumbering | Numbering, announced_ns: int | None
+) -> MachineSnapshot:
+    """Write the machine down; ask `is_capturable` first.
+
+    Parameters
+    ----------
+    objects : ObjectNumbering
+        Gives numbers to the objects; they are to be kept with the snapshot.
+    announced_ns : int, optional
+        The time for which the machine last asked to be woken.
+    """
+    assert is_capturable(state), "something is under way that cannot be written down"
+    numbering = _Numbering(objects)
+    cluster, of = state.cluster, numbering.of
+    names = cluster.nodes.names
+    timer_count, timers = state.timers.snapshot()
+    claims, volumes = cluster.storage.assumptions()
+    bindings = {binding.number: binding for binding in state.assumed.values()} | state.bindings
+    queue = state.queue.snapshot(numbering)
+    written = tuple(_binding(state, bindings[number], numbering) for number in sorted(bindings))
+    return MachineSnapshot(
+        now_ns=state.now_ns,
+        announced_ns=announced_ns,
+        counts=(state.call_count, state.binding_count, state.waiting_count),
+        timer_count=timer_count,
+        timers=timers,
+        resources=tuple(cluster.nodes.resources),
+        nodes=tuple(names[slot] for slot in cluster.live_slots().tolist()),
+        zones=tuple(tuple(zone) for zone in cluster.nodes.names_by_zone()),
+        objects=tuple(map(of, state.objects.values())),
+        pods=tuple(map(of, state.pods.values())),
+        placed=tuple(
+            OnNode(of(placed.pod), names[placed.slot]) for placed in cluster.pods.values()
+        ),
+        homeless=tuple(
+            OnNode(of(pod), node) for node, pods in cluster.homeless().items() for pod in pods
+        ),
+        nominated=tuple(
+            OnNode(of(pod), node)
+            for node, pods in cluster.nominated.items()
+            for pod in pods.values()
+        ),
+        claims=tuple(map(of, claims)),
+        volumes=tuple(map(of, volumes)),
+        # After everything that mentions them.
+        queued=tuple(queued_snapshot(queued, numbering) for queued in numbering.queued),
+        queue=queue,
+        bindings=written,
+        assumed=tuple((uid, binding.number) for uid, binding in state.assumed.items()),
+        waiting=tuple(map(_waiting, state.waiting.values())),
+        evictions=tuple(_eviction(eviction, numbering) for eviction in state.evictions.values()),
+        calls=tuple(
+            (call, caller.number, "")
+            if isinstance(caller, Binding)
+            else (call, 0, caller.preemptor.metadata.uid)
+            for call, caller in state.calls.items()
+        ),
+        next_starts={name: running.runner.next_start for name, running in state.profiles.items()},
+    )
+
+
+def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSnapshot:
+    profile = state.profiles[binding.pod.spec.scheduler_name]
+    return BindingSnapshot(
+        number=binding.number,
+        queued=numbering.of_queued(binding.queued),
+        pod=numbering.of(binding.pod),
+        node=binding.node,
+        profile=profile.name,
+        taking_part=tuple(sorted(profile.skipped_in(binding.placing))),
+        stage=binding.stage.value,
+        plugin_index=binding.plugin_index,
+        skipped=tuple(sorted(binding.skipped)),
+        is_cancellable=binding.is_cancellable,
+        cancelled=binding.cancelled,
+        asked=tuple(binding.asked),
+        timer=binding.timer,
+        is_under_way=binding.number in state.bindings,
+        has_uid=state.bindings_by_uid.get(binding.uid) is binding,
+    )
+
+
+def _waiting(waiting: WaitingPod) -> WaitingSnapshot:
+    verdict = waiting.verdict
+    return WaitingSnapshot(
+        number=waiting.number,
+        key=waiting.key,
+        uid=waiting.uid,
+        pending=dict(waiting.pending),
+        verdict=None
+        if verdict is None
+        else (int(verdict.code), tuple(verdict.reasons), verdict.plugin),
+    )
+
+
+def _eviction(eviction: Eviction, numbering: _Numbering) -> EvictionSnapshot:
+    of = numbering.of
+    return EvictionSnapshot(
+        preemptor=of(eviction.preemptor),
+        node=eviction.node,
+        plugin=eviction.plugin,
+        victims=tuple(map(of, eviction.victims)),
+        stage=eviction.stage.value,
+        to_clear=tuple(map(of, eviction.to_clear)),
+        next_victim=eviction.next_victim,
+        busy=tuple(
+            (call, of(pod), is_deletion) for call, (pod, is_deletion) in eviction.busy.items()
+        ),
+        has_failed=eviction.has_failed,
+        is_stopped=eviction.is_stopped,
+    )
+
+
+# -------------------------------------------------------------------- setting up
+
+
+def restore(
+    state: State, snapshot: MachineSnapshot, objects: Mapping[int, KubernetesObject]
+) -> None:
+    """Fill the state of a new machine.
+
+    Parameters
+    ----------
+    objects : mapping of int to object
+        What the numbers stand for.
+    """
+    numbers = _Numbers(objects, snapshot.queued)
+    _restore_cluster(state, snapshot, numbers)
+    state.now_ns = snapshot.now_ns
+    state.call_count, state.binding_count, state.waiting_count = snapshot.counts
+    state.timers.restore(snapshot.timer_count, snapshot.timers)
+    for number in snapshot.pods:
+        pod = numbers.pod(number)
+        state.pods[pod.key] = pod
+    places = {number: QueueName(entry.place) for number, entry in enumerate(snapshot.queued)}
+    state.queue.restore(snapshot.queue, numbers, places)
+    bindings = {entry.number: _binding_from(state, entry, numbers) for entry in snapshot.bindings}
+    for entry in snapshot.bindings:
+        binding = bindings[entry.number]
+        if entry.is_under_way:
+            state.bindings[entry.number] = binding
+        if entry.has_uid:
+            state.bindings_by_uid[binding.uid] = binding
+    state.assumed.update((uid, bindings[number]) for uid, number in snapshot.assumed)
+    for waiting in snapshot.waiting:
+        state.waiting[waiting.uid] = _waiting_from(waiting)
+    for entry_of in snapshot.evictions:
+        eviction = _eviction_from(entry_of, numbers)
+        state.evictions[eviction.preemptor.metadata.uid] = eviction
+    for call, number, uid in snapshot.calls:
+        state.calls[call] = state.evictions[uid] if uid else bindings[number]
+    for name, next_start in snapshot.next_starts.items():
+        state.profiles[name].runner.next_start = next_start
+
+
+def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers) -> None:
+    cluster = state.cluster
+    for number in snapshot.objects:
+        obj = numbers.object(number)
+        state.objects[obj.kind, obj.key] = obj  # type: ignore[assignment]  # any kind is one
+    for resource in snapshot.resources:
+        cluster.nodes.resource_index(resource)
+    for name in snapshot.nodes:
+        cluster.put(state.objects["Node", name])
+    cluster.nodes.reorder(snapshot.zones)
+    for other in state.objects.values():
+        if not isinstance(other, Node):
+            cluster.put(other)
+    for entry in snapshot.placed:
+        cluster.place(numbers.pod(entry.pod), cluster.nodes.slot_of[entry.node])
+    waiting_for: dict[str, list[Pod]] = {}
+    for entry in snapshot.homeless:
+        waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))
+    for node, pods in waiting_for.items():
+        cluster.restore_homeless(node, pods)
+    for number in snapshot.claims:
+        claim = numbers.object(number)
+        assert isinstance(claim, PersistentVolumeClaim), claim.kind
+        cluster.storage.assume_claim(claim)
+    for number in snapshot.volumes:
+        volume = numbers.object(number)
+        assert isinstance(volume, PersistentVolume), volume.kind
+        cluster.storage.assume_volume(volume)
+    for entry in snapshot.nominated:
+        cluster.nominate(numbers.pod(entry.pod), entry.node)
+
+
+def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Binding:
+    pod = numbers.pod(entry.pod)
+    placing = state.profiles[entry.profile].placing(frozenset(entry.taking_part))
+    queued = numbers.queued(entry.queued)
+    binding = Binding(entry.number, queued, entry.node, Cycle(pod, state.cluster), placing)
+    binding.pod = pod
+    binding.stage = Stage(entry.stage)
+    binding.plugin_index = entry.plugin_index
+    binding.skipped = frozenset(entry.skipped)
+    binding.is_cancellable = entry.is_cancellable
+    binding.cancelled = entry.cancelled
+    binding.asked = list(entry.asked)
+    binding.timer = entry.timer
+    return binding
+
+
+def _waiting_from(entry: WaitingSnapshot) -> WaitingPod:
+    waiting = WaitingPod(entry.number, entry.key, entry.uid, dict(entry.pending))
+    if entry.verdict is not None:
+        code, reasons, plugin = entry.verdict
+        waiting.verdict = Status(Code(code), reasons, plugin)
+    return waiting
+
+
+def _eviction_from(entry: EvictionSnapshot, numbers: _Numbers) -> Eviction:
+    victims = tuple(map(numbers.pod, entry.victims))
+    eviction = Eviction(numbers.pod(entry.preemptor), entry.node, entry.plugin, victims)
+    eviction.stage = EvictionStage(entry.stage)
+    eviction.to_clear = list(map(numbers.pod, entry.to_clear))
+    eviction.next_victim = entry.next_victim
+    eviction.busy = {call: (numbers.pod(pod), is_deletion) for call, pod, is_deletion in entry.busy}
+    eviction.has_failed = entry.has_failed
+    eviction.is_stopped = entry.is_stopped
+    return eviction
