@@ -169,11 +169,9 @@ class Story(Replay):
             case QueueName.GATED:
                 return line("hold", name, f"by={queued.gating_plugin}")
             case QueueName.BACKOFF:
-                return line(
-                    "backoff", name, f"until={format_duration(end_ns)} rejected_by={blamed}"
-                )
+                return line("backoff", name, f"until={end} rejected_by={blamed}")
             case QueueName.ERROR_BACKOFF:
-                return line("backoff", name, f"until={format_duration(end_ns)} after an error")
+                return line("backoff", name, f"until={end} after an error")
             case _:
                 return line("ready", name) if queued.attempts else ""
 
