@@ -1,6 +1,7 @@
 """What is sent to extenders, and what is made of their answers."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from podwright.framework.run import Runner
 from podwright.testing import make_node, make_pod
 
 
-def configured(*extenders: dict):
+def configured(*extenders: dict[str, Any]):
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -34,7 +35,7 @@ def configured(*extenders: dict):
     return effective(configuration, implements=registry.points_of), registry
 
 
-def runner_with(*extenders: dict, nodes: int = 3, seed: int = 0) -> Runner:
+def runner_with(*extenders: dict[str, Any], nodes: int = 3, seed: int = 0) -> Runner:
     configuration, registry = configured(*extenders)
     profile = build_profiles(configuration, registry)["default-scheduler"]
     cluster = Cluster()
