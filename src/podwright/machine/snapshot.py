@@ -16,6 +16,7 @@ there is one of these `capture` answers None, and whoever wants a checkpoint ask
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -34,7 +35,6 @@ from podwright.objects import (
 )
 from podwright.queueing import QueuedPod, QueueName
 from podwright.queueing.snapshot import (
-    Numbering,
     QueuedPodSnapshot,
     QueueSnapshot,
     queued_from,
@@ -152,10 +152,17 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     next_starts: dict[str, int]
 
 
+class ObjectNumbering(Protocol):
+    """Gives numbers to objects; the same object keeps its number."""
+
+    def of(self, obj: KubernetesObject) -> int:
+        """Return the number of an object."""
+
+
 class _Numbering:
     """The numbers of objects, from outside, and of queued pods, from here."""
 
-    def __init__(self, objects: Numbering | ObjectNumbering) -> None:
+    def __init__(self, objects: ObjectNumbering) -> None:
         self._objects = objects
         self._queued: dict[int, int] = {}
         self.queued: list[QueuedPod] = []
@@ -168,28 +175,6 @@ class _Numbering:
         if number is None:
             number = self._queued[id(queued)] = len(self.queued)
             self.queued.append(queued)
-        return number
-
-
-class ObjectNumbering:
-    """Numbers objects in the order in which they are first seen; the same object keeps its own.
-
-    Attributes
-    ----------
-    objects : list of object
-        By number.
-    """
-
-    def __init__(self) -> None:
-        self.objects: list[KubernetesObject] = []
-        self._numbers: dict[int, int] = {}
-
-    def of(self, obj: KubernetesObject) -> int:
-        """Return the number of an object."""
-        number = self._numbers.get(id(obj))
-        if number is None:
-            number = self._numbers[id(obj)] = len(self.objects)
-            self.objects.append(obj)
         return number
 
 
@@ -225,9 +210,7 @@ def is_capturable(state: State) -> bool:
     )
 
 
-def capture(
-    state: State, objects: ObjectNumbering | Numbering, announced_ns: int | None
-) -> MachineSnapshot:
+def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) -> MachineSnapshot:
     """Write the machine down; ask `is_capturable` first.
 
     Parameters

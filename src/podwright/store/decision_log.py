@@ -1,0 +1,456 @@
+"""The decision log: events in, actions out, in order, with checkpoints.
+
+It is the truth about a run. The events are enough to repeat it; the actions are there to see
+that the repetition is right, and to be read without one. Checkpoints bound how much has to be
+repeated to get to a moment; they can be left out without losing anything but time.
+
+Recording costs little because little is done: an event and its actions are kept as they are
+until there are a few thousand, which are then written as one block of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import msgspec
+
+from podwright._version import __version__
+from podwright.machine import Action, CycleDue, Event, ExtenderReplied, Machine
+from podwright.machine.snapshot import MachineSnapshot
+from podwright.objects import KubernetesObject
+from podwright.store.log_files import Folder, Frame, Medium, Memory
+from podwright.store.log_format import (
+    CHECKPOINT,
+    EVENTS,
+    HEADER,
+    CheckpointBlock,
+    CycleColumns,
+    Entry,
+    EventBlock,
+    Header,
+    LogError,
+    Numbered,
+    Setup,
+    decode_events,
+    decode_objects,
+    decode_payload,
+    encode_events,
+    encode_frame,
+    encode_objects,
+)
+
+_T = TypeVar("_T")
+
+BLOCK_EVENTS: Final = 4_096
+CHECKPOINT_EVENTS: Final = 100_000
+_EVENTS_PER_OBJECT: Final = 10
+"""A checkpoint writes every object again, so the more there are the rarer it is."""
+_EVENTS_BETWEEN_TRIES: Final = 64
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Where reading begins.
+
+    Parameters
+    ----------
+    index : int
+        The number of the first event.
+    snapshot : MachineSnapshot, optional
+        The machine before that event; None is a new one.
+    objects : dict of int to object
+        What numbers stand for; grows while events are read.
+    frame_index : int
+        The frame to go on with.
+    """
+
+    index: int
+    snapshot: MachineSnapshot | None
+    objects: dict[int, KubernetesObject]
+    frame_index: int
+
+
+class DecisionLog:
+    """Events and actions of one run; `create` or `open` one.
+
+    Only one process may write a log. Whoever records gives every event of the machine to
+    `append` in order, or lets a `Recorder` do that.
+
+    Examples
+    --------
+    >>> from podwright.machine import CycleDue
+    >>> log = DecisionLog.create()
+    >>> log.append(1_000_000_000, CycleDue(), [])
+    0
+    >>> [entry.event for entry in log.entries()]
+    [CycleDue()]
+    """
+
+    def __init__(
+        self,
+        medium: Medium,
+        frames: list[Frame],
+        *,
+        is_writable: bool,
+        block_events: int = BLOCK_EVENTS,
+        checkpoint_events: int = CHECKPOINT_EVENTS,
+        compression: int = 1,
+    ) -> None:
+        self._medium = medium
+        self._frames = frames
+        self._is_writable = is_writable
+        self._block_events = block_events
+        self._checkpoint_events = checkpoint_events
+        self._compression = compression
+        self._times: list[int] = []
+        self._events: list[Event] = []
+        self._actions: list[Sequence[Action]] = []
+        self._cycles: dict[int, str] = {}
+        self._flushed = frames[-1].head.first + frames[-1].head.count if frames else 0
+        self._numbered = Numbered()
+        self._checkpoint_due = self._flushed + checkpoint_events
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path | None = None,
+        setup: Setup | None = None,
+        *,
+        fingerprints: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+        block_events: int = BLOCK_EVENTS,
+        checkpoint_events: int = CHECKPOINT_EVENTS,
+        compression: int = 1,
+    ) -> Self:
+        """Begin a log.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A folder without a log, made if need be; None keeps the log in memory.
+        setup : Setup, optional
+            How the machine is made; the default is that of an empty configuration.
+        fingerprints : mapping, optional
+            Per profile, the names of the plugins per extension point.
+        block_events : int
+            How many events are written at once.
+        checkpoint_events : int
+            The least number of events between checkpoints; more where there are many objects.
+        compression : int
+            0 (none) to 9 (smallest), as zlib has it.
+
+        Raises
+        ------
+        LogError
+            If there is a log already, or the folder cannot be written.
+        """
+        medium: Medium
+        if path is None:
+            medium = Memory()
+        else:
+            medium = Folder(Path(path))
+            medium.create()
+        log = cls(
+            medium,
+            [],
+            is_writable=True,
+            block_events=block_events,
+            checkpoint_events=checkpoint_events,
+            compression=compression,
+        )
+        plain = {name: dict(points) for name, points in (fingerprints or {}).items()}
+        header = Header(podwright=__version__, setup=setup or Setup(), fingerprints=plain)
+        log._write(HEADER, header, first=0, times=())
+        return log
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        append: bool = False,
+        block_events: int = BLOCK_EVENTS,
+        checkpoint_events: int = CHECKPOINT_EVENTS,
+        compression: int = 1,
+    ) -> Self:
+        """Open a log that exists.
+
+        Parameters
+        ----------
+        append : bool
+            To go on with it. What a writer that died did not write to its end is cut off; a
+            log that is only read is never changed.
+
+        Raises
+        ------
+        LogError
+            If this is no log, a damaged one, or one of a newer format; it is left as it is.
+        """
+        medium = Folder(Path(path))
+        frames = medium.open(append=append)
+        if not frames or frames[0].head.kind != HEADER:
+            medium.close()
+            raise LogError(f"{path} has no header: nothing was recorded before its writer ended")
+        log = cls(
+            medium,
+            frames,
+            is_writable=append,
+            block_events=block_events,
+            checkpoint_events=checkpoint_events,
+            compression=compression,
+        )
+        if append:
+            # Numbers that were given before are not given again.
+            log._numbered = Numbered(log._first_free_number())
+        return log
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._flushed + len(self._times)
+
+    # ------------------------------------------------------------ writing
+
+    def append(self, now_ns: int, event: Event, actions: Sequence[Action], *, pod: str = "") -> int:
+        """Add an event and what the machine answered.
+
+        The event is kept as it is and written later; `flush` writes at once. None of the
+        arguments may be changed afterwards.
+
+        Parameters
+        ----------
+        pod : str
+            For whom a node was looked for, as `namespace/name`; "" if nobody.
+
+        Returns
+        -------
+        int
+            The number of the event.
+        """
+        times = self._times
+        place = len(times)
+        if pod:
+            self._cycles[place] = pod
+        times.append(now_ns)
+        self._events.append(event)
+        self._actions.append(actions)
+        index = self._flushed + place
+        if place + 1 >= self._block_events:
+            self.flush()
+        return index
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Write what was appended; it then outlives this process.
+
+        Parameters
+        ----------
+        sync : bool
+            Wait until it would outlive a power failure too.
+        """
+        if self._times:
+            times = self._times
+            block = encode_events(times, self._events, self._actions, self._cycles, self._numbered)
+            self._write(EVENTS, block, first=self._flushed, times=times)
+            self._flushed += len(times)
+            self._times, self._events, self._actions, self._cycles = [], [], [], {}
+        if sync:
+            self._medium.sync()
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether enough has happened since the last checkpoint."""
+        return self._flushed + len(self._times) >= self._checkpoint_due
+
+    def checkpoint(self, machine: Machine) -> bool:
+        """Write down the machine as it is after the last event.
+
+        Returns
+        -------
+        bool
+            False if something is under way that cannot be written down; ask again later.
+        """
+        if not machine.can_snapshot:
+            self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
+            return False
+        self.flush()
+        mentioned = _Mentioned(self._numbered)
+        snapshot = machine.snapshot(mentioned)
+        objects = encode_objects(mentioned.objects, mentioned.objects.values())
+        self._numbered.take_new()
+        self._numbered.keep_only(mentioned.objects)
+        block = CheckpointBlock(objects=objects, machine=snapshot)
+        self._write(CHECKPOINT, block, first=self._flushed, times=())
+        distance = max(self._checkpoint_events, _EVENTS_PER_OBJECT * len(mentioned.objects))
+        self._checkpoint_due = self._flushed + distance
+        return True
+
+    def close(self) -> None:
+        """Write what was appended and release the files; harmless twice."""
+        if self._is_writable:
+            self.flush()
+        self._medium.close()
+
+    def _write(self, kind: int, value: object, *, first: int, times: Sequence[int]) -> None:
+        assert self._is_writable, f"{self._medium.source} was opened to be read"
+        head, payload = encode_frame(kind, value, first=first, times=times, level=self._compression)
+        self._frames.append(self._medium.append(head, payload))
+
+    def _first_free_number(self) -> int:
+        start = self.start()
+        for _ in self.entries_from(start):
+            pass
+        return max(start.objects, default=-1) + 1
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def header(self) -> Header:
+        """How the machine of the run was made, and by which version."""
+        return self._read(self._frames[0], Header)
+
+    @property
+    def setup(self) -> Setup:
+        """How the machine of the run was made."""
+        return self.header.setup
+
+    @property
+    def checkpoints(self) -> tuple[int, ...]:
+        """The numbers of the events before which the machine was written down."""
+        return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
+
+    def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
+        """Give the events from one number on, in order, up to another one."""
+        for entry in self.entries_from(self.start(first)):
+            if end is not None and entry.index >= end:
+                return
+            if entry.index >= first:
+                yield entry
+
+    def start(self, index: int | None = None, *, at_checkpoint: bool = True) -> Start:
+        """Return the last place from which reading can begin to get to an event.
+
+        Parameters
+        ----------
+        index : int, optional
+            The number of the event; None is the end.
+        at_checkpoint : bool
+            False begins at the beginning in any case.
+        """
+        self._flush_to_read()
+        if at_checkpoint:
+            for place in range(len(self._frames) - 1, -1, -1):
+                frame = self._frames[place]
+                if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
+                    block = self._read(frame, CheckpointBlock)
+                    objects = dict(decode_objects(block.objects))
+                    return Start(frame.head.first, block.machine, objects, place + 1)
+        return Start(0, None, {}, 1)
+
+    def entries_from(self, start: Start) -> Iterator[Entry]:
+        """Give the events after a place, in order."""
+        self._flush_to_read()
+        objects = start.objects
+        for frame in self._frames[start.frame_index :]:
+            if frame.head.kind == EVENTS:
+                block = self._read(frame, EventBlock)
+                yield from decode_events(
+                    block, frame.head.first, objects, source=self._medium.source
+                )
+            elif frame.head.kind == CHECKPOINT:
+                # What it does not mention is not mentioned any more.
+                kept = dict(decode_objects(self._read(frame, CheckpointBlock).objects))
+                known = {number: objects.get(number, obj) for number, obj in kept.items()}
+                objects.clear()
+                objects.update(known)
+
+    def cycles_of(self, pod: str) -> list[int]:
+        """Return the numbers of the events in which a node was looked for, for one pod."""
+        return [index for index, name in self.cycles() if name == pod]
+
+    def cycles(self) -> Iterator[tuple[int, str]]:
+        """Give every event in which a node was looked for, with the pod."""
+        self._flush_to_read()
+        for frame in self._frames:
+            if frame.head.kind == EVENTS:
+                columns = self._read(frame, CycleColumns)
+                yield from ((frame.head.first + i, pod) for i, pod in columns.cycles.items())
+
+    def index_at(self, at_ns: int) -> int:
+        """Return the number of the first event after a time."""
+        self._flush_to_read()
+        index = 0
+        for frame in self._frames:
+            head = frame.head
+            if head.kind != EVENTS or head.first_ns > at_ns:
+                continue
+            index = head.first + head.count
+            if head.last_ns > at_ns:
+                now_ns, index = 0, head.first
+                for delta in self._read(frame, EventBlock).times:
+                    now_ns += delta
+                    if now_ns > at_ns:
+                        break
+                    index += 1
+        return index
+
+    def _flush_to_read(self) -> None:
+        if self._times:
+            self.flush()
+
+    def _read(self, frame: Frame, cls: type[_T]) -> _T:
+        payload = self._medium.read(frame)
+        return decode_payload(payload, frame.head, cls, source=self._medium.source)
+
+
+class _Mentioned:
+    """Numbers objects and remembers which."""
+
+    def __init__(self, numbered: Numbered) -> None:
+        self._numbered = numbered
+        self.objects: dict[int, KubernetesObject] = {}
+
+    def of(self, obj: KubernetesObject) -> int:
+        number = self._numbered.of(obj)
+        self.objects[number] = obj
+        return number
+
+
+class Recorder:
+    """A machine whose every event is recorded.
+
+    Parameters
+    ----------
+    machine : Machine
+        To be used through this only.
+    log : DecisionLog
+    """
+
+    def __init__(self, machine: Machine, log: DecisionLog) -> None:
+        self.machine = machine
+        self.log = log
+        self._last = machine.last_decision
+
+    def handle(self, event: Event, now_ns: int) -> list[Action]:
+        """Let the machine handle an event, and record it; see `Machine.handle`."""
+        machine, log = self.machine, self.log
+        actions = machine.handle(event, now_ns)
+        pod = ""
+        if isinstance(event, CycleDue | ExtenderReplied):
+            decision = machine.last_decision
+            if decision is not self._last and decision is not None:
+                self._last = decision
+                pod = decision.pod.key
+        log.append(now_ns, event, actions, pod=pod)
+        if log.is_checkpoint_due:
+            log.checkpoint(machine)
+        return actions
