@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.oracle import pod_resources
 from tests.oracle.cluster import Cluster, Node
-from tests.oracle.node_resources_fit import allocation, trunc_div, weighted_resources
-from tests.oracle.plugin import MAX_NODE_SCORE, SKIP_SCORE, Document, Plugin, PreScore
+from tests.oracle.node_resources_fit import allocation, weighted_resources
+from tests.oracle.plugin import MAX_NODE_SCORE, SKIP_SCORE, Document, Plugin, PreScore, trunc_div
 
 
 def balance(pairs: list[tuple[int, int]]) -> int:

@@ -22,15 +22,10 @@ from tests.oracle.plugin import (
     PreFilter,
     PreScore,
     Rejection,
+    trunc_div,
 )
 
 _DEFAULT_RESOURCES: list[Document] = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
-
-
-def trunc_div(numerator: int, denominator: int) -> int:
-    """Divide as Go does: towards zero."""
-    quotient = abs(numerator) // abs(denominator)
-    return quotient if (numerator < 0) == (denominator < 0) else -quotient
 
 
 def weighted_resources(resources: list[Document] | None) -> list[tuple[str, int]]:

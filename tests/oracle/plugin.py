@@ -62,12 +62,18 @@ class PreScore(NamedTuple):
 SKIP_SCORE = PreScore(is_skip=True)
 
 
+def trunc_div(numerator: int, denominator: int) -> int:
+    """Divide as Go does: towards zero."""
+    quotient = abs(numerator) // abs(denominator)
+    return quotient if (numerator < 0) == (denominator < 0) else -quotient
+
+
 def default_normalize(scores: dict[str, int], *, reverse: bool) -> dict[str, int]:
     """Scale to 0..100 by the greatest score (helper/normalize_score.go)."""
-    greatest = max(scores.values(), default=0)
+    greatest = max(0, *scores.values())
     if greatest == 0:
         return dict.fromkeys(scores, MAX_NODE_SCORE) if reverse else scores
-    scaled = {name: MAX_NODE_SCORE * score // greatest for name, score in scores.items()}
+    scaled = {name: trunc_div(MAX_NODE_SCORE * score, greatest) for name, score in scores.items()}
     if reverse:
         return {name: MAX_NODE_SCORE - score for name, score in scaled.items()}
     return scaled

@@ -41,7 +41,6 @@ from podwright.kernels.normalize import (
 from podwright.kernels.select import (
     BEST,
     FEASIBLE,
-    LARGEST,
     TIES,
     add_weighted,
     count_totals,
@@ -139,10 +138,8 @@ class Ranking:
         self._scratch = scratch
         self._is_kept = is_kept
         self._totals: I32Array = np.empty(0, dtype=np.int32)
-        self._counts: I32Array = np.empty(0, dtype=np.int32)
-        self._state: I64Array = np.zeros(4, dtype=np.int64)
-        self._one_slot: I32Array = np.empty(1, dtype=np.int32)
-        self._one_total: I32Array = np.empty(1, dtype=np.int32)
+        self._counts: I32Array = scratch.counts[:0]
+        self._state: I64Array = np.zeros(3, dtype=np.int64) if is_kept else scratch.state
 
     # ---------------------------------------------------------------- settled totals
 
@@ -204,9 +201,9 @@ class Ranking:
                 row.bring_up_to_date(cluster, self.cycle, self.objects_version)
         self._pods_version = pods_version
         if len(slots) == 1:
-            self._one_slot[0] = slot = slots[0]
-            self._one_total[0] = self._total_of(slot)
-            settle(self._one_slot, self._one_total, self._totals, self._counts, self._state)
+            one_total = self._scratch.one_total
+            one_total[0] = self._total_of(slots[0])
+            settle(slots, one_total, self._totals, self._counts, self._state)
         elif len(slots) <= _FEW:
             totals = np.array([self._total_of(slot) for slot in slots], dtype=np.int32)
             settle(slots, totals, self._totals, self._counts, self._state)
@@ -237,9 +234,10 @@ class Ranking:
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
         largest = MAX_NODE_SCORE * sum(weight for _, weight in self._plain) + self._constant_sum
-        if self._state[LARGEST] != largest or not len(self._counts):
+        if not self._is_kept:
+            self._counts = self._scratch.counts_up_to(largest)
+        elif len(self._counts) != largest + 1:
             self._counts = np.zeros(largest + 1, dtype=np.int32)
-            self._state[LARGEST] = largest
         count_totals(totals, self._counts, self._state)
 
     def _sort_scores(self) -> None:
@@ -436,7 +434,7 @@ def _normalized_constant(plugin: Plugin, raw: int) -> int:
     if plugin.normalization is Normalization.NONE:
         return raw
     if plugin.normalization is Normalization.DEFAULT_REVERSED:
-        return MAX_NODE_SCORE if raw == 0 else 0
+        return 0 if raw > 0 else MAX_NODE_SCORE
     return MAX_NODE_SCORE if raw > 0 else raw
 
 

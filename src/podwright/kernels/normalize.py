@@ -6,6 +6,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.kernels._jit import kernel
+from podwright.kernels.division import divide
 
 
 @kernel
@@ -23,6 +24,7 @@ def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reve
 
     Notes
     -----
+    Divisions are cut off towards zero, as Go's: a slightly negative raw score becomes 0.
     Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go
     """
     greatest = np.int64(0)
@@ -41,7 +43,7 @@ def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reve
         return
     for slot in range(len(raw)):
         if totals[slot] >= 0:
-            score = 100 * raw[slot] // greatest
+            score = divide(100 * raw[slot], greatest)
             if is_reversed:
                 score = 100 - score
             totals[slot] += weight * score

@@ -97,3 +97,29 @@ def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):
     assert near[2].lacks == ("cpu: asks 4, 2 free of 8",)
     assert near[3].plugins == ("TaintToleration", "NodeResourcesFit")
     assert [entry.node for entry in scheduler.nearest_nodes(explanation, limit=1)] == ["tainted"]
+
+
+class Below(pw.Plugin):
+    """Gives every node a negative score."""
+
+    name = "Below"
+    filter_reads = pw.Reads.NOTHING
+    score_reads = pw.Reads.NOTHING
+    normalization = pw.Normalization.DEFAULT_REVERSED
+
+    def pod_key(self, pod):
+        """Every pod gets the same."""
+        return 0
+
+    def score(self, cycle, node):
+        """Less than nothing."""
+        return -1
+
+
+def test_reversed_negative_scores_are_as_good_as_none(scheduler):
+    scheduler = pw.Scheduler(plugins=[Below])
+    scheduler.add(make_node("a"), make_node("b"))
+    scheduler.add(make_pod("web"))
+    with_it = scheduler.explain("default/web")
+    assert {s.plugin: s.normalized for s in with_it.scores}["Below"] == {"a": 100, "b": 100}
+    assert scheduler.schedule("default/web").total == with_it.totals["a"]
