@@ -42,6 +42,7 @@ from podwright.kernels.select import (
     BEST,
     FEASIBLE,
     TIES,
+    add_up_pair,
     add_weighted,
     count_totals,
     pick_settled,
@@ -225,9 +226,20 @@ class Ranking:
             totals = self._totals = self._scratch.totals
         elif len(totals) != nodes.n_slots:
             totals = self._totals = np.empty(nodes.n_slots, dtype=np.int32)
-        totals.fill(self._constant_sum)
-        for score_row, weight in self._plain:
-            add_weighted(score_row.scores.values, weight, totals)
+        if len(self._plain) == 2:
+            (first, first_weight), (second, second_weight) = self._plain
+            add_up_pair(
+                first.scores.values,
+                first_weight,
+                second.scores.values,
+                second_weight,
+                self._constant_sum,
+                totals,
+            )
+        else:
+            totals.fill(self._constant_sum)
+            for score_row, weight in self._plain:
+                add_weighted(score_row.scores.values, weight, totals)
         for verdict_row in self._local_filters:
             if verdict_row.rejects_any:
                 reject(verdict_row.verdicts.codes, totals)

@@ -296,7 +296,7 @@ class Rankings:
             return self._sweeps[plugin.name]
         row = self._filter_rows.get((plugin.name, key))
         if row is None:
-            if keep or self._is_familiar((plugin.name, key)):
+            if keep or self._is_familiar(("filter", plugin.name, key)):
                 row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle)
                 return row
             row = self._spare_filter_rows.get(plugin.name)
@@ -308,7 +308,7 @@ class Rankings:
     def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
         row = self._score_rows.get((plugin.name, key))
         if row is None:
-            if keep or self._is_familiar((plugin.name, key)):
+            if keep or self._is_familiar(("score", plugin.name, key)):
                 row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle)
                 return row
             row = self._spare_score_rows.get(plugin.name)

@@ -20,12 +20,35 @@ class Scratch:
     swept, values : (n_slots,) int64
     feasible : (n_slots,) bool
     rows : (n_slots,) int32
+    counts : (largest + 1,) int32
+        Slots per total; see `counts_up_to`.
+    state : (3,) int64
+        As `kernels.select.settle` keeps it.
+    one_total : (1,) int32
     """
 
-    __slots__ = ("feasible", "rows", "swept", "totals", "values")
+    __slots__ = (
+        "counts",
+        "feasible",
+        "one_total",
+        "rows",
+        "state",
+        "swept",
+        "totals",
+        "values",
+    )
 
     def __init__(self) -> None:
         self._make(0)
+        self.counts: I32Array = np.zeros(0, dtype=np.int32)
+        self.state: I64Array = np.zeros(3, dtype=np.int64)
+        self.one_total: I32Array = np.zeros(1, dtype=np.int32)
+
+    def counts_up_to(self, largest: int) -> I32Array:
+        """Return room for a count per total up to `largest`: (largest + 1,) int32."""
+        if len(self.counts) <= largest:
+            self.counts = np.zeros(largest + 1, dtype=np.int32)
+        return self.counts[: largest + 1]
 
     def fit(self, n_slots: int) -> None:
         """Have exactly `n_slots` rows."""

@@ -11,10 +11,10 @@ from podwright._arrays import I32Array, I64Array, Mask
 from podwright.kernels._jit import kernel
 
 BLOCK = 512
-"""Slots per block of `settle_and_pick`."""
+"""Slots per block of `pick_settled`."""
 
-BEST, TIES, FEASIBLE, LARGEST = 0, 1, 2, 3
-"""Positions in the state array of `settle_and_pick`."""
+BEST, TIES, FEASIBLE = 0, 1, 2
+"""Positions in the state array of `settle`."""
 
 
 @kernel
@@ -182,6 +182,29 @@ def reject(codes: I64Array, totals: I32Array) -> None:
 
 
 @kernel
+def add_up_pair(
+    first: I64Array,
+    first_weight: int,
+    second: I64Array,
+    second_weight: int,
+    constant: int,
+    totals: I32Array,
+) -> None:
+    """Write totals of two score rows and what is the same everywhere; the usual case.
+
+    Parameters
+    ----------
+    first, second : (n_slots,) int64
+    first_weight, second_weight : int
+    constant : int
+    totals : (n_slots,) int32, written
+    """
+    for slot in range(len(totals)):
+        total = constant + first_weight * first[slot] + second_weight * second[slot]
+        totals[slot] = np.int32(total)
+
+
+@kernel
 def count_totals(totals: I32Array, counts: I32Array, state: I64Array) -> None:
     """Count the slots per total, from scratch.
 
@@ -190,7 +213,7 @@ def count_totals(totals: I32Array, counts: I32Array, state: I64Array) -> None:
     totals : (n_slots,) int32
         -1 where not feasible.
     counts : (largest + 1,) int32, written
-    state : (4,) int64, written
+    state : (3,) int64, written
         As `settle` keeps it.
     """
     counts[:] = 0
@@ -221,8 +244,8 @@ def settle(
     totals : (n_slots,) int32, written
     counts : (largest + 1,) int32, written
         How many slots have each total.
-    state : (4,) int64, written
-        Greatest total (`BEST`; -1: none), slots that have it, feasible slots; `LARGEST` is read.
+    state : (3,) int64, written
+        Greatest total (`BEST`; -1: none), slots that have it, feasible slots.
     """
     best = state[BEST]
     feasible = state[FEASIBLE]
@@ -254,7 +277,7 @@ def pick_settled(totals: I32Array, state: I64Array, draw: int) -> int:
     Parameters
     ----------
     totals : (n_slots,) int32
-    state : (4,) int64
+    state : (3,) int64
         As `settle` left it.
     draw : int
         In [0, 2**31).
