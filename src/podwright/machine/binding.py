@@ -467,7 +467,11 @@ def forget(state: State, binding: Binding) -> bool:
     """
     if state.assumed.get(binding.uid) is binding:
         del state.assumed[binding.uid]
-        state.cluster.remove(binding.queued.key)
+        key = binding.queued.key
+        placed = state.cluster.pods.get(key)
+        # A pod of the same name may have taken its place, once its node was gone.
+        if placed is None or placed.pod.metadata.uid == binding.uid:
+            state.cluster.remove(key)
         return True
     placed = state.cluster.pods.get(binding.queued.key)
     return placed is None or placed.pod.metadata.uid != binding.uid

@@ -165,6 +165,8 @@ class SchedulingCycles:
             )
             handle_failure(state, queued, pod, failed(status))
             return
+        # One of that name on a node that is gone must not come back in its place.
+        state.cluster.remove(queued.key)
         # The pod counts as it is, without its node's name: it has the keys of its template.
         if decision.slot >= 0:
             state.cluster.place(pod, decision.slot)

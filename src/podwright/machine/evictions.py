@@ -221,7 +221,9 @@ class Evictions:
 
     def _finish(self, eviction: Eviction) -> None:
         state = self._state
-        del state.evictions[eviction.preemptor.metadata.uid]
+        # Upstream keeps one mark per preemptor: one that preempts again while its last victim
+        # is on its way is let go when the first preemption ends, not the second.
+        state.evictions.pop(eviction.preemptor.metadata.uid, None)
         if eviction.has_failed:
             state.queue.activate([eviction.preemptor], state.now_ns)
 

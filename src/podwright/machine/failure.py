@@ -88,6 +88,9 @@ def handle_failure(state: State, queued: QueuedPod, pod: Pod, failure: Failure) 
     """
     queue, now_ns = state.queue, state.now_ns
     newest = state.pods.get(pod.key)
+    if newest is not None and newest.metadata.uid != queued.uid:
+        # Another pod of that name; what failed is not its business.
+        newest = None
     if newest is None or newest.spec.node_name:
         # Deleted meanwhile, or bound by somebody else: nothing to retry.
         queue.done(queued, now_ns)

@@ -49,14 +49,16 @@ def _bindings_agree(state: State) -> None:
         assert number == binding.number, (number, binding.number)
     for uid, binding in state.assumed.items():
         assert uid == binding.uid, (uid, binding.uid)
-        placed = state.cluster.pods.get(binding.queued.key)
-        if binding.node not in state.cluster.nodes.slot_of:
+        name = binding.queued.key
+        placed = state.cluster.pods.get(name)
+        if placed is None or placed.pod.metadata.uid != uid:
+            # Its node is gone; it is counted again if the node comes back.
+            assert binding.node not in state.cluster.nodes.slot_of or placed is not None, (
+                f"{name} is assumed but counts nowhere"
+            )
             continue
-        assert placed is not None, f"{binding.queued.key} is assumed but counts nowhere"
         node = state.cluster.nodes.names[placed.slot]
-        assert node == binding.node, (
-            f"{binding.queued.key} is assumed on {binding.node}, not {node}"
-        )
+        assert node == binding.node, f"{name} is assumed on {binding.node}, not {node}"
     for call, caller in state.calls.items():
         waits = caller.asked if hasattr(caller, "asked") else caller.busy
         assert call in waits, f"nobody waits for call {call}"
