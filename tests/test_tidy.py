@@ -89,7 +89,13 @@ def test_every_public_name_is_documented() -> None:
     assert not wrong, wrong
 
 
-PARTS = ("What it does", "Why it matters", "Configuration", "Example", "Upstream: pkg/scheduler/")
+PARTS = (
+    "**What it does.**",
+    "**Why it matters.**",
+    "**Configuration.**",
+    "**Example.**",
+    "Upstream: pkg/scheduler/",
+)
 
 
 def test_every_in_tree_plugin_has_the_fixed_parts_and_its_upstream_file() -> None:
@@ -98,6 +104,8 @@ def test_every_in_tree_plugin_has_the_fixed_parts_and_its_upstream_file() -> Non
         if path.stem == "__init__" or not plugin_classes(path):
             continue
         text = ast.get_docstring(tree_of(path)) or ""
+        if not text.startswith(tuple(f"{name}: " for name in plugin_classes(path))):
+            wrong.append(f"{shown(path)}: the first line does not begin with the plugin's name")
         at = [text.find(part) for part in PARTS]
         wrong += [f"{shown(path)}: {p}" for p, i in zip(PARTS, at, strict=True) if i < 0]
         if at != sorted(at):

@@ -1,20 +1,17 @@
-"""Attach no more volumes to a node than its CSI drivers take.
+"""NodeVolumeLimits: a node gets no more volumes than its CSI drivers take.
 
-What it does
-    Counts, per driver, the volumes that the pods of a node use and those that a
-    VolumeAttachment names, each once, and rejects nodes where the pod's further volumes
-    would exceed the limit in the node's CSINode. Cloud disks of in-tree plugins count for
-    the driver that took over; a claim without a volume counts for its class's provisioner.
+**What it does.** Counts, per driver, the volumes that the pods of a node use and those that a
+VolumeAttachment names, each once, and rejects nodes where the pod's further volumes would
+exceed the limit in the node's CSINode. Cloud disks of in-tree plugins count for the driver
+that took over; a claim without a volume counts for its class's provisioner.
 
-Why it matters
-    A node beyond its limit leaves the pod waiting for a volume that is never attached.
+**Why it matters.** A node beyond its limit leaves the pod waiting for a volume that is never
+attached.
 
-Configuration
-    None. The gate VolumeLimitScaling is off.
+**Configuration.** None.
 
-Example
-    A pod with two new volumes does not go to a node with 24 of 25:
-    `node(s) exceed max volume count`.
+**Example.** A pod with two new volumes does not go to a node with 24 of 25:
+``node(s) exceed max volume count``.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 """

@@ -1,24 +1,20 @@
-"""Put pods where their volumes are, can be bound or can be made.
+"""VolumeBinding: a pod goes where its volumes are, can be bound or can be made.
 
-What it does
-    Sorts the pod's claims into bound ones, ones that wait for the pod
-    (WaitForFirstConsumer), and ones that should be bound already; the last reject the pod.
-    On each node the volumes of the bound claims must be reachable; each waiting claim, the
-    smallest first, gets the smallest free volume that matches and is reachable; what finds
-    none must be provisionable there: a class with a provisioner, the class's allowed
-    topologies, and enough CSIStorageCapacity if the driver reports it. Reserve assumes what
-    was decided for the chosen node, so that the next pod does not get the same volume.
+**What it does.** Sorts the pod's claims into bound ones, ones that wait for the pod
+(WaitForFirstConsumer), and ones that should be bound already; the last reject the pod. On each
+node the volumes of the bound claims must be reachable; each waiting claim, the smallest first,
+gets the smallest free volume that matches and is reachable; what finds none must be
+provisionable there: a class with a provisioner, the class's allowed topologies, and enough
+CSIStorageCapacity if the driver reports it. Reserve assumes what was decided for the chosen
+node, so that the next pod does not get the same volume.
 
-Why it matters
-    A pod on a node from which its volume cannot be reached never starts.
+**Why it matters.** A pod on a node from which its volume cannot be reached never starts.
 
-Configuration
-    `bindTimeoutSeconds` (600): how long PreBind waits for the volumes. `shape` belongs to
-    the gate StorageCapacityScoring, which is off; so PreScore always skips.
+**Configuration.** ``bindTimeoutSeconds`` (600): how long PreBind waits for the volumes.
+``shape`` belongs to the gate StorageCapacityScoring, which is off; so PreScore always skips.
 
-Example
-    A claim of a local volume on n1 keeps its pod on n1: elsewhere
-    `node(s) didn't match PersistentVolume's node affinity`.
+**Example.** A claim of a local volume on n1 keeps its pod on n1: elsewhere
+``node(s) didn't match PersistentVolume's node affinity``.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go and binder.go
 """

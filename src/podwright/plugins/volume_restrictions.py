@@ -1,20 +1,16 @@
-"""Keep pods apart that cannot use one volume at the same time.
+"""VolumeRestrictions: pods that cannot use one volume at the same time are kept apart.
 
-What it does
-    Rejects a pod everywhere while another placed pod uses one of its ReadWriteOncePod
-    claims, and rejects the nodes where a pod uses one of its inline disks (GCE, EBS, iSCSI,
-    RBD) unless both only read it.
+**What it does.** Rejects a pod everywhere while another placed pod uses one of its
+ReadWriteOncePod claims, and rejects the nodes where a pod uses one of its inline disks (GCE,
+EBS, iSCSI, RBD) unless both only read it.
 
-Why it matters
-    Two writers on one disk destroy it; a claim for one pod is for one pod in the whole
-    cluster. Preemption may help: both are forgotten when the other pod goes.
+**Why it matters.** Two writers on one disk destroy it; a claim for one pod is for one pod in
+the whole cluster. Preemption may help: both are forgotten when the other pod goes.
 
-Configuration
-    None.
+**Configuration.** None.
 
-Example
-    A pod with ``gcePersistentDisk: {pdName: data}`` does not go where another one has it:
-    `node(s) had no available disk`.
+**Example.** A pod with ``gcePersistentDisk: {pdName: data}`` does not go where another one has
+it: ``node(s) had no available disk``.
 
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go
 """

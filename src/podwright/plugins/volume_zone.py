@@ -1,19 +1,16 @@
-"""Keep pods in the zones of their volumes.
+"""VolumeZone: a pod stays in the zones of its volumes.
 
-What it does
-    Rejects nodes whose zone or region is none of those in the labels of the pod's bound
-    volumes. A label may list several zones, `us-east-1a__us-east-1b`. Nodes without any zone
-    or region label pass.
+**What it does.** Rejects nodes whose zone or region is none of those in the labels of the
+pod's bound volumes. A label may list several zones, ``us-east-1a__us-east-1b``. Nodes without
+any zone or region label pass.
 
-Why it matters
-    Volumes made before node affinity existed say where they are by labels alone.
+**Why it matters.** Volumes made before node affinity existed say where they are by labels
+alone.
 
-Configuration
-    None.
+**Configuration.** None.
 
-Example
-    A volume with ``topology.kubernetes.io/zone: a`` keeps its pods out of zone b:
-    `node(s) had no available volume zone`.
+**Example.** A volume with ``topology.kubernetes.io/zone: a`` keeps its pods out of zone b:
+``node(s) had no available volume zone``.
 
 Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
 """
