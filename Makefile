@@ -13,7 +13,7 @@ BENCH_JSON ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run up test test-all lint types imports check format docs bench browser wheel clean
+.PHONY: help run test test-all lint types imports check format docs bench wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,9 +27,6 @@ $(VENV)/.installed: pyproject.toml tools/bootstrap.py
 
 run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by itself
 	$(BIN)/podwright schedule examples/quickstart --explain --exit-zero $(ARGS)
-
-up: $(VENV)/.installed  ## Serve the example cluster: API, scheduler, page (Ctrl-C stops it)
-	$(BIN)/podwright up --demo $(ARGS)
 
 test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
 	$(BIN)/python -m pytest $(ARGS)
@@ -58,11 +55,6 @@ docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_U
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
-
-browser: EXTRAS := dev,ui,sweep,tables,browser
-browser: $(VENV)/.installed  ## UI tests in Debian's chromium
-	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras $(EXTRAS)
-	$(BIN)/python -m pytest -m browser $(ARGS)
 
 wheel: $(VENV)/.installed  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
