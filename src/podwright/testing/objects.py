@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from podwright.objects import Node, Pod, decode_as
+from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
@@ -90,7 +91,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
     priority: int | None = None,
     image: str = "",
     host_port: int = 0,
-    scheduler: str = "",
+    scheduler: str = DEFAULT_SCHEDULER_NAME,
     gates: Iterable[str] = (),
     spec: Mapping[str, Any] | None = None,
 ) -> Pod:
@@ -107,6 +108,9 @@ def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
         value is tolerated, without an effect any effect.
     priority : int, optional
         The number; priority classes need a PriorityClass object and `spec`.
+    scheduler : str
+        Whose profile decides for the pod. A scheduler leaves pods of others alone, so a
+        machine never decides for a pod without the name of one of its profiles.
     gates : iterable of str
         Scheduling gates.
     spec : mapping

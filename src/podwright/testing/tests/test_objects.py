@@ -42,3 +42,9 @@ def test_tolerations_are_written_as_kubectl_writes_taints(text, parts):
 def test_nonsense_is_refused_with_its_path():
     with pytest.raises(InvalidObject, match=r"make_node\('n'\): spec\.taints\[0\]\.effect"):
         make_node("n", taints=["gpu:Never"])
+
+
+def test_a_made_pod_is_one_that_the_default_profile_decides_for():
+    assert make_pod("web").spec.scheduler_name == "default-scheduler"
+    assert make_pod("web", scheduler="other").spec.scheduler_name == "other"
+    assert make_pod("web", spec={"schedulerName": "third"}).spec.scheduler_name == "third"
