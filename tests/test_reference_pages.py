@@ -1,4 +1,4 @@
-"""Pages of the reference that say what the code says: plugins, arguments, feature gates.
+"""Pages of the reference that say what the code says: plugins, arguments, gates, metrics.
 
 They are made from the code; the tests compare. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
 """
@@ -28,6 +28,7 @@ from podwright.config import (
     effective,
     to_document,
 )
+from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
@@ -116,12 +117,41 @@ def gates_page() -> str:
     return "\n".join([*lines, ""])
 
 
+# ---------------------------------------------------------------- metrics
+
+
+def metrics_page() -> str:
+    lines: list[str] = []
+    for path in (METRICS_PATH, RESOURCES_PATH):
+        lines += [f"### At `{path}`", "", "| metric | type | labels | buckets | stability |"]
+        lines.append("|---|---|---|---|---|")
+        metrics = [metric for metric in METRICS if metric.path == path]
+        for metric in metrics:
+            labels = ", ".join(metric.labels)
+            row = (f"`{metric.name}`", metric.kind, labels, shown_bounds(metric.bounds))
+            lines.append(f"| {' | '.join(row)} | {metric.stability or 'ours'} |")
+        lines.append("")
+        for metric in metrics:
+            gate = f" With the gate `{metric.gate}`." if metric.gate else ""
+            note = f" {metric.note}" if metric.note else ""
+            lines.append(f"- `{metric.name}`: {metric.help}{gate}{note}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def shown_bounds(bounds: tuple[float, ...]) -> str:
+    if not bounds:
+        return ""
+    return f"exp({bounds[0]:.10g}, {bounds[1] / bounds[0]:.10g}, {len(bounds)})"
+
+
 # ---------------------------------------------------------------- comparing
 
 GENERATED: Mapping[str, Any] = {
     "plugins.md": plugins_page,
     "configuration.md": arguments_page,
     "feature-gates.md": gates_page,
+    "metrics.md": metrics_page,
 }
 
 

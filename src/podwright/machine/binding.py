@@ -43,8 +43,10 @@ from podwright.framework.binding import (
 from podwright.framework.events import ASSIGNED_POD_DELETE
 from podwright.framework.extenders import Binding as BoundByExtender
 from podwright.framework.extenders import Steps, bind_steps, is_bound_by
+from podwright.framework.status import Code
 from podwright.machine.actions import Bind, CallExtender, UpdateClaim, UpdateVolume
 from podwright.machine.events import CallDone
+from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
 from podwright.machine.plugin_calls import ask, ask_patiently, tell, worded
 from podwright.machine.profiles import Placing
@@ -93,6 +95,10 @@ class Binding:
     answers : dict of int to Answer
     timer : int
         The counter of the timer that is waited for; 0: none.
+    started_ns : int
+        When the attempt began.
+    waits_since_ns : int
+        When it came to wait for Permit plugins; -1: it did not.
     steps : generator or None
         Extenders that are being asked to bind the pod.
     """
@@ -111,9 +117,11 @@ class Binding:
         "queued",
         "skipped",
         "stage",
+        "started_ns",
         "steps",
         "timer",
         "uid",
+        "waits_since_ns",
     )
 
     def __init__(
@@ -135,6 +143,14 @@ class Binding:
         self.answers: dict[int, Answer] = {}
         self.timer = 0
         self.steps: Steps[BoundByExtender] | None = None
+        self.started_ns = 0
+        self.waits_since_ns = -1
+
+    def path(self, last: str, code: Code) -> ExtensionPath:
+        """Return the extension points up to `last`, which answered `code`."""
+        return placing_path(
+            last, code, has_waited=self.waits_since_ns >= 0, has_work=self.is_cancellable
+        )
 
     @property
     def assumed_pod(self) -> Pod:
@@ -159,7 +175,7 @@ class BindingCycles:
         if binding.placing.pre_bind:
             status = self._pre_flight(binding)
             if not status.is_success and not status.is_skip:
-                self._fail(binding, failed(status))
+                self._fail(binding, failed(status), "PreBindPreFlight", Code.ERROR)
                 return
             has_work = status.is_success
         if has_work or binding.uid in state.waiting:
@@ -248,7 +264,7 @@ class BindingCycles:
         elif binding.cancelled:
             plugin = self._plugins_of(binding)[binding.plugin_index]
             status = Status.error(binding.cancelled).by(plugin.name)
-            self._fail(binding, failed(worded(status, "PreBind")))
+            self._fail(binding, failed(worded(status, "PreBind")), "PreBind", Code.ERROR)
 
     # ------------------------------------------------------------ stage by stage
 
@@ -283,16 +299,19 @@ class BindingCycles:
         waiting = state.waiting.get(binding.uid)
         if waiting is not None:
             verdict = waiting.verdict
+            if binding.waits_since_ns < 0:
+                binding.waits_since_ns = state.now_ns
             if verdict is None:
                 binding.stage = Stage.PERMIT
                 return
             del state.waiting[binding.uid]
-            if verdict.is_rejection:
-                self._fail(binding, refused(verdict))
-                return
+            waited_ns = state.now_ns - binding.waits_since_ns
+            state.metrics.permit_waited(verdict.code.label, waited_ns)
             if not verdict.is_success:
                 status = Status.error(f"waiting on permit for pod: {verdict.message}")
-                self._fail(binding, failed(status))
+                failure = refused(verdict) if verdict.is_rejection else failed(status)
+                code = Code.SUCCESS if binding.is_cancellable else Code.SKIP
+                self._fail(binding, failure, "PreBindPreFlight", code)
                 return
         state.queue.done(binding.queued, state.now_ns)
         binding.stage = Stage.PRE_BIND
@@ -316,7 +335,8 @@ class BindingCycles:
                         self._wait(binding, answer)
                         return
                     if not answer.is_success:
-                        self._fail(binding, failed(worded(answer, "PreBind")))
+                        failure = failed(worded(answer, "PreBind"))
+                        self._fail(binding, failure, "PreBind", answer.code)
                         return
                 binding.plugin_index += 1
             binding.stage = Stage.BIND
@@ -339,7 +359,9 @@ class BindingCycles:
             if not outcome.by_extender:
                 self._run_bind_plugins(binding, None)
             elif outcome.error:
-                self._fail(binding, failed(Status.error(outcome.error)))
+                # No Bind plugin was asked.
+                error = Status.error(outcome.error)
+                self._fail(binding, failed(error), "PreBind", Code.SUCCESS)
             else:
                 self._bound(binding)
             return
@@ -366,10 +388,11 @@ class BindingCycles:
                 if answer.is_success:
                     self._bound(binding)
                 else:
-                    self._fail(binding, failed(worded(answer, "Bind")))
+                    self._fail(binding, failed(worded(answer, "Bind")), "Bind", answer.code)
                 return
             binding.plugin_index += 1
-        self._fail(binding, failed(Status.error("every Bind plugin skipped the pod")))
+        status = Status.error("every Bind plugin skipped the pod")
+        self._fail(binding, failed(status), "Bind", Code.SKIP)
 
     def _wait(self, binding: Binding, pending: Pending) -> None:
         """Make the calls that a plugin wants, and remember when to ask it again."""
@@ -384,7 +407,8 @@ class BindingCycles:
         elif not pending.calls:
             name = self._plugins_of(binding)[binding.plugin_index].name
             status = Status.error(f'plugin "{name}" waits for nothing')
-            self._fail(binding, failed(status))
+            point = "PreBind" if binding.stage is Stage.PRE_BIND else "Bind"
+            self._fail(binding, failed(status), point, Code.ERROR)
 
     def _make(self, binding: Binding, call: ApiCall) -> int:
         state = self._state
@@ -413,6 +437,10 @@ class BindingCycles:
     def _bound(self, binding: Binding) -> None:
         state, pod = self._state, binding.pod
         self._end(binding)
+        is_plain = binding.waits_since_ns < 0 and not binding.is_cancellable
+        path = BOUND if is_plain else binding.path("PostBind", Code.SUCCESS)
+        profile = pod.spec.scheduler_name
+        state.metrics.scheduled(profile, binding.queued, binding.started_ns, state.now_ns, path)
         emit(
             state,
             pod,
@@ -433,7 +461,16 @@ class BindingCycles:
         for call in binding.asked:
             state.calls.pop(call, None)
 
-    def _fail(self, binding: Binding, failure: Failure) -> None:
+    def _fail(self, binding: Binding, failure: Failure, point: str, code: Code) -> None:
+        """Take everything back.
+
+        Parameters
+        ----------
+        point : str
+            The last extension point that was asked.
+        code : Code
+            What it answered.
+        """
         state, queued = self._state, binding.queued
         self._end(binding)
         for plugin in binding.placing.unreserve:
@@ -441,7 +478,10 @@ class BindingCycles:
         forgotten = forget(state, binding)
         if forgotten and not failure.is_rejected:
             self._tell_that_room_is_free(binding, spare="")
-        handle_failure(state, queued, binding.pod, failure)
+        path = binding.path(point, code)
+        handle_failure(
+            state, queued, binding.pod, failure, started_ns=binding.started_ns, path=path
+        )
         if forgotten and failure.is_rejected:
             # After the failure, and not for the pod itself: it would take its own departure
             # for a change that helps.

@@ -23,6 +23,7 @@ from podwright.framework.status import Code
 from podwright.machine.actions import CallExtender
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.evictions import Eviction, Evictions
+from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.profiles import RunningProfile
@@ -32,6 +33,8 @@ from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
 from podwright.objects import Pod
 from podwright.preemption import Preemption
 from podwright.queueing import QueuedPod
+
+_PREEMPTION = "DefaultPreemption"
 
 
 class Suspended:
@@ -69,6 +72,7 @@ class SchedulingCycles:
         queued = state.queue.pop(state.now_ns)
         if queued is None:
             return
+        state.cycle_started_ns = state.now_ns
         pod = queued.pod
         profile = state.profiles.get(pod.spec.scheduler_name)
         if profile is None or self._is_skipped(queued, pod):
@@ -111,10 +115,26 @@ class SchedulingCycles:
 
     def _decided(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
         self.last_decision = decision
+        self._count(profile, decision)
         if decision.node:
             self._place(profile, queued, decision)
         else:
             self._fits_nowhere(queued, decision)
+
+    def _count(self, profile: RunningProfile, decision: Decision) -> None:
+        state, path = self._state, decision_path(decision)
+        duration_ns = state.now_ns - state.cycle_started_ns
+        if not path.points:
+            state.metrics.decided(profile.name, path, duration_ns=duration_ns)
+            return
+        ranking = profile.runner.ranking
+        skipped, skipped_scores = ranking.outcome.skipped, ranking.skipped_scores
+        state.metrics.decided(profile.name, path, skipped, skipped_scores, duration_ns=duration_ns)
+        result = decision.post_filter
+        if result is not None and _has_tried_preemption(profile, result.status):
+            preemption = result.details
+            victims = preemption.victims if isinstance(preemption, Preemption) else ()
+            state.metrics.preemption_tried(len(victims))
 
     def _is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
         """Tell whether a popped pod should not be scheduled after all."""
@@ -158,6 +178,7 @@ class SchedulingCycles:
         cycle = Cycle(pod, state.cluster) if placing.is_plain else ranking.cycle.own(pod)
         state.binding_count += 1
         binding = Binding(state.binding_count, queued, node, cycle, placing)
+        binding.started_ns = state.cycle_started_ns
         if queued.key in state.cluster.pods:
             # A pod of that name still counts: its deletion has not been seen to the end.
             status = Status.error(
@@ -176,23 +197,24 @@ class SchedulingCycles:
         state.assumed[queued.uid] = binding
         state.queue.nominator.remove(queued.uid)
         if not placing.is_plain:
-            failure = self._reserve(binding) or self._permit(binding)
-            if failure is not None:
+            ended = self._reserve(binding) or self._permit(binding)
+            if ended is not None:
+                failure, path = ended
                 for plugin in placing.unreserve:
                     tell(plugin, "unreserve", cycle, node)
                 forget(state, binding)
-                handle_failure(state, queued, pod, failure)
+                handle_failure(state, queued, pod, failure, path=path)
                 return
         self._bindings.start(binding)
 
-    def _reserve(self, binding: Binding) -> Failure | None:
+    def _reserve(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
         for plugin in binding.placing.reserve:
             status = ask(plugin, "reserve", binding.cycle, binding.node)
             if not status.is_success:
                 return _ended(status, "Reserve")
         return None
 
-    def _permit(self, binding: Binding) -> Failure | None:
+    def _permit(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
         """Ask the Permit plugins; the pod waits if one of them holds it."""
         state = self._state
         pending: dict[str, int] = {}
@@ -222,5 +244,16 @@ def _steps(profile: RunningProfile, pod: Pod, cycle_number: int, now_ns: int) ->
     return decision
 
 
-def _ended(status: Status, point: str) -> Failure:
-    return refused(status) if status.is_rejection else failed(worded(status, point))
+def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:
+    if status.is_rejection:
+        return refused(status), placing_path(point, status.code)
+    return failed(worded(status, point)), placing_path(point, Code.ERROR)
+
+
+def _has_tried_preemption(profile: RunningProfile, status: Status) -> bool:
+    """Tell whether DefaultPreemption was asked: it, or all plugins together, had the last word."""
+    if status.plugin == _PREEMPTION:
+        return True
+    if status.code is not Code.UNSCHEDULABLE:
+        return False
+    return any(plugin.name == _PREEMPTION for plugin in profile.profile.post_filter)

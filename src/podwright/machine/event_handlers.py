@@ -11,11 +11,26 @@ Upstream: pkg/scheduler/eventhandlers.go
 
 from __future__ import annotations
 
-from podwright.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
+from podwright.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    UNSCHEDULABLE_POD,
+    UNSCHEDULABLE_POD_ADD,
+    UNSCHEDULABLE_POD_UPDATE,
+    ActionType,
+    ClusterEvent,
+)
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.state import State
 from podwright.objects import Node, Object, Pod
 from podwright.queueing import derive_events, derive_pod_update
+
+# Labels are made anew at each look.
+_ADDED = ASSIGNED_POD_ADD.label
+_DELETED = ASSIGNED_POD_DELETE.label
+_PENDING_ADDED = UNSCHEDULABLE_POD_ADD.label
+_PENDING_UPDATED = UNSCHEDULABLE_POD_UPDATE.label
+_PENDING_DELETED = ClusterEvent(UNSCHEDULABLE_POD, ActionType.DELETE).label
 
 
 class EventHandlers:
@@ -36,7 +51,7 @@ class EventHandlers:
         state.objects[key] = obj
         state.cluster.put(obj)
         for event in derive_events(old, obj):
-            state.queue.move(event, state.now_ns, old=old, new=obj)
+            self._tell(event, old=old, new=obj)
 
     def delete(self, obj: Object) -> None:
         """Take an object out; unknown ones are ignored."""
@@ -50,10 +65,16 @@ class EventHandlers:
         if not isinstance(obj, Node):
             state.cluster.delete(old)
         for event in derive_events(old, None):
-            state.queue.move(event, state.now_ns, old=old)
+            self._tell(event, old=old)
         if isinstance(obj, Node):
             # Hints look at the cluster as it was with the node.
             state.cluster.delete(old)
+
+    def _tell(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:
+        """Let pods know that wait for such a change."""
+        state = self._state
+        state.queue.move(event, state.now_ns, old=old, new=new)
+        state.metrics.handled(event.label)
 
     # ------------------------------------------------------------ pods
 
@@ -75,10 +96,11 @@ class EventHandlers:
                 self._assigned(pod)
             elif pod.spec.scheduler_name in state.profiles:
                 state.queue.add(pod, state.now_ns)
+                state.metrics.handled(_PENDING_ADDED)
         elif old.spec.node_name:
             state.cluster.put(pod)
             for event in derive_pod_update(old, pod):
-                state.queue.move(event, state.now_ns, old=old, new=pod)
+                self._tell(event, old=old, new=pod)
         elif pod.spec.node_name:
             self._assigned(pod)
             if old.spec.scheduler_name in state.profiles:
@@ -92,6 +114,7 @@ class EventHandlers:
         state.cluster.put(pod)
         state.assumed.pop(pod.metadata.uid, None)
         state.queue.move(ASSIGNED_POD_ADD, state.now_ns, new=pod)
+        state.metrics.handled(_ADDED)
 
     def _update_pending(self, old: Pod, pod: Pod) -> None:
         state = self._state
@@ -104,6 +127,7 @@ class EventHandlers:
                 self._assumed_pod_goes(binding)
             return
         state.queue.update(old, pod, state.now_ns)
+        state.metrics.handled(_PENDING_UPDATED)
         nominated = old.status.nominated_node_name
         if nominated and nominated != pod.status.nominated_node_name:
             self._nomination_ended(old)
@@ -117,10 +141,12 @@ class EventHandlers:
             state.cluster.delete(pod)
             state.assumed.pop(pod.metadata.uid, None)
             state.queue.move(ASSIGNED_POD_DELETE, state.now_ns, old=pod)
+            state.metrics.handled(_DELETED)
             return
         if old.spec.scheduler_name not in state.profiles:
             return
         state.queue.delete(old, state.now_ns)
+        state.metrics.handled(_PENDING_DELETED)
         binding = state.assumed.get(old.metadata.uid)
         if binding is not None:
             self._assumed_pod_goes(binding)

@@ -68,6 +68,7 @@ class Eviction:
         Something went wrong; the preemptor is activated at the end.
     is_stopped : bool
         A victim could not be removed; the ones not begun with are left alone.
+    started_ns : int
     """
 
     __slots__ = (
@@ -79,6 +80,7 @@ class Eviction:
         "plugin",
         "preemptor",
         "stage",
+        "started_ns",
         "to_clear",
         "victims",
     )
@@ -94,6 +96,7 @@ class Eviction:
         self.busy: dict[int, tuple[Pod, bool]] = {}
         self.has_failed = False
         self.is_stopped = False
+        self.started_ns = 0
 
 
 class Evictions:
@@ -123,6 +126,7 @@ class Evictions:
 
     def start(self, eviction: Eviction) -> None:
         """Begin, once the preemptor is back in the queue."""
+        eviction.started_ns = self._state.now_ns
         priority = eviction.preemptor.priority
         eviction.to_clear = [
             pod
@@ -224,6 +228,8 @@ class Evictions:
         # Upstream keeps one mark per preemptor: one that preempts again while its last victim
         # is on its way is let go when the first preemption ends, not the second.
         state.evictions.pop(eviction.preemptor.metadata.uid, None)
+        duration_ns = state.now_ns - eviction.started_ns
+        state.metrics.victims_removed(has_failed=eviction.has_failed, duration_ns=duration_ns)
         if eviction.has_failed:
             state.queue.activate([eviction.preemptor], state.now_ns)
 

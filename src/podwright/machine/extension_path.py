@@ -12,6 +12,9 @@ from functools import cache
 from podwright.framework.decision import Decision
 from podwright.framework.status import Code
 
+_Points = tuple[tuple[str, str], ...]
+_SUCCESS = Code.SUCCESS.label
+
 
 class ExtensionPath:
     """A way through extension points.
@@ -20,26 +23,25 @@ class ExtensionPath:
     ----------
     points : tuple of (str, str)
         Extension point and status, in upstream's spelling.
+    is_bound : bool
+        It ends with a pod that was bound.
     """
 
-    __slots__ = ("points",)
+    __slots__ = ("is_bound", "points")
 
     def __init__(self, *points: tuple[str, str]) -> None:
         self.points = points
+        self.is_bound = bool(points) and points[-1] == ("PostBind", _SUCCESS)
 
     def __repr__(self) -> str:
         return " ".join([f"{point}={status}" for point, status in self.points])
 
 
-_SUCCESS = Code.SUCCESS.label
 _BEGIN = (("PreFilter", _SUCCESS), ("Filter", _SUCCESS))
 _SCORED = ExtensionPath(*_BEGIN, ("PreScore", _SUCCESS), ("Score", _SUCCESS))
 _SINGLE = ExtensionPath(*_BEGIN)
 _NOWHERE = ExtensionPath()
-_PLACING = ("Reserve", "Permit", "PreBind", "Bind", "PostBind")
-
-BOUND = ExtensionPath(*((point, _SUCCESS) for point in _PLACING))
-"""A pod that was bound without having to wait."""
+_PLACING = ("Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBind")
 
 
 def decision_path(decision: Decision) -> ExtensionPath:
@@ -51,7 +53,7 @@ def decision_path(decision: Decision) -> ExtensionPath:
     so its way is empty; so is that of a cluster without nodes.
     Upstream: pkg/scheduler/schedule_one.go, `findNodesThatPassFilters`
     """
-    if decision.slot >= 0:
+    if decision.node:
         return _SINGLE if decision.total is None else _SCORED
     diagnosis = decision.diagnosis
     if diagnosis is None or not diagnosis.node_count:
@@ -65,14 +67,16 @@ def decision_path(decision: Decision) -> ExtensionPath:
 
 @cache
 def _failed_path(pre_filter: Code | None, post_filter: Code | None) -> ExtensionPath:
-    points = _BEGIN if pre_filter is None else (("PreFilter", pre_filter.label),)
+    points: _Points = _BEGIN if pre_filter is None else (("PreFilter", pre_filter.label),)
     if post_filter is not None:
         points += (("PostFilter", post_filter.label),)
     return ExtensionPath(*points)
 
 
 @cache
-def placing_path(last: str, code: Code, *, has_waited: bool = False) -> ExtensionPath:
+def placing_path(
+    last: str, code: Code, *, has_waited: bool = False, has_work: bool = False
+) -> ExtensionPath:
     """Return the way of a pod that was given a node.
 
     Parameters
@@ -80,18 +84,25 @@ def placing_path(last: str, code: Code, *, has_waited: bool = False) -> Extensio
     last : str
         The last extension point it came to, from Reserve to PostBind.
     code : Code
-        How that one ended. Any but SUCCESS is followed by Unreserve.
+        How that one ended. A way that does not end with success at PostBind is followed by
+        Unreserve.
     has_waited : bool
-        A Permit plugin held it.
+        A Permit plugin held it. Permit is over once the plugins have answered: what the wait
+        led to is not its status.
+    has_work : bool
+        A PreBind plugin had something to do.
     """
-    if last == "PostBind" and code is Code.SUCCESS and not has_waited:
-        return BOUND
-    points = [(point, _SUCCESS) for point in _PLACING[: _PLACING.index(last)]]
+    answers = {
+        "Permit": Code.WAIT if has_waited else Code.SUCCESS,
+        "PreBindPreFlight": Code.SUCCESS if has_work else Code.SKIP,
+    }
+    passed = _PLACING[: _PLACING.index(last)]
+    points = [(point, answers.get(point, Code.SUCCESS).label) for point in passed]
     points.append((last, code.label))
-    if code is not Code.SUCCESS:
+    if points[-1] != ("PostBind", _SUCCESS):
         points.append(("Unreserve", _SUCCESS))
-    if has_waited:
-        # The point is over once the plugins have answered; what the wait led to is not its
-        # status.
-        points[1] = ("Permit", Code.WAIT.label)
     return ExtensionPath(*points)
+
+
+BOUND = placing_path("PostBind", Code.SUCCESS)
+"""A pod that was bound and had nothing to wait for."""

@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.framework.decision import NO_NODES, Decision, Rejection, fit_error
 from podwright.framework.status import Status
+from podwright.machine.extension_path import ExtensionPath
 from podwright.machine.reporting import emit, patch_status
 from podwright.machine.state import State
 from podwright.objects import Condition, Pod
@@ -76,7 +77,15 @@ def fits_nowhere(decision: Decision) -> Failure:
     )
 
 
-def handle_failure(state: State, queued: QueuedPod, pod: Pod, failure: Failure) -> None:
+def handle_failure(
+    state: State,
+    queued: QueuedPod,
+    pod: Pod,
+    failure: Failure,
+    *,
+    started_ns: int | None = None,
+    path: ExtensionPath | None = None,
+) -> None:
     """Put the pod back where it belongs, and tell users.
 
     Parameters
@@ -85,8 +94,19 @@ def handle_failure(state: State, queued: QueuedPod, pod: Pod, failure: Failure) 
         The pod as the queue lent it.
     pod : Pod
         The version that the attempt was made with.
+    started_ns : int, optional
+        When the attempt began; None: with the scheduling cycle.
+    path : ExtensionPath, optional
+        How far a pod came that had been given a node.
     """
     queue, now_ns = state.queue, state.now_ns
+    state.metrics.failed(
+        pod.spec.scheduler_name,
+        "unschedulable" if failure.is_rejected else "error",
+        started_ns=state.cycle_started_ns if started_ns is None else started_ns,
+        now_ns=now_ns,
+        path=path,
+    )
     newest = state.pods.get(pod.key)
     if newest is not None and newest.metadata.uid != queued.uid:
         # Another pod of that name; what failed is not its business.

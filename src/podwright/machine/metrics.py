@@ -26,8 +26,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from podwright.framework.profile import Profile
-from podwright.framework.status import Code
-from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
+from podwright.machine.extension_path import BOUND, ExtensionPath
 from podwright.machine.metric_book import BOUNDS, Book, Histogram
 from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot
 from podwright.machine.metric_table import METRIC_BY_NAME
@@ -47,7 +46,6 @@ _ATTEMPT_BOUNDS = BOUNDS[_ATTEMPT_TIME]
 _SLI_BOUNDS = BOUNDS[_SLI_TIME]
 _DecisionKey = tuple[str, ExtensionPath, frozenset[str], frozenset[str]]
 """Profile, way, and the plugins that had nothing to do at Filter and at Score."""
-_BOUND_AFTER_WAIT = placing_path("PostBind", Code.SUCCESS, has_waited=True)
 _COUNTED_BY = {
     _ATTEMPTS: _ATTEMPT_TIME,
     "scheduler_preemption_goroutines_execution_total": (
@@ -154,8 +152,7 @@ class Metrics:
         queued: QueuedPod,
         started_ns: int,
         now_ns: int,
-        *,
-        has_waited: bool = False,
+        path: ExtensionPath = BOUND,
     ) -> None:
         """Count a pod that was bound.
 
@@ -163,8 +160,8 @@ class Metrics:
         ----------
         started_ns : int
             When its last cycle began.
-        has_waited : bool
-            A Permit plugin held it.
+        path : ExtensionPath
+            `extension_path.placing_path` up to PostBind.
         """
         histogram = self._scheduled.get(profile)
         if histogram is None:
@@ -182,8 +179,8 @@ class Metrics:
         histogram.total += duration_ns
         if queued.was_flushed:
             self._flushed_count += 1
-        if has_waited:
-            self._paths[profile, _BOUND_AFTER_WAIT] += 1
+        if path is not BOUND:
+            self._paths[profile, path] += 1
 
     def failed(
         self,
@@ -365,7 +362,7 @@ class Metrics:
                     evaluations[plugin, point, name] += times
         bound = Counter({name: sum(found.counts) for name, found in self._scheduled.items()})
         for (name, path), times in self._paths.items():
-            if path is _BOUND_AFTER_WAIT:
+            if path.is_bound:
                 bound[name] -= times
             for point, status in path.points:
                 times_of[point, status, name] += times

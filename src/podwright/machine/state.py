@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from podwright.columns import Cluster
 from podwright.machine.actions import Action
+from podwright.machine.metrics import Metrics
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.timers import Timers
 from podwright.machine.waiting import WaitingPod
@@ -55,8 +56,12 @@ class State:
         Binding cycles that something else allowed to go on; they do at the end of the event.
     actions : list of Action
         What this event has led to so far.
+    metrics : Metrics
+        What the parts of the machine count.
     now_ns : int
         The time of this event.
+    cycle_started_ns : int
+        When the scheduling cycle began that runs, or ran last.
     """
 
     def __init__(
@@ -79,7 +84,9 @@ class State:
         self.ready: deque[Binding] = deque()
         self.timers = Timers()
         self.actions: list[Action] = []
+        self.metrics = Metrics({name: running.profile for name, running in profiles.items()})
         self.now_ns = 0
+        self.cycle_started_ns = 0
         self.call_count = 0
         self.binding_count = 0
         self.waiting_count = 0

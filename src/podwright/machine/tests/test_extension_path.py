@@ -53,25 +53,39 @@ def test_a_decision_went_through(decision, points):
 
 
 @pytest.mark.parametrize(
-    ("last", "code", "has_waited", "points"),
+    ("path", "points"),
     [
-        ("Reserve", Code.UNSCHEDULABLE, False, "Reserve=Unschedulable Unreserve=Success"),
-        ("Permit", Code.ERROR, False, "Reserve=Success Permit=Error Unreserve=Success"),
-        ("Permit", Code.UNSCHEDULABLE, True, "Reserve=Success Permit=Wait Unreserve=Success"),
-        (
-            "Bind",
-            Code.ERROR,
-            True,
-            "Reserve=Success Permit=Wait PreBind=Success Bind=Error Unreserve=Success",
+        pytest.param(
+            placing_path("Reserve", Code.UNSCHEDULABLE),
+            "Reserve=Unschedulable Unreserve=Success",
+            id="refused at Reserve",
+        ),
+        pytest.param(
+            placing_path("Permit", Code.ERROR),
+            "Reserve=Success Permit=Error Unreserve=Success",
+            id="an error at Permit",
+        ),
+        pytest.param(
+            placing_path("PreBindPreFlight", Code.SKIP, has_waited=True),
+            "Reserve=Success Permit=Wait PreBindPreFlight=Skip Unreserve=Success",
+            id="refused while it waited",
+        ),
+        pytest.param(
+            placing_path("Bind", Code.ERROR, has_work=True),
+            "Reserve=Success Permit=Success PreBindPreFlight=Success PreBind=Success Bind=Error"
+            " Unreserve=Success",
+            id="not bound",
         ),
     ],
 )
-def test_a_placed_pod_went_through(last, code, has_waited, points):
-    assert repr(placing_path(last, code, has_waited=has_waited)) == points
+def test_a_placed_pod_went_through(path, points):
+    assert repr(path) == points
+    assert not path.is_bound
 
 
 def test_a_bound_pod_went_through_all():
     assert placing_path("PostBind", Code.SUCCESS) is BOUND
     assert [point for point, _ in BOUND.points] == [
-        "Reserve", "Permit", "PreBind", "Bind", "PostBind",
+        "Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBind",
     ]  # fmt: skip
+    assert BOUND.is_bound

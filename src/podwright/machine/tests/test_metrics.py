@@ -136,7 +136,8 @@ def test_many_attempts_share_a_label(metrics, attempts, label):
 
 def test_a_pod_that_waited_was_held_at_permit(metrics):
     metrics.scheduled(NAME, queued_pod(), 0, 0)
-    metrics.scheduled(NAME, queued_pod(), 0, 0, has_waited=True)
+    path = placing_path("PostBind", Code.SUCCESS, has_waited=True)
+    metrics.scheduled(NAME, queued_pod(), 0, 0, path)
     seen = taken(metrics)
     assert [seen.count(POINT, "Permit", status, NAME) for status in ("Success", "Wait")] == [1, 1]
     assert seen.count(POINT, "Reserve", "Success", NAME) == 2
