@@ -15,6 +15,7 @@ import msgspec
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
+from podwright.assembly.reserving import Reservation, refused, reservation_for
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -126,6 +127,7 @@ class Scheduler:
             for name, profile in self.profiles.items()
         }
         self._priority_classes: dict[str, PriorityClass] = {}
+        self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
 
     # ---------------------------------------------------------------- objects
@@ -152,6 +154,8 @@ class Scheduler:
                 self._priority_classes.pop(obj.metadata.name, None)
             if isinstance(obj, Pod):
                 self.pending.pop(obj.key, None)
+                # Its volumes stay its claims', as they do once they are bound.
+                self._reservations.pop(obj.key, None)
             self.cluster.delete(obj)
 
     def _add_pod(self, pod: Pod) -> None:
@@ -181,6 +185,9 @@ class Scheduler:
     def schedule(self, pod: Pod | str) -> Decision:
         """Decide for one pod and, if a node is found, place it there.
 
+        What the Reserve plugins set aside stays set aside: the next pod does not get the same
+        volume. If one of them refuses, the pod does not fit, with that reason.
+
         A pod that fits nowhere stays pending. If evicting others would make room for it, it is
         nominated to that node, as kube-scheduler does; nobody is evicted here, see
         `Decision.post_filter` for the victims.
@@ -203,12 +210,7 @@ class Scheduler:
         self._cycle_number += 1
         decision = self._decide(runner, pod)
         if decision.slot >= 0:
-            self.pending.pop(pod.key, None)
-            if self.cluster.nominated:
-                self.cluster.denominate(pod)
-            # The pod goes in as it is: pods of one template keep sharing their spec.
-            self.cluster.place(pod, decision.slot)
-            return decision
+            return self._place(runner, decision)
         if decision.node:
             # An extender chose a node that does not exist: the pod waits for it to appear.
             self.pending.pop(pod.key, None)
@@ -217,6 +219,25 @@ class Scheduler:
         decision = self._post_filter(runner, decision)
         if decision.post_filter is not None and decision.post_filter.nominated_node is not None:
             self._nominate(pod, decision.post_filter)
+        return decision
+
+    def _place(self, runner: Runner, decision: Decision) -> Decision:
+        """Count the pod on its node, and let Reserve set aside what it needs there."""
+        pod = decision.pod
+        reservation = reservation_for(runner, decision)
+        # The pod goes in as it is: pods of one template keep sharing their spec.
+        self.cluster.place(pod, decision.slot)
+        if reservation is not None:
+            status = reservation.reserve()
+            if not status.is_success:
+                self.cluster.remove(pod.key)
+                if pod.status.nominated_node_name:
+                    self._set_nomination(pod, "")
+                return refused(decision, status)
+            self._reservations[pod.key] = reservation
+        self.pending.pop(pod.key, None)
+        if self.cluster.nominated:
+            self.cluster.denominate(pod)
         return decision
 
     def _decide(self, runner: Runner, pod: Pod) -> Decision:
@@ -295,13 +316,29 @@ class Scheduler:
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
-        return explain(
+        explanation = explain(
             runner,
             pod,
             cycle_number=self._cycle_number + 1,
             now_ns=_AFTER_EVERYTHING_NS,
             call_extender=self._call_extender,
         )
+        return self._with_reserve(runner, explanation)
+
+    def _with_reserve(self, runner: Runner, explanation: Explanation) -> Explanation:
+        """Ask Reserve about the chosen node, and take back what it set aside."""
+        decision = explanation.decision
+        reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
+        if reservation is None:
+            return explanation
+        self.cluster.place(decision.pod, decision.slot)
+        status = reservation.reserve()
+        if status.is_success:
+            reservation.take_back()
+        self.cluster.remove(decision.pod.key)
+        if status.is_success:
+            return explanation
+        return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
     def explain_again(self, key: str) -> Explanation:
         """Ask again about a placed pod, as if it were pending and its place were free.
@@ -327,11 +364,16 @@ class Scheduler:
         if placed is None:
             raise UnknownPod(f"pod {key} is not placed on any node")
         node = self.cluster.nodes.names[placed.slot]
+        reservation = self._reservations.get(key)
+        if reservation is not None:
+            reservation.take_back()
         self.cluster.remove(key)
         try:
             yield with_node_name(placed.pod, "")
         finally:
             self.cluster.place(placed.pod, self.cluster.nodes.slot_of[node])
+            if reservation is not None:
+                reservation.reserve()
 
     def remedies(self, explanation: Explanation) -> list[Remedy]:
         """Group why nodes reject a pod by what would fix it.

@@ -1,0 +1,96 @@
+"""What Reserve sets aside for pods that are placed without a machine.
+
+`Scheduler` places a pod at once and binds nothing, so what Reserve assumed stays assumed: the
+next pod does not get the same volume. Permit, PreBind and Bind are the machine's business.
+
+Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`;
+pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve`
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from podwright.framework import Cycle, Plugin, Status
+from podwright.framework.decision import Decision, Diagnosis, Rejection
+from podwright.framework.run import Runner
+from podwright.framework.status import Code
+from podwright.machine.plugin_calls import ask, tell, worded
+
+
+class Reservation(NamedTuple):
+    """What was set aside for one pod.
+
+    Parameters
+    ----------
+    plugins : tuple of Plugin
+        Those that have a part in it, in run order.
+    cycle : Cycle
+        The pod's own, in which plugins note what they assumed.
+    node : str
+    """
+
+    plugins: tuple[Plugin, ...]
+    cycle: Cycle
+    node: str
+
+    def reserve(self) -> Status:
+        """Ask the plugins in order; the first that does not agree has all of it taken back."""
+        for plugin in self.plugins:
+            status = ask(plugin, "reserve", self.cycle, self.node)
+            if not status.is_success:
+                self.take_back()
+                return status
+        return Status.OK
+
+    def take_back(self) -> None:
+        """Let the plugins forget it, the last one first."""
+        for plugin in reversed(self.plugins):
+            tell(plugin, "unreserve", self.cycle, self.node)
+
+
+def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
+    """Return what is to be reserved after a decision; None if nobody takes part.
+
+    Parameters
+    ----------
+    runner : Runner
+        That decided last for this pod.
+    """
+    profile = runner.profile
+    if not profile.reserve:
+        return None
+    ranking = runner.ranking
+    skipped = ranking.outcome.skipped
+    plugins = tuple(
+        plugin
+        for plugin in profile.reserve
+        if not (plugin.rests_when_skipped and plugin.name in skipped)
+    )
+    if not plugins:
+        return None
+    return Reservation(plugins, ranking.cycle.own(decision.pod), decision.node)
+
+
+def refused(decision: Decision, status: Status) -> Decision:
+    """Return a decision that found a node as Reserve's refusal or failure leaves it.
+
+    Notes
+    -----
+    The message is a fit error about one node, whatever the size of the cluster.
+    Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`
+    """
+    changes = {"node": "", "slot": -1, "tie_count": 0, "total": None}
+    if not status.is_rejection:
+        return msgspec.structs.replace(decision, **changes, error=worded(status, "Reserve"))
+    blamed = frozenset({status.plugin})
+    is_pending = status.code == Code.PENDING
+    diagnosis = Diagnosis(
+        node_count=1,
+        rejections=(Rejection(status, 1),),
+        rejected_by=frozenset() if is_pending else blamed,
+        pending=blamed if is_pending else frozenset(),
+    )
+    return msgspec.structs.replace(decision, **changes, diagnosis=diagnosis)
