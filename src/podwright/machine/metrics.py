@@ -13,7 +13,8 @@ There is no clock. A duration is the difference of `now_ns` between two events: 
 in a simulation, real time on a real cluster. Within one event no time passes, so what only
 lasts that long, such as the decision for one pod, is counted with a duration of 0, unless the
 driver measures how long it took to handle the event and says so with `report_spent`. Such a
-report changes nothing but these numbers.
+report changes nothing but these numbers. They are no part of a machine's snapshot: like a
+kube-scheduler that was started anew, a machine that was restored begins to count at zero.
 
 Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
 """

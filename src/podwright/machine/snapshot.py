@@ -77,6 +77,8 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     timer: int
     is_under_way: bool
     has_uid: bool
+    started_ns: int
+    waits_since_ns: int
 
 
 class WaitingSnapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -102,6 +104,7 @@ class EvictionSnapshot(msgspec.Struct, frozen=True, array_like=True):
     busy: tuple[tuple[int, int, bool], ...]
     has_failed: bool
     is_stopped: bool
+    started_ns: int
 
 
 class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,6 +291,8 @@ def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSn
         timer=binding.timer,
         is_under_way=binding.number in state.bindings,
         has_uid=state.bindings_by_uid.get(binding.uid) is binding,
+        started_ns=binding.started_ns,
+        waits_since_ns=binding.waits_since_ns,
     )
 
 
@@ -319,6 +324,7 @@ def _eviction(eviction: Eviction, numbering: _Numbering) -> EvictionSnapshot:
         ),
         has_failed=eviction.has_failed,
         is_stopped=eviction.is_stopped,
+        started_ns=eviction.started_ns,
     )
 
 
@@ -409,6 +415,8 @@ def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Bi
     binding.cancelled = entry.cancelled
     binding.asked = list(entry.asked)
     binding.timer = entry.timer
+    binding.started_ns = entry.started_ns
+    binding.waits_since_ns = entry.waits_since_ns
     return binding
 
 
@@ -429,4 +437,5 @@ def _eviction_from(entry: EvictionSnapshot, numbers: _Numbers) -> Eviction:
     eviction.busy = {call: (numbers.pod(pod), is_deletion) for call, pod, is_deletion in entry.busy}
     eviction.has_failed = entry.has_failed
     eviction.is_stopped = entry.is_stopped
+    eviction.started_ns = entry.started_ns
     return eviction

@@ -194,6 +194,33 @@ def test_a_preemption(driver):
     assert seen.count("podwright_preempting_pods") == 0
 
 
+class Numbering:
+    """Numbers objects in order of appearance."""
+
+    def __init__(self):
+        self.objects = []
+
+    def of(self, obj):
+        if obj not in self.objects:
+            self.objects.append(obj)
+        return self.objects.index(obj)
+
+
+def test_an_attempt_that_is_under_way_keeps_its_beginning_in_a_snapshot():
+    first, second = Driver().machine, Driver().machine
+    first.handle(ObjectPut(make_node("n1")), 0)
+    first.handle(ObjectPut(pod("web")), SECOND_NS)
+    (bind,) = first.handle(CycleDue(), 2 * SECOND_NS)
+    assert isinstance(bind, Bind)
+    numbering = Numbering()
+    snapshot = first.snapshot(numbering)
+    second.restore(snapshot, dict(enumerate(numbering.objects)))
+    second.handle(CallDone(bind.call), 2 * SECOND_NS + 5 * MS)
+    seen = second.metrics_snapshot()
+    assert seen.count(ALGORITHM) == 0
+    assert seen.distribution(ATTEMPT, "scheduled", NAME).total == 5 * MS
+
+
 def test_the_same_events_give_the_same_text():
     def run():
         driver = Driver()
