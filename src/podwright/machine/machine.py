@@ -348,4 +348,5 @@ class Machine:
         AssertionError
             With the pod and its story.
         """
-        validate(self._state)
+        suspended = self._cycles.suspended
+        validate(self._state, being_tried="" if suspended is None else suspended.queued.uid)

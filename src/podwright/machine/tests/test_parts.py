@@ -1,0 +1,85 @@
+"""Timers, waiting pods, and what users are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.framework.status import Code
+from podwright.machine.reporting import rfc3339, shorten
+from podwright.machine.timers import Timers
+from podwright.machine.waiting import WaitingPod
+
+SECOND_NS = 1_000_000_000
+
+
+def test_timers_fire_in_order_of_time_and_then_of_making():
+    timers = Timers()
+    timers.add(20, 1, "u1")
+    timers.add(10, 2, "u2", "Gate")
+    timers.add(10, 3, "u3")
+    assert timers.next_due_ns() == 10
+    assert timers.pop_due(9) is None
+    fired = [timers.pop_due(20) for _ in range(3)]
+    assert [timer.number for timer in fired if timer is not None] == [2, 3, 1]
+    assert not timers
+    assert timers.next_due_ns() is None
+
+
+def waiting(**pending: int) -> WaitingPod:
+    return WaitingPod(1, "default/a", "u1", {name: n * SECOND_NS for name, n in pending.items()})
+
+
+def test_the_last_plugin_that_allows_decides():
+    pod = waiting(Gate=1, Check=2)
+    assert not pod.allow("Gate")
+    assert pod.verdict is None
+    assert pod.allow("Check")
+    assert pod.verdict is not None
+    assert pod.verdict.is_success
+
+
+def test_what_comes_after_the_decision_is_ignored():
+    pod = waiting(Gate=1)
+    assert pod.allow("Gate")
+    assert not pod.reject("Gate", "too late")
+    assert not pod.preempt("DefaultPreemption")
+    assert not pod.time_out("Gate")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        pytest.param(1, "1s", id="seconds"),
+        pytest.param(90, "1m30s", id="minutes"),
+        pytest.param(900, "15m0s", id="the longest wait"),
+    ],
+)
+def test_a_time_out_says_how_long_and_for_whom(seconds: int, said: str) -> None:
+    pod = waiting(Gate=seconds)
+    assert pod.time_out("Gate")
+    assert pod.verdict is not None
+    assert pod.verdict.code == Code.UNSCHEDULABLE
+    assert pod.verdict.plugin == "Gate"
+    assert pod.verdict.message == f"rejected due to timeout after waiting {said} at plugin Gate"
+
+
+def test_a_plugin_that_has_allowed_the_pod_does_not_time_out():
+    pod = waiting(Gate=1, Check=2)
+    pod.allow("Gate")
+    assert not pod.time_out("Gate")
+
+
+@pytest.mark.parametrize(
+    ("note", "cut"),
+    [
+        pytest.param("a" * 1024, "a" * 1024, id="1,024 bytes are allowed"),
+        pytest.param("a" * 1025, "a" * 1020 + " ...", id="one more is cut to 1,020 and dots"),
+        pytest.param("é" * 600, "é" * 510 + " ...", id="bytes count, not characters"),
+    ],
+)
+def test_long_notes_are_cut(note: str, cut: str) -> None:
+    assert shorten(note) == cut
+
+
+def test_times_are_written_in_whole_seconds():
+    assert rfc3339(946_684_810 * SECOND_NS + 999_999_999) == "2000-01-01T00:00:10Z"
