@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from podwright.store.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
+    NO_ACTIONS,
     CheckpointBlock,
     CycleColumns,
     Entry,
@@ -37,6 +38,7 @@ from podwright.store.log_format import (
     decode_events,
     decode_objects,
     decode_payload,
+    encode_actions,
     encode_events,
     encode_frame,
     encode_objects,
@@ -101,12 +103,13 @@ class DecisionLog:
         self._medium = medium
         self._frames = frames
         self._is_writable = is_writable
-        self._block_events = block_events
         self._checkpoint_events = checkpoint_events
         self._compression = compression
-        self._times: list[int] = []
-        self._events: list[Event] = []
-        self._actions: list[Sequence[Action]] = []
+        # Time, event, actions; time, event, actions; ... This is on the way of every event, so
+        # it is one list, and holds nothing that the garbage collector would have to look at:
+        # lists of actions that live on would cost more than writing them.
+        self._pending: list[Any] = []
+        self._pending_limit = 3 * block_events
         self._cycles: dict[int, str] = {}
         self._flushed = frames[-1].head.first + frames[-1].head.count if frames else 0
         self._numbered = Numbered()
@@ -217,15 +220,14 @@ class DecisionLog:
         self.close()
 
     def __len__(self) -> int:
-        return self._flushed + len(self._times)
+        return self._flushed + len(self._pending) // 3
 
     # ------------------------------------------------------------ writing
 
     def append(self, now_ns: int, event: Event, actions: Sequence[Action], *, pod: str = "") -> int:
         """Add an event and what the machine answered.
 
-        The event is kept as it is and written later; `flush` writes at once. None of the
-        arguments may be changed afterwards.
+        It is written with the next block; `flush` writes at once.
 
         Parameters
         ----------
@@ -237,17 +239,15 @@ class DecisionLog:
         int
             The number of the event.
         """
-        times = self._times
-        place = len(times)
+        pending = self._pending
+        place = len(pending) // 3
         if pod:
             self._cycles[place] = pod
-        times.append(now_ns)
-        self._events.append(event)
-        self._actions.append(actions)
-        index = self._flushed + place
-        if place + 1 >= self._block_events:
+        pending += (now_ns, event, encode_actions(actions) if actions else NO_ACTIONS)
+        if len(pending) >= self._pending_limit:
             self.flush()
-        return index
+            return self._flushed - 1
+        return self._flushed + place
 
     def flush(self, *, sync: bool = False) -> None:
         """Write what was appended; it then outlives this process.
@@ -257,19 +257,21 @@ class DecisionLog:
         sync : bool
             Wait until it would outlive a power failure too.
         """
-        if self._times:
-            times = self._times
-            block = encode_events(times, self._events, self._actions, self._cycles, self._numbered)
+        pending = self._pending
+        if pending:
+            times = pending[0::3]
+            block = encode_events(times, pending[1::3], pending[2::3], self._cycles, self._numbered)
             self._write(EVENTS, block, first=self._flushed, times=times)
             self._flushed += len(times)
-            self._times, self._events, self._actions, self._cycles = [], [], [], {}
+            pending.clear()
+            self._cycles = {}
         if sync:
             self._medium.sync()
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether enough has happened since the last checkpoint."""
-        return self._flushed + len(self._times) >= self._checkpoint_due
+        """Whether enough was written since the last checkpoint."""
+        return self._flushed >= self._checkpoint_due
 
     def checkpoint(self, machine: Machine) -> bool:
         """Write down the machine as it is after the last event.
@@ -404,7 +406,7 @@ class DecisionLog:
         return index
 
     def _flush_to_read(self) -> None:
-        if self._times:
+        if self._pending:
             self.flush()
 
     def _read(self, frame: Frame, cls: type[_T]) -> _T:
@@ -439,18 +441,26 @@ class Recorder:
         self.machine = machine
         self.log = log
         self._last = machine.last_decision
+        self._handle = machine.handle
+        self._append = log.append
 
     def handle(self, event: Event, now_ns: int) -> list[Action]:
         """Let the machine handle an event, and record it; see `Machine.handle`."""
+        actions = self._handle(event, now_ns)
+        kind = type(event)
+        if kind is CycleDue or kind is ExtenderReplied:
+            self._append_cycle(event, now_ns, actions)
+        else:
+            self._append(now_ns, event, actions)
+        return actions
+
+    def _append_cycle(self, event: Event, now_ns: int, actions: list[Action]) -> None:
         machine, log = self.machine, self.log
-        actions = machine.handle(event, now_ns)
+        decision = machine.last_decision
         pod = ""
-        if isinstance(event, CycleDue | ExtenderReplied):
-            decision = machine.last_decision
-            if decision is not self._last and decision is not None:
-                self._last = decision
-                pod = decision.pod.key
+        if decision is not self._last and decision is not None:
+            self._last = decision
+            pod = decision.pod.key
         log.append(now_ns, event, actions, pod=pod)
         if log.is_checkpoint_due:
             log.checkpoint(machine)
-        return actions

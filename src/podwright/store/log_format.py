@@ -268,8 +268,8 @@ class EventBlock(msgspec.Struct, kw_only=True):
         By place in the block, the fields of events that have others.
     cycles : dict of int to str
         By place in the block, the pod for which a node was looked for.
-    actions : list
-        Per event its actions.
+    actions : list of bytes
+        Per event its actions, as `encode_actions` gives them.
     """
 
     objects: Objects
@@ -279,7 +279,7 @@ class EventBlock(msgspec.Struct, kw_only=True):
     numbers: list[int]
     rest: dict[int, dict[str, Any]]
     cycles: dict[int, str]
-    actions: list[msgspec.Raw]
+    actions: list[bytes]
 
 
 class CycleColumns(msgspec.Struct, kw_only=True):
@@ -337,6 +337,9 @@ def _decoder(cls: type[_T]) -> msgspec.msgpack.Decoder[_T]:
 def encode_actions(actions: Sequence[Action]) -> bytes:
     """Return the actions of one event as a log has them."""
     return _ENCODER.encode(actions)
+
+
+NO_ACTIONS: Final = encode_actions(())
 
 
 def decode_actions(data: bytes) -> list[Action]:
@@ -471,7 +474,7 @@ class Numbered:
 def encode_events(
     times: Sequence[int],
     events: Sequence[Event],
-    actions: Sequence[Sequence[Action]],
+    actions: Sequence[bytes],
     cycles: Mapping[int, str],
     numbered: Numbered,
 ) -> EventBlock:
@@ -513,7 +516,7 @@ def encode_events(
         numbers=numbers,
         rest=rest,
         cycles=dict(cycles),
-        actions=cast("list[msgspec.Raw]", actions),
+        actions=list(actions),
     )
 
 
@@ -556,7 +559,7 @@ def decode_events(
             if shape == _CALL:
                 fields["call"] = next(numbers)
             event = cls(**fields)
-        yield Entry(first + place, now_ns, event, bytes(actions), block.cycles.get(place, ""))
+        yield Entry(first + place, now_ns, event, actions, block.cycles.get(place, ""))
 
 
 def _read_fields(
