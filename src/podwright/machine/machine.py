@@ -32,6 +32,7 @@ from podwright.columns import Cluster
 from podwright.framework.decision import Decision
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
+from podwright.framework.run import Runner
 from podwright.machine.actions import Action, WakeAt
 from podwright.machine.binding import Binding, BindingCycles
 from podwright.machine.cycle import SchedulingCycles
@@ -292,6 +293,11 @@ class Machine:
     def pod(self, name: NamespacedName) -> Pod | None:
         """Return a pod as the API server last told it; None if there is none."""
         return self._state.pods.get(name)
+
+    def runner(self, scheduler_name: str) -> Runner | None:
+        """Return who decides for the pods of a scheduler name; to explain with."""
+        profile = self._state.profiles.get(scheduler_name)
+        return None if profile is None else profile.runner
 
     def assumed(self) -> dict[NamespacedName, str]:
         """Return the pods that count on a node without the API server's word, by name."""
