@@ -24,6 +24,7 @@ _MODULES = {
     "DefaultBinder": "default_binder",
     "DefaultPreemption": "default_preemption",
     "DynamicResources": "dynamic_resources",
+    "GangScheduling": "gang_scheduling",
     "ImageLocality": "image_locality",
     "InterPodAffinity": "inter_pod_affinity",
     "NodeAffinity": "node_affinity",

@@ -22,6 +22,7 @@ from podwright.framework.binding import Pending, Progress
 from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.events import EventHint
+from podwright.framework.handle import Handle
 from podwright.framework.scores import Normalization, Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
@@ -119,6 +120,9 @@ class Plugin:
     filters_columns: ClassVar[bool] = False
     scores_columns: ClassVar[bool] = False
 
+    handle: Handle | None = None
+    """The machine that runs the plugin; None outside of one. Set by the machine."""
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls.filters_columns = cls.implements("filter_columns")
@@ -182,6 +186,14 @@ class Plugin:
         raise NotImplementedError
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+    def group_of(self, pod: Pod) -> Hashable | None:
+        """Return the group of a pod that this plugin keeps together with others, or None.
+
+        The machine then keeps the members of each group; see `framework.handle`. The answer
+        depends on nothing but the pod.
+        """
+        raise NotImplementedError
+
         """Write a code for every slot in `out.rows`; the codes there are 0 before."""
         raise NotImplementedError
 

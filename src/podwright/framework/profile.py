@@ -20,6 +20,12 @@ class TieRule(Enum):
     """The smallest name."""
 
 
+_SETTINGS = frozenset({
+    "scheduler_name", "tie_rule", "percentage_of_nodes_to_score", "draws_preemption_offset",
+})  # fmt: skip
+"""The fields of a profile that hold no plugins."""
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The plugins of one schedulerName, instantiated, per extension point in run order.
 
@@ -61,6 +67,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             )
         }
         return tuple(named.values())
+
+    def all_plugins(self) -> tuple[Plugin, ...]:
+        """Return every plugin, each once, in the order of the extension points."""
+        found: dict[int, Plugin] = {}
+        for field in self.__struct_fields__:
+            for entry in getattr(self, field) if field not in _SETTINGS else ():
+                plugin = entry[0] if isinstance(entry, tuple) else entry
+                found.setdefault(id(plugin), plugin)
+        return tuple(found.values())
 
     def fingerprint(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the names of the plugins per extension point, to show and to compare."""

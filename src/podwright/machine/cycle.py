@@ -26,7 +26,9 @@ from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.profiles import RunningProfile
+from podwright.machine.pod_group import GroupSteps, PodGroupCycles
 from podwright.machine.reporting import emit
 from podwright.machine.state import State
 from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
@@ -48,7 +50,9 @@ class Suspended:
 
     __slots__ = ("call", "profile", "queued", "steps")
 
-    def __init__(self, profile: RunningProfile, queued: QueuedPod, steps: Steps[Decision]) -> None:
+    def __init__(
+        self, profile: RunningProfile, queued: QueuedPod, steps: Steps[Decision] | GroupSteps
+    ) -> None:
         self.profile = profile
         self.queued = queued
         self.steps = steps
@@ -65,7 +69,10 @@ class SchedulingCycles:
         self.last_decision: Decision | None = None
         """What came of the last cycle."""
         self.suspended: Suspended | None = None
+        self.last_decisions: tuple[Decision, ...] = ()
+        """The same, for all members if it was the cycle of a pod group."""
 
+        self.groups = PodGroupCycles(state, self, evictions)
     def run(self) -> None:
         """Schedule the next pod, if there is one."""
         state = self._state
@@ -75,7 +82,12 @@ class SchedulingCycles:
         state.cycle_started_ns = state.now_ns
         pod = queued.pod
         profile = state.profiles.get(pod.spec.scheduler_name)
-        if profile is None or self._is_skipped(queued, pod):
+        if state.groups and profile is not None:
+            group = state.groups.group_of(GANG_SCHEDULING, pod)
+            if isinstance(group, str):
+                self._go_on(Suspended(profile, queued, self.groups.steps(queued, group)), None)
+                return
+        if profile is None or self.is_skipped(queued, pod):
             state.queue.done(queued, state.now_ns)
             return
         number = state.queue.scheduling_cycle
@@ -107,7 +119,10 @@ class SchedulingCycles:
         try:
             request = next(cycle.steps) if reply is None else cycle.steps.send(reply)
         except StopIteration as end:
-            self._decided(cycle.profile, cycle.queued, end.value)
+            if end.value is not None:
+                self._decided(cycle.profile, cycle.queued, end.value)
+            else:
+                self.last_decisions = self.groups.last_decisions
             return
         cycle.call = state.next_call()
         state.actions.append(CallExtender(cycle.call, request))
@@ -115,13 +130,15 @@ class SchedulingCycles:
 
     def _decided(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
         self.last_decision = decision
-        self._count(profile, decision)
+        self.last_decisions = (decision,)
+        self.count(profile, decision)
         if decision.node:
             self._place(profile, queued, decision)
         else:
             self._fits_nowhere(queued, decision)
 
-    def _count(self, profile: RunningProfile, decision: Decision) -> None:
+    def count(self, profile: RunningProfile, decision: Decision) -> None:
+        """Count a decision in the metrics."""
         state, path = self._state, decision_path(decision)
         duration_ns = state.now_ns - state.cycle_started_ns
         if not path.points:
@@ -136,7 +153,11 @@ class SchedulingCycles:
             victims = preemption.victims if isinstance(preemption, Preemption) else ()
             state.metrics.preemption_tried(len(victims))
 
-    def _is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
+    def decide(self, profile: RunningProfile, pod: Pod, cycle_number: int) -> Steps[Decision]:
+        """Decide for a pod, and let PostFilter do something if there is no node."""
+        return _steps(profile, pod, cycle_number, self._state.now_ns)
+
+    def is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
         """Tell whether a popped pod should not be scheduled after all."""
         state = self._state
         if pod.metadata.deletion_timestamp is not None:
@@ -154,25 +175,33 @@ class SchedulingCycles:
         return queued.uid in state.assumed
 
     def _fits_nowhere(self, queued: QueuedPod, decision: Decision) -> None:
-        eviction: Eviction | None = None
+        eviction = self.announce(queued, decision)
+        handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
+        if eviction is not None:
+            self._evictions.start(eviction)
+
+    def announce(self, queued: QueuedPod, decision: Decision) -> Eviction | None:
+        """Hold a pod back for which others are to be preempted; None if there is none."""
         result = decision.post_filter
         if result is not None and isinstance(result.details, Preemption):
             node = result.nominated_node
             if node and result.details.victims:
-                eviction = self._evictions.announce(
+                return self._evictions.announce(
                     self._state.pods.get(queued.key, queued.pod),
                     node,
                     result.status.plugin,
                     result.details.victims,
                 )
-        handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
-        if eviction is not None:
-            self._evictions.start(eviction)
+        return None
 
     # ------------------------------------------------------------ a node was found
 
     def _place(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
-        state, pod, node = self._state, queued.pod, decision.node
+        self.commit(self.binding(profile, queued, decision.node), decision.slot)
+
+    def binding(self, profile: RunningProfile, queued: QueuedPod, node: str) -> Binding:
+        """Return the pod that was decided on last, ready for its way to a node."""
+        state, pod = self._state, queued.pod
         ranking = profile.runner.ranking
         placing = profile.placing(ranking.outcome.skipped)
         cycle = Cycle(pod, state.cluster) if placing.is_plain else ranking.cycle.own(pod)
@@ -181,29 +210,43 @@ class SchedulingCycles:
         binding.started_ns = state.cycle_started_ns
         if queued.key in state.cluster.pods:
             # A pod of that name still counts: its deletion has not been seen to the end.
-            status = Status.error(
+            return Status.error(
+        return binding
+
+    def count_on(self, binding: Binding, slot: int) -> Status | None:
+        """Let a pod count on its node; returns an error if it cannot."""
+        state, queued = self._state, binding.queued
                 f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
             )
-            handle_failure(state, queued, pod, failed(status))
-            return
         # One of that name on a node that is gone must not come back in its place.
         state.cluster.remove(queued.key)
         # The pod counts as it is, without its node's name: it has the keys of its template.
-        if decision.slot >= 0:
-            state.cluster.place(pod, decision.slot)
+        if slot >= 0:
+            state.cluster.place(binding.pod, slot)
         else:
             # An extender named a node that does not exist; the API server may know better.
             state.cluster.put(binding.assumed_pod)
-        state.assumed[queued.uid] = binding
         state.queue.nominator.remove(queued.uid)
         if not placing.is_plain:
             ended = self._reserve(binding) or self._permit(binding)
             if ended is not None:
+        return None
+
+    def commit(self, binding: Binding, slot: int) -> None:
+        """Assume a pod on its node, and send it there unless Reserve or Permit object."""
+        state, queued, placing = self._state, binding.queued, binding.placing
+        error = self.count_on(binding, slot)
+        if error is not None:
+            handle_failure(state, queued, binding.pod, failed(error))
+            return
+        state.assumed[queued.uid] = binding
+        if state.groups:
+            state.groups.mark(binding.pod, is_scheduled=True)
                 failure, path = ended
                 for plugin in placing.unreserve:
-                    tell(plugin, "unreserve", cycle, node)
+                    tell(plugin, "unreserve", binding.cycle, binding.node)
                 forget(state, binding)
-                handle_failure(state, queued, pod, failure, path=path)
+                handle_failure(state, queued, binding.pod, failure, path=path)
                 return
         self._bindings.start(binding)
 

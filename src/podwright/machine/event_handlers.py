@@ -21,7 +21,8 @@ from podwright.framework.events import (
     ClusterEvent,
 )
 from podwright.machine.binding import Binding, BindingCycles, forget
-from podwright.machine.state import State
+from podwright.machine.groups import GANG_SCHEDULING
+from podwright.machine.state import State, object_key
 from podwright.objects import Node, Object, Pod
 from podwright.queueing import derive_events, derive_pod_update
 
@@ -46,7 +47,7 @@ class EventHandlers:
             self._put_pod(obj)
             return
         state = self._state
-        key = (obj.kind, obj.key)
+        key = object_key(obj, obj.key)
         old = state.objects.get(key)
         state.objects[key] = obj
         state.cluster.put(obj)
@@ -59,7 +60,7 @@ class EventHandlers:
             self._delete_pod(obj)
             return
         state = self._state
-        old = state.objects.pop((obj.kind, obj.key), None)
+        old = state.objects.pop(object_key(obj, obj.key), None)
         if old is None:
             return
         if not isinstance(obj, Node):
@@ -91,12 +92,12 @@ class EventHandlers:
                 self._delete_pod(pod)
             return
         state.pods[key] = pod
+        self._group(old, pod)
         if old is None:
             if pod.spec.node_name:
                 self._assigned(pod)
             elif pod.spec.scheduler_name in state.profiles:
-                state.queue.add(pod, state.now_ns)
-                state.metrics.handled(_PENDING_ADDED)
+                self._pending(pod)
         elif old.spec.node_name:
             state.cluster.put(pod)
             for event in derive_pod_update(old, pod):
@@ -107,6 +108,24 @@ class EventHandlers:
                 state.queue.delete(old, state.now_ns)
         elif old.spec.scheduler_name in state.profiles:
             self._update_pending(old, pod)
+
+    def _pending(self, pod: Pod) -> None:
+        """Queue a pod that was seen for the first time."""
+        state = self._state
+        state.queue.add(pod, state.now_ns)
+        if state.groups.has(GANG_SCHEDULING):
+            # Upstream tells others of new pods only if gangs are scheduled.
+            state.queue.move(UNSCHEDULABLE_POD_ADD, state.now_ns, new=pod)
+        state.metrics.handled(_PENDING_ADDED)
+
+    def _group(self, old: Pod | None, pod: Pod) -> None:
+        groups = self._state.groups
+        if not groups:
+            return
+        if old is None:
+            groups.put(pod)
+        else:
+            groups.replace(old, pod)
 
     def _assigned(self, pod: Pod) -> None:
         """Count a pod that was seen with a node for the first time."""
@@ -137,6 +156,8 @@ class EventHandlers:
         old = state.pods.pop(pod.key, None)
         if old is None:
             return
+        if state.groups:
+            state.groups.remove(old)
         if old.spec.node_name or pod.spec.node_name:
             state.cluster.delete(pod)
             state.assumed.pop(pod.metadata.uid, None)

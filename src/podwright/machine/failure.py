@@ -14,6 +14,7 @@ import msgspec
 from podwright.framework.decision import NO_NODES, Decision, Rejection, fit_error
 from podwright.framework.status import Status
 from podwright.machine.extension_path import ExtensionPath
+from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.reporting import emit, patch_status
 from podwright.machine.state import State
 from podwright.objects import Condition, Pod
@@ -121,6 +122,8 @@ def handle_failure(
             unschedulable_plugins=failure.rejected_by,
             pending_plugins=failure.pending,
             pod=newest,
+            # Members of a group are tried again together, whatever happened meanwhile.
+            always_backoff=state.groups.group_of(GANG_SCHEDULING, pod) is not None,
         )
     queue.nominate(newest or pod, failure.nominated_node)
     emit(

@@ -51,6 +51,7 @@ from podwright.machine.events import (
     TimerFired,
 )
 from podwright.machine.evictions import HELD, Evictions, is_held
+from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
 from podwright.machine.profiles import RunningProfile, hint_table
@@ -134,6 +135,10 @@ class Machine:
 
     # ------------------------------------------------------------ the door
 
+        handle = MachineHandle(state, self._bindings)
+        for profile in profiles.values():
+            for plugin in profile.all_plugins():
+                plugin.handle = handle
     def handle(self, event: Event, now_ns: int) -> list[Action]:
         """Take an event in and return what should now be done, in order.
 

@@ -23,7 +23,7 @@ import msgspec
 from podwright.framework import Code, Cycle, Status
 from podwright.machine.binding import Binding, Stage
 from podwright.machine.evictions import Eviction, EvictionStage
-from podwright.machine.state import State
+from podwright.machine.state import State, object_key
 from podwright.machine.timers import Timer
 from podwright.machine.waiting import WaitingPod
 from podwright.objects import (
@@ -359,6 +359,8 @@ def restore(
         if entry.has_uid:
             state.bindings_by_uid[binding.uid] = binding
     state.assumed.update((uid, bindings[number]) for uid, number in snapshot.assumed)
+    if state.groups:
+        state.groups.rebuild(state.pods.values(), state.assumed)
     for waiting in snapshot.waiting:
         state.waiting[waiting.uid] = _waiting_from(waiting)
     for entry_of in snapshot.evictions:
@@ -374,7 +376,7 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     cluster = state.cluster
     for number in snapshot.objects:
         obj = numbers.object(number)
-        state.objects[obj.kind, obj.key] = obj  # type: ignore[assignment]  # any kind is one
+        state.objects[object_key(obj, obj.key)] = obj  # type: ignore[assignment]  # any kind is one
     for resource in snapshot.resources:
         cluster.nodes.resource_index(resource)
     for name in snapshot.nodes:

@@ -12,16 +12,32 @@ from typing import TYPE_CHECKING
 
 from podwright.columns import Cluster
 from podwright.machine.actions import Action
+from podwright.machine.groups import Groups
 from podwright.machine.metrics import Metrics
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.timers import Timers
 from podwright.machine.waiting import WaitingPod
-from podwright.objects import NamespacedName, Object, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Object, Pod, api_group
 from podwright.queueing import SchedulingQueue
 
 if TYPE_CHECKING:
     from podwright.machine.binding import Binding
     from podwright.machine.evictions import Eviction
+
+
+def object_key(
+    kind: type[KubernetesObject] | KubernetesObject, name: NamespacedName
+) -> tuple[str, str]:
+    """Return under what `State.objects` has an object.
+
+    Parameters
+    ----------
+    kind : type or object
+        A kind that has a struct, or any object of the kind.
+    """
+    # Two groups have a PodGroup; no other kind that is read has a namesake.
+    is_namesake = api_group(kind.api_version) == "scheduling.x-k8s.io"
+    return f"{kind.kind}.x-k8s.io" if is_namesake else kind.kind, name
 
 
 class State:
@@ -56,6 +72,8 @@ class State:
         Binding cycles that something else allowed to go on; they do at the end of the event.
     actions : list of Action
         What this event has led to so far.
+    groups : Groups
+        Which pods belong together, for the plugins that say so.
     metrics : Metrics
         What the parts of the machine count.
     now_ns : int
@@ -84,6 +102,9 @@ class State:
         self.ready: deque[Binding] = deque()
         self.timers = Timers()
         self.actions: list[Action] = []
+        self.groups = Groups(
+            plugin for running in profiles.values() for plugin in running.profile.all_plugins()
+        )
         self.metrics = Metrics({name: running.profile for name, running in profiles.items()})
         self.now_ns = 0
         self.cycle_started_ns = 0

@@ -32,7 +32,7 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.objects.timestamps import timestamp_ns
-from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal
 from podwright.parity.trace_server import Call, Server
 from podwright.parity.trace_setup import machine_of
 from podwright.queueing import QueuedPod, QueueName
@@ -58,6 +58,18 @@ def check_trace(case: Case) -> Check:
 
 class Replay:
     """One trace: machine, server and clock.
+_ALPHA = ("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
+
+
+def check_gang(case: Case) -> Check:
+    """Compare a trace with gangs, unless it has a gate that changes how groups are placed."""
+    missing = [gate for gate in _ALPHA if case["gates"].get(gate)]
+    if missing:
+        yield LeftOut(f"feature gate {missing[0]} (alpha) is not built yet")
+    else:
+        yield from check_trace(case)
+
+
 
     Attributes
     ----------
@@ -70,6 +82,8 @@ class Replay:
         Those of this step.
     """
 
+    full : Decision, optional
+        What a full cycle would have decided, if this step is one that a hint decides.
     def __init__(self, case: Case) -> None:
         self.start_ns = _time_of(case["start"])
         self.now_ns = self.start_ns
@@ -116,7 +130,9 @@ class Replay:
     # ---------------------------------------------------------------- events and actions
 
     def _tell(self, event: Event) -> None:
-        self._actions.extend(self.machine.handle(event, self.now_ns))
+        # What follows from an answer comes before what else is to be done: upstream, whoever
+        # made the call goes on until it waits for something.
+        self._actions.extendleft(reversed(self.machine.handle(event, self.now_ns)))
 
     def _settle(self) -> None:
         """Carry out actions until everything waits for something."""
@@ -165,7 +181,7 @@ class Replay:
         return popped
 
     def _cycle(self) -> None:
-        before = self.machine.last_decision
+        before = self.machine.last_decisions
         self._tell(CycleDue())
         decision = self.machine.last_decision
         if decision is not None and decision is not before:

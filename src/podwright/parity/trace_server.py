@@ -33,6 +33,7 @@ _RESOURCES = {
     "PersistentVolume": "persistentvolumes",
     "PersistentVolumeClaim": "persistentvolumeclaims",
 }
+    "PodGroup": "podgroups",
 
 
 class Server:
@@ -260,10 +261,10 @@ class Server:
         status = dict(pod.get("status", {}))
         if call.nominated_node is not None:
             status.pop("nominatedNodeName", None)
-            if call.nominated_node:
-                status["nominatedNodeName"] = call.nominated_node
-        if call.condition is not None:
-            written = _condition(call.condition)
+            if nominated_node:
+                status["nominatedNodeName"] = nominated_node
+        if set_condition is not None:
+            written = _condition(set_condition)
             conditions = [dict(condition) for condition in status.get("conditions", [])]
             for index, condition in enumerate(conditions):
                 if condition["type"] == written["type"]:
@@ -272,7 +273,7 @@ class Server:
             else:
                 conditions.append(written)
             status["conditions"] = conditions
-        self._write({**pod, "status": status})
+        self._write({**document, "status": status})
 
     def _write(self, document: Document) -> Object:
         self._version += 1

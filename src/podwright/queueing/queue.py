@@ -210,12 +210,13 @@ class SchedulingQueue:
     def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
         """Take one pod by `namespace/name`, wherever it waits, for its group's attempt.
 
-        None if it is not waiting, or gated.
+        None if it is not waiting, or PreEnqueue still holds it back.
 
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, PopSpecificPod
         """
         queued = self._places.get(name)
-        if queued is None or queued.is_gated:
+        # What held it back may be over without an event that says so.
+        if queued is None or (queued.is_gated and self._holds(queued)):
             return None
         self._places.take(queued)
         return queued if self._fly(queued, now_ns) else None
@@ -275,6 +276,10 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp_ns = now_ns
+        # Of pods that fail at the same instant, as members of a group do, the first to fail
+        # goes first.
+        queued.entered_index = self._entered_count
+        self._entered_count += 1
         queued.backoff_end_ns = None
         queued.was_flushed = False
         self._charge(queued, queued.rejectors, 1)

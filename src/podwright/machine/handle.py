@@ -1,0 +1,51 @@
+"""The machine as its plugins see it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from podwright.framework.handle import Members
+from podwright.machine.binding import BindingCycles
+from podwright.machine.state import State, object_key
+from podwright.objects import KubernetesObject, NamespacedName, Pod
+
+Kind = TypeVar("Kind", bound=KubernetesObject)
+
+
+class MachineHandle:
+    """What a plugin may ask of one machine; see `framework.handle`."""
+
+    def __init__(self, state: State, bindings: BindingCycles) -> None:
+        self._state = state
+        self._bindings = bindings
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the event that is being handled."""
+        return self._state.now_ns
+
+    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
+        """Return an object by `namespace/name`; None if there is none."""
+        found = self._state.objects.get(object_key(kind, name))
+        return found if isinstance(found, kind) else None
+
+    def members(self, plugin: str, group: Hashable) -> Members:
+        """Return the pods for which a plugin's `group_of` answers `group`."""
+        return self._state.groups.members(plugin, group)
+
+    def waiting(self) -> tuple[str, ...]:
+        """Return the uids of the pods that Permit plugins hold, in the order they came."""
+        return tuple(self._state.waiting)
+
+    def allow(self, uid: str, plugin: str) -> None:
+        """Let a waiting pod go, as far as a plugin is concerned."""
+        self._bindings.allow(uid, plugin)
+
+    def reject(self, uid: str, plugin: str, message: str) -> None:
+        """Refuse a waiting pod."""
+        self._bindings.reject(uid, plugin, message)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Bring pods back into the active queue, whatever they wait for."""
+        self._state.queue.activate(pods, self._state.now_ns)

@@ -1,0 +1,361 @@
+"""The scheduling cycle of a pod group: all its pending pods in one go (alpha upstream).
+
+Theory of operation
+-------------------
+Popping one member of a group takes all its members out of the queue. The cycle then has two
+parts:
+
+    rehearse  each member in turn is given a node and counts there, Reserve and Permit included,
+              so that the next one sees it; at the end all of it is taken back
+    submit    once it is known what becomes of the group, the members are assumed for good and
+              go to their binding cycles, or back to the queue
+
+The group can be scheduled as soon as one Permit answers Success: GangScheduling says so when
+enough members have a node. A member that does not fit is left behind; an error ends the
+cycle for all. If the last word is that a member needs others to be preempted, all of them
+wait for that, nominated to the nodes that they were given in the rehearsal.
+
+Two half-placed groups cannot keep each other waiting: a rehearsal that does not succeed leaves
+nothing behind, and only what a rehearsal has shown to be enough is assumed.
+
+Upstream: pkg/scheduler/schedule_one_podgroup.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from podwright.config import ExtenderCall, ExtenderReply
+from podwright.framework import Status
+from podwright.framework.decision import Decision
+from podwright.framework.status import Code
+from podwright.machine.actions import PatchPodGroupStatus
+from podwright.machine.binding import Binding
+from podwright.machine.evictions import Eviction, Evictions
+from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
+from podwright.machine.groups import GANG_SCHEDULING
+from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.profiles import RunningProfile
+from podwright.machine.reporting import rfc3339
+from podwright.machine.state import State, object_key
+from podwright.objects import Condition, NamespacedName, PodGroup
+from podwright.queueing import QueuedPod
+
+if TYPE_CHECKING:
+    from podwright.machine.cycle import SchedulingCycles
+
+_UNSCHEDULABLE = "pod group is unschedulable"
+_WAITING = f"{_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
+_FAILED = "failed to schedule other pod from a pod group"
+_HELD = "one or more plugins asked to wait and no plugin rejected pod"
+
+GroupSteps = Generator[ExtenderCall, ExtenderReply, None]
+
+
+class Attempt:
+    """What the rehearsal found for one member.
+
+    Attributes
+    ----------
+    decision : Decision or None
+        None: its turn did not come.
+    binding : Binding or None
+        The pod with the node that it may have.
+    failure : Failure or None
+        Why it may not.
+    error : str
+        A failure that ends the cycle.
+    permit : Status or None
+        What Permit said.
+    eviction : Eviction or None
+        The victims that were named, if there are any to remove.
+    needs_preemption : bool
+        The node is one that preemption would make room on.
+    """
+
+    __slots__ = (
+        "binding",
+        "decision",
+        "error",
+        "eviction",
+        "failure",
+        "needs_preemption",
+        "permit",
+        "queued",
+    )
+
+    def __init__(self, queued: QueuedPod) -> None:
+        self.queued = queued
+        self.decision: Decision | None = None
+        self.binding: Binding | None = None
+        self.failure: Failure | None = None
+        self.error = ""
+        self.permit: Status | None = None
+        self.eviction: Eviction | None = None
+        self.needs_preemption = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a node for the pod right now."""
+        return self.permit is not None and not self.needs_preemption
+
+
+class Outcome:
+    """What becomes of the group.
+
+    Attributes
+    ----------
+    is_placed : bool
+        The members that fit go to their nodes.
+    is_waiting : bool
+        The group fits once preemption is over.
+    error : str
+        "" unless something went wrong.
+    """
+
+    __slots__ = ("error", "is_placed", "is_waiting")
+
+    def __init__(self) -> None:
+        self.is_placed = False
+        self.is_waiting = False
+        self.error = ""
+
+    @property
+    def message(self) -> str:
+        """For the PodGroup's condition."""
+        if self.error or self.is_placed:
+            return self.error
+        return _WAITING if self.is_waiting else _UNSCHEDULABLE
+
+
+class PodGroupCycles:
+    """Runs the cycles of pod groups."""
+
+    def __init__(self, state: State, cycles: SchedulingCycles, evictions: Evictions) -> None:
+        self._state = state
+        self._cycles = cycles
+        self._evictions = evictions
+        self.last_decisions: tuple[Decision, ...] = ()
+        """What was decided in the last cycle, member by member."""
+
+    def steps(self, popped: QueuedPod, group: NamespacedName) -> GroupSteps:
+        """Schedule all members of the group of a popped pod; yields calls of extenders."""
+        state = self._state
+        self.last_decisions = ()
+        members = self._pop_all(popped, group)
+        profile = self._profile_of(members)
+        if profile is None:
+            return
+        members = [queued for queued in members if not self._is_skipped(queued)]
+        if not members:
+            return
+        attempts = [Attempt(queued) for queued in members]
+        outcome = yield from self._rehearse(profile, attempts)
+        self.last_decisions = tuple(
+            [attempt.decision for attempt in attempts if attempt.decision is not None]
+        )
+        for attempt in attempts:
+            self._submit(attempt, outcome)
+        for attempt in attempts:
+            if attempt.eviction is not None:
+                self._evictions.start(attempt.eviction)
+        result = "scheduled" if outcome.is_placed else "error" if outcome.error else "unschedulable"
+        duration_ns = state.now_ns - state.cycle_started_ns
+        state.metrics.pod_group_ended(profile.name, result, duration_ns)
+        self._tell(group, outcome)
+
+    def _pop_all(self, popped: QueuedPod, group: NamespacedName) -> list[QueuedPod]:
+        """Take all members out of the queue, in the order in which they are to be tried."""
+        state = self._state
+        members = [popped]
+        for pod in state.groups.members(GANG_SCHEDULING, group).unscheduled():
+            if pod.key != popped.key:
+                queued = state.queue.pop_pod(pod.key, state.now_ns)
+                if queued is not None:
+                    members.append(queued)
+        members.sort(key=lambda queued: (-queued.priority, queued.initial_attempt_ns or 0))
+        return members
+
+    def _profile_of(self, members: list[QueuedPod]) -> RunningProfile | None:
+        """Return the profile of all members; None if they disagree, which ends their attempt."""
+        state = self._state
+        first = members[0].pod.spec.scheduler_name
+        for queued in members:
+            name = queued.pod.spec.scheduler_name
+            if name != first:
+                status = Status.error(
+                    "all pods in a single pod group should have the same .spec.schedulerName "
+                    f'set, got: "{first}" and "{name}"'
+                )
+                for failing in members:
+                    handle_failure(state, failing, failing.pod, failed(status))
+                return None
+        return state.profiles[first]
+
+    def _is_skipped(self, queued: QueuedPod) -> bool:
+        if not self._cycles.is_skipped(queued, queued.pod):
+            return False
+        self._state.queue.done(queued, self._state.now_ns)
+        return True
+
+    # ------------------------------------------------------------ the rehearsal
+
+    def _rehearse(
+        self, profile: RunningProfile, attempts: list[Attempt]
+    ) -> Generator[ExtenderCall, ExtenderReply, Outcome]:
+        """Find out which members fit, one with the other; nothing of it lasts."""
+        outcome = Outcome()
+        needs_preemption = False
+        number = self._state.queue.scheduling_cycle - len(attempts)
+        for attempt in attempts:
+            number += 1
+            decision = yield from self._cycles.decide(profile, attempt.queued.pod, number)
+            self._try(profile, attempt, decision)
+            if attempt.error:
+                outcome.is_placed = outcome.is_waiting = False
+                outcome.error = f"{_FAILED}: {attempt.error}"
+                break
+            needs_preemption |= attempt.needs_preemption
+            if attempt.permit is not None and attempt.permit.is_success:
+                outcome.is_waiting = needs_preemption
+                outcome.is_placed = not needs_preemption
+        for attempt in reversed(attempts):
+            if attempt.permit is not None:
+                self._take_back(attempt)
+        return outcome
+
+    def _try(self, profile: RunningProfile, attempt: Attempt, decision: Decision) -> None:
+        """Give a member the node that was chosen, as far as Permit."""
+        state, queued = self._state, attempt.queued
+        attempt.decision = decision
+        self._cycles.count(profile, decision)
+        slot, node = decision.slot, decision.node
+        if not node:
+            if decision.error is not None:
+                attempt.error = decision.error.message
+            attempt.failure = fits_nowhere(decision)
+            attempt.eviction = self._cycles.announce(queued, decision)
+            node = attempt.failure.nominated_node or ""
+            slot = state.cluster.nodes.slot_of.get(node, -1)
+            if not node or attempt.error:
+                return
+            attempt.needs_preemption = True
+        binding = self._cycles.binding(profile, queued, node)
+        status = self._cycles.count_on(binding, slot)
+        if status is not None:
+            self._end(attempt, status)
+            return
+        attempt.binding = binding
+        self._mark(attempt, is_scheduled=True)
+        for plugin in binding.placing.reserve:
+            status = ask(plugin, "reserve", binding.cycle, node)
+            if not status.is_success:
+                self._take_back(attempt)
+                self._end(attempt, status, "Reserve")
+                return
+        attempt.permit = self._permit(binding)
+        if attempt.permit.code not in {Code.SUCCESS, Code.WAIT}:
+            self._take_back(attempt)
+            self._end(attempt, attempt.permit, "Permit")
+
+    def _permit(self, binding: Binding) -> Status:
+        """Ask the Permit plugins; nobody is made to wait."""
+        reasons: list[str] = []
+        is_held = False
+        for plugin in binding.placing.permit:
+            status, _ = ask_permit(plugin, binding.cycle, binding.node)
+            if status.code == Code.WAIT:
+                is_held = True
+                reasons += status.reasons
+            elif not status.is_success:
+                return status
+        return Status.wait(*reasons, _HELD) if is_held else Status.OK
+
+    def _end(self, attempt: Attempt, status: Status, point: str = "") -> None:
+        """Note that a member has no place after all."""
+        attempt.binding = attempt.permit = None
+        attempt.needs_preemption = False
+        if status.is_rejection:
+            attempt.failure = refused(status)
+            return
+        status = worded(status, point) if point else status
+        attempt.error = status.message
+        attempt.failure = failed(status)
+
+    def _take_back(self, attempt: Attempt) -> None:
+        binding = attempt.binding
+        assert binding is not None, f"{attempt.queued.key} has no place to take back"
+        for plugin in binding.placing.unreserve:
+            tell(plugin, "unreserve", binding.cycle, binding.node)
+        self._state.cluster.remove(attempt.queued.key)
+        self._mark(attempt, is_scheduled=False)
+
+    def _slot_of(self, attempt: Attempt) -> int:
+        assert attempt.decision is not None, attempt.queued
+        return attempt.decision.slot
+
+    def _mark(self, attempt: Attempt, *, is_scheduled: bool) -> None:
+        self._state.groups.mark(attempt.queued.pod, is_scheduled=is_scheduled)
+
+    # ------------------------------------------------------------ what becomes of it
+
+    def _submit(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Send a member on its way to its node, or back to the queue."""
+        if outcome.is_placed and attempt.fits:
+            assert attempt.binding is not None, f"{attempt.queued.key} fits nowhere"
+            self._cycles.commit(attempt.binding, self._slot_of(attempt))
+        else:
+            queued = attempt.queued
+            handle_failure(self._state, queued, queued.pod, _failure(attempt, outcome))
+
+    def _tell(self, group: NamespacedName, outcome: Outcome) -> None:
+        """Set the PodGroup's condition; once it was scheduled that stays said."""
+        state = self._state
+        pod_group = state.objects.get(object_key(PodGroup, group))
+        if not isinstance(pod_group, PodGroup):
+            return
+        status, reason = "False", "SchedulerError" if outcome.error else "Unschedulable"
+        if outcome.is_placed:
+            status, reason = "True", "Scheduled"
+        changed_at: str | None = rfc3339(state.now_ns)
+        generation = pod_group.metadata.generation or None
+        for present in pod_group.status.conditions:
+            if present.type != "PodGroupScheduled":
+                continue
+            if present.status == "True" and status != "True":
+                return
+            if present.status == status:
+                changed_at = present.last_transition_time
+                same = (present.reason, present.message, present.observed_generation)
+                if same == (reason, outcome.message, generation):
+                    return
+        condition = Condition(
+            type="PodGroupScheduled",
+            status=status,
+            reason=reason,
+            message=outcome.message,
+            last_transition_time=changed_at,
+            observed_generation=generation,
+        )
+        state.actions.append(PatchPodGroupStatus(state.next_call(), group, condition))
+
+
+def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
+    """Return why a member goes back to the queue."""
+    if outcome.error:
+        if attempt.error:
+            assert attempt.failure is not None, attempt.queued
+            return attempt.failure
+        return Failure(message=outcome.error)
+    if attempt.fits and outcome.is_waiting:
+        assert attempt.binding is not None, attempt.queued
+        return Failure(message=_WAITING, is_rejected=True, nominated_node=attempt.binding.node)
+    if attempt.fits or (attempt.needs_preemption and not outcome.is_waiting):
+        # It has a place, but the group has not. Upstream blames nobody for that, so the pod
+        # is tried again after the error backoff, without any event.
+        said = attempt.permit.message if attempt.permit is not None else ""
+        message = f"{_UNSCHEDULABLE}, {said}" if said else _UNSCHEDULABLE
+        return Failure(message=message, is_rejected=True)
+    assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
+    return attempt.failure

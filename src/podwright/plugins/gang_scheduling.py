@@ -1,0 +1,99 @@
+"""GangScheduling: enough pods of a group, or none (alpha, off by default).
+
+**What it does.** Holds the pods of a PodGroup with the policy `gang` back at PreEnqueue until
+the group exists and `minCount` of its pods do; and at Permit until `minCount` of them have a
+node, five minutes at most. The last one to get a node lets the others go.
+
+**Why it matters.** Half of a distributed training job does no work, but keeps its nodes from
+a job that could.
+
+**Configuration.** None; the feature gates GenericWorkload and GangScheduling enable it.
+
+**Example.** Of a group with ``minCount: 3`` two pods are created: they wait with ``waiting for
+minCount pods from a gang to appear in scheduling queue``. With the third all are scheduled in
+one cycle of their group.
+
+Groups with the policy `basic` are scheduled in one cycle, too, but each of their pods may go
+alone.
+
+Upstream: pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from podwright.framework import Cycle, Plugin, Status
+from podwright.framework.events import EventHint
+from podwright.framework.handle import Handle
+from podwright.objects import GangSchedulingPolicy, Pod, PodGroup
+from podwright.plugins.hints import gang_scheduling as hints
+
+_LONGEST_WAIT_NS = 5 * 60 * 1_000_000_000
+
+
+class GangScheduling(Plugin):
+    """Schedule at least `minCount` pods of a group, or none."""
+
+    name = "GangScheduling"
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        """Return the events that could undo a rejection, with the functions that look closer."""
+        return hints.events_to_register()
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        """Return the group."""
+        return self.group_of(pod) or ()
+
+    def group_of(self, pod: Pod) -> str | None:
+        """Return the `namespace/name` of the PodGroup; None for a pod without one."""
+        group = pod.spec.scheduling_group
+        if group is None or group.pod_group_name is None:
+            return None
+        return f"{pod.metadata.namespace}/{group.pod_group_name}"
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Hold a pod back whose group cannot be complete yet."""
+        group, handle = self.group_of(pod), self.handle
+        if group is None or handle is None:
+            return Status.OK
+        pod_group = handle.find(PodGroup, group)
+        if pod_group is None:
+            # "pods's" is upstream's spelling.
+            name = group.partition("/")[2]
+            return Status.unresolvable(
+                f'waiting for pods\'s pod group "{name}" to appear in scheduling queue'
+            )
+        gang = pod_group.spec.scheduling_policy.gang
+        if gang is not None and len(handle.members(self.name, group).pods) < gang.min_count:
+            return Status.unresolvable(
+                "waiting for minCount pods from a gang to appear in scheduling queue"
+            )
+        return Status.OK
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        """Hold a pod until enough of its gang have a node; the last one lets the others go."""
+        group, handle = self.group_of(cycle.pod), self.handle
+        if group is None or handle is None:
+            return Status.OK, 0
+        pod_group = handle.find(PodGroup, group)
+        if pod_group is None:
+            name = group.partition("/")[2]
+            return Status.error(
+                f'failed to get podGroup {group}: podgroup.scheduling.k8s.io "{name}" not found'
+            ), 0
+        gang = pod_group.spec.scheduling_policy.gang
+        return (Status.OK, 0) if gang is None else self._permit(handle, group, gang)
+
+    def _permit(self, handle: Handle, group: str, gang: GangSchedulingPolicy) -> tuple[Status, int]:
+        members = handle.members(self.name, group)
+        if len(members.scheduled) < gang.min_count:
+            handle.activate(members.unscheduled())
+            return (
+                Status.wait("waiting for minCount pods from a gang to be scheduled"),
+                _LONGEST_WAIT_NS,
+            )
+        for uid in handle.waiting():
+            if uid in members.scheduled:
+                handle.allow(uid, self.name)
+        return Status.OK, 0
