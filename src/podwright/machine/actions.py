@@ -47,6 +47,22 @@ class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc
     nominated_node: str | None = None
 
 
+class PatchPodGroupStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Set a condition of a PodGroup (scheduling.k8s.io); nobody waits for the answer.
+
+    Parameters
+    ----------
+    pod_group : str
+        `namespace/name`.
+    condition : Condition
+        Replaces the one of the same type.
+    """
+
+    call: int
+    pod_group: NamespacedName
+    condition: Condition
+
+
 class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Delete a pod that was preempted."""
 
@@ -106,6 +122,7 @@ class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
 Action: TypeAlias = (
     Bind
     | PatchPodStatus
+    | PatchPodGroupStatus
     | DeletePod
     | UpdateVolume
     | UpdateClaim

@@ -300,6 +300,16 @@ class Machine:
         return self._state.pods.get(name)
 
     def runner(self, scheduler_name: str) -> Runner | None:
+    @property
+    def last_decisions(self) -> tuple[Decision, ...]:
+        """What came of the last scheduling cycle, pod by pod if it was that of a group."""
+        return self._cycles.last_decisions
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """The profiles, by schedulerName."""
+        return {name: running.profile for name, running in self._state.profiles.items()}
+
         """Return who decides for the pods of a scheduler name; to explain with."""
         profile = self._state.profiles.get(scheduler_name)
         return None if profile is None else profile.runner

@@ -24,6 +24,7 @@ from podwright.machine import (
     FlushUnschedulable,
     Machine,
     PatchPodStatus,
+    PatchPodGroupStatus,
     PodAllowed,
     PodRejected,
     TimerFired,
@@ -56,8 +57,6 @@ def check_trace(case: Case) -> Check:
         yield from _compare(step["expect"], replay, popped, step["op"])
 
 
-class Replay:
-    """One trace: machine, server and clock.
 _ALPHA = ("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
 
 
@@ -71,6 +70,8 @@ def check_gang(case: Case) -> Check:
 
 
 
+class Replay:
+    """One trace: machine, server and clock.
     Attributes
     ----------
     machine : Machine
@@ -80,11 +81,11 @@ def check_gang(case: Case) -> Check:
         What happened in this step, per pod or object.
     decisions : list of Decision
         Those of this step.
-    """
-
     full : Decision, optional
         What a full cycle would have decided, if this step is one that a hint decides.
     def __init__(self, case: Case) -> None:
+    """
+
         self.start_ns = _time_of(case["start"])
         self.now_ns = self.start_ns
         self._counter = 0
@@ -147,7 +148,14 @@ def check_gang(case: Case) -> Check:
                 raise AssertionError(f"no trace has extenders: {action}")
             case EmitEvent():
                 self.events[action.pod].append(_event_of(action))
-            case Bind() | PatchPodStatus() | DeletePod() | UpdateVolume() | UpdateClaim():
+            case (
+                Bind()
+                | PatchPodStatus()
+                | PatchPodGroupStatus()
+                | DeletePod()
+                | UpdateVolume()
+                | UpdateClaim()
+            ):
                 name, call = self.server.describe(action)
                 delay_ns = self.server.begin(action)
                 self.calls[name].append(call)

@@ -13,6 +13,7 @@ from podwright.machine import (
     Event,
     ObjectDeleted,
     ObjectPut,
+    PatchPodGroupStatus,
     PatchPodStatus,
     UpdateClaim,
     UpdateVolume,
@@ -21,7 +22,9 @@ from podwright.machine.reporting import rfc3339
 from podwright.objects import Condition, Object, decode, encode
 
 Document: TypeAlias = dict[str, Any]
-Call: TypeAlias = Bind | PatchPodStatus | DeletePod | UpdateVolume | UpdateClaim
+Call: TypeAlias = (
+    Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim
+)
 
 SECOND_NS = 1_000_000_000
 _FIRST_START_NS = 946_771_200 * SECOND_NS  # 2000-01-02T00:00:00Z
@@ -30,10 +33,10 @@ _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 _BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _RESOURCES = {
     "Pod": "pods",
+    "PodGroup": "podgroups",
     "PersistentVolume": "persistentvolumes",
     "PersistentVolumeClaim": "persistentvolumeclaims",
 }
-    "PodGroup": "podgroups",
 
 
 class Server:
@@ -175,6 +178,9 @@ class Server:
                 return call.pod, {"call": "bind", "node": call.node}
             case PatchPodStatus():
                 return call.pod, {"call": "patch_status", "patch": self._patch(call)}
+            case PatchPodGroupStatus():
+                patch = {"conditions": [_condition(call.condition)]}
+                return call.pod_group, {"call": "patch_podgroup_status", "patch": patch}
             case DeletePod():
                 return call.pod, {"call": "delete"}
             case UpdateVolume(_, volume):
@@ -230,7 +236,9 @@ class Server:
                     return CallDone(call.call, _conflict(resource, short))
                 self._bind(document, call.node)
             case PatchPodStatus():
-                self._patch_status(document, call)
+                self._patch_status(document, call.condition, call.nominated_node)
+            case PatchPodGroupStatus():
+                self._patch_status(document, call.condition, None)
             case DeletePod():
                 self.terminate(name)
             case UpdateVolume(_, obj) | UpdateClaim(_, obj):
@@ -257,9 +265,11 @@ class Server:
         self._binding_count += 1
         self._write({**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status})
 
-    def _patch_status(self, pod: Document, call: PatchPodStatus) -> None:
-        status = dict(pod.get("status", {}))
-        if call.nominated_node is not None:
+    def _patch_status(
+        self, document: Document, set_condition: Condition | None, nominated_node: str | None
+    ) -> None:
+        status = dict(document.get("status", {}))
+        if nominated_node is not None:
             status.pop("nominatedNodeName", None)
             if nominated_node:
                 status["nominatedNodeName"] = nominated_node
@@ -296,6 +306,8 @@ def _object_of(call: Call) -> tuple[str, str]:
     match call:
         case Bind() | PatchPodStatus() | DeletePod():
             return "Pod", call.pod
+        case PatchPodGroupStatus():
+            return "PodGroup", call.pod_group
         case UpdateVolume(_, volume):
             return "PersistentVolume", volume.key
         case UpdateClaim(_, claim):
