@@ -25,10 +25,10 @@ from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
-from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.groups import GANG_SCHEDULING
-from podwright.machine.profiles import RunningProfile
+from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.pod_group import GroupSteps, PodGroupCycles
+from podwright.machine.profiles import RunningProfile
 from podwright.machine.reporting import emit
 from podwright.machine.state import State
 from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
@@ -68,11 +68,11 @@ class SchedulingCycles:
         self._evictions = evictions
         self.last_decision: Decision | None = None
         """What came of the last cycle."""
-        self.suspended: Suspended | None = None
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
-
+        self.suspended: Suspended | None = None
         self.groups = PodGroupCycles(state, self, evictions)
+
     def run(self) -> None:
         """Schedule the next pod, if there is one."""
         state = self._state
@@ -208,14 +208,14 @@ class SchedulingCycles:
         state.binding_count += 1
         binding = Binding(state.binding_count, queued, node, cycle, placing)
         binding.started_ns = state.cycle_started_ns
-        if queued.key in state.cluster.pods:
-            # A pod of that name still counts: its deletion has not been seen to the end.
-            return Status.error(
         return binding
 
     def count_on(self, binding: Binding, slot: int) -> Status | None:
         """Let a pod count on its node; returns an error if it cannot."""
         state, queued = self._state, binding.queued
+        if queued.key in state.cluster.pods:
+            # A pod of that name still counts: its deletion has not been seen to the end.
+            return Status.error(
                 f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
             )
         # One of that name on a node that is gone must not come back in its place.
@@ -227,9 +227,6 @@ class SchedulingCycles:
             # An extender named a node that does not exist; the API server may know better.
             state.cluster.put(binding.assumed_pod)
         state.queue.nominator.remove(queued.uid)
-        if not placing.is_plain:
-            ended = self._reserve(binding) or self._permit(binding)
-            if ended is not None:
         return None
 
     def commit(self, binding: Binding, slot: int) -> None:
@@ -242,6 +239,9 @@ class SchedulingCycles:
         state.assumed[queued.uid] = binding
         if state.groups:
             state.groups.mark(binding.pod, is_scheduled=True)
+        if not placing.is_plain:
+            ended = self._reserve(binding) or self._permit(binding)
+            if ended is not None:
                 failure, path = ended
                 for plugin in placing.unreserve:
                     tell(plugin, "unreserve", binding.cycle, binding.node)

@@ -130,15 +130,15 @@ class Machine:
         self._evictions = Evictions(state, self._bindings, parallelism=parallelism)
         self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
         self._handlers = EventHandlers(state, self._bindings)
+        handle = MachineHandle(state, self._bindings)
+        for profile in profiles.values():
+            for plugin in profile.all_plugins():
+                plugin.handle = handle
         self._announced_ns: int | None = None
         self._held: deque[Event] = deque()
 
     # ------------------------------------------------------------ the door
 
-        handle = MachineHandle(state, self._bindings)
-        for profile in profiles.values():
-            for plugin in profile.all_plugins():
-                plugin.handle = handle
     def handle(self, event: Event, now_ns: int) -> list[Action]:
         """Take an event in and return what should now be done, in order.
 
@@ -295,11 +295,6 @@ class Machine:
         """What came of the last scheduling cycle."""
         return self._cycles.last_decision
 
-    def pod(self, name: NamespacedName) -> Pod | None:
-        """Return a pod as the API server last told it; None if there is none."""
-        return self._state.pods.get(name)
-
-    def runner(self, scheduler_name: str) -> Runner | None:
     @property
     def last_decisions(self) -> tuple[Decision, ...]:
         """What came of the last scheduling cycle, pod by pod if it was that of a group."""
@@ -310,6 +305,11 @@ class Machine:
         """The profiles, by schedulerName."""
         return {name: running.profile for name, running in self._state.profiles.items()}
 
+    def pod(self, name: NamespacedName) -> Pod | None:
+        """Return a pod as the API server last told it; None if there is none."""
+        return self._state.pods.get(name)
+
+    def runner(self, scheduler_name: str) -> Runner | None:
         """Return who decides for the pods of a scheduler name; to explain with."""
         profile = self._state.profiles.get(scheduler_name)
         return None if profile is None else profile.runner

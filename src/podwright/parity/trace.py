@@ -23,8 +23,8 @@ from podwright.machine import (
     FlushBackoff,
     FlushUnschedulable,
     Machine,
-    PatchPodStatus,
     PatchPodGroupStatus,
+    PatchPodStatus,
     PodAllowed,
     PodRejected,
     TimerFired,
@@ -69,9 +69,9 @@ def check_gang(case: Case) -> Check:
         yield from check_trace(case)
 
 
-
 class Replay:
     """One trace: machine, server and clock.
+
     Attributes
     ----------
     machine : Machine
@@ -83,9 +83,9 @@ class Replay:
         Those of this step.
     full : Decision, optional
         What a full cycle would have decided, if this step is one that a hint decides.
-    def __init__(self, case: Case) -> None:
     """
 
+    def __init__(self, case: Case) -> None:
         self.start_ns = _time_of(case["start"])
         self.now_ns = self.start_ns
         self._counter = 0
