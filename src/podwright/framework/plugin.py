@@ -171,6 +171,14 @@ class Plugin:
         """Return a key by which queued pods are ordered, smallest first (QueueSort)."""
         raise NotImplementedError
 
+    def group_of(self, pod: Pod) -> Hashable | None:
+        """Return the group of a pod that this plugin keeps together with others, or None.
+
+        The machine then keeps the members of each group; see `framework.handle`. The answer
+        depends on nothing but the pod.
+        """
+        raise NotImplementedError
+
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the cluster events that may make a pod rejected by this plugin fit."""
         raise NotImplementedError
@@ -186,14 +194,6 @@ class Plugin:
         raise NotImplementedError
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-    def group_of(self, pod: Pod) -> Hashable | None:
-        """Return the group of a pod that this plugin keeps together with others, or None.
-
-        The machine then keeps the members of each group; see `framework.handle`. The answer
-        depends on nothing but the pod.
-        """
-        raise NotImplementedError
-
         """Write a code for every slot in `out.rows`; the codes there are 0 before."""
         raise NotImplementedError
 
