@@ -191,9 +191,9 @@ class Replay:
     def _cycle(self) -> None:
         before = self.machine.last_decisions
         self._tell(CycleDue())
-        decision = self.machine.last_decision
-        if decision is not None and decision is not before:
-            self.decisions.append(decision)
+        decisions = self.machine.last_decisions
+        if decisions is not before:
+            self.decisions += decisions
 
     def _change(self, op: str, name: str, step: dict[str, Any]) -> None:
         """Do what users, kubelets and the volume controller do."""
