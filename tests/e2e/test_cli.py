@@ -311,6 +311,17 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
     assert all(entry["weighted"] == entry["normalized"] for entry in nodes.values())
 
 
+def test_a_plugin_that_nobody_knows_points_at_the_option():
+    told = "A plugin of your own has to be given as well: --plugin FILE"
+    config = "examples/plugins/keep_zone.yaml"
+    said = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
+    result = run(f"config check {config}", status=1)
+    assert result.stdout.strip() == said
+    assert result.stderr.splitlines()[-1] == told
+    result = run(f"schedule {QUICKSTART} -c {config}", status=2)
+    assert result.stderr.splitlines() == [said, told]
+
+
 def test_missing_arguments_of_a_plugin_are_a_sentence():
     result = run(f"schedule {QUICKSTART} --plugin examples/plugins/keep_zone.py", status=2)
     assert 'initializing plugin "KeepZone"' in result.stderr

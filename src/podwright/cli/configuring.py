@@ -9,7 +9,7 @@ import msgspec
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
-from podwright.cli.console import print_document, print_table, say, write
+from podwright.cli.console import hint_at_plugins, print_document, print_table, say, write
 from podwright.cli.inputs import Collected, load_plugins, read_text
 from podwright.config import (
     DEFAULT_GATES,
@@ -64,6 +64,7 @@ def check_configurations(
                 write(str(problem))
             count = len(error.errors)
             say(f"{file}: {count} problem{'s' * (count != 1)}")
+            hint_at_plugins(error.errors)
         else:
             names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
             count = len(configuration.profiles)

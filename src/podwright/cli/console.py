@@ -8,6 +8,7 @@ Rich's business: only on a terminal, never with NO_COLOR.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from podwright.objects.errors import InputError
+from podwright.objects.errors import FieldError, InputError
 
 T = TypeVar("T")
 
@@ -65,9 +66,19 @@ def refuse(error: Exception) -> int:
     """
     if isinstance(error, InputError):
         say(str(error))
+        hint_at_plugins(error.errors)
     else:
         stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
     return WRONG_USE
+
+
+_UNKNOWN_PLUGIN = re.compile(r'[Pp]lugin "[^"]*" does not exist')
+
+
+def hint_at_plugins(errors: Iterable[FieldError]) -> None:
+    """Say how plugins of one's own are given, if one that nobody knows was asked for."""
+    if any(_UNKNOWN_PLUGIN.search(error.message) for error in errors):
+        say("A plugin of your own has to be given as well: --plugin FILE")
 
 
 def write(text: str) -> None:

@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from podwright.config.field import join, problem
+from podwright.config.field import did_you_mean, join, problem
 from podwright.config.schema import Plugin, Plugins, PluginSet
 from podwright.objects.errors import FieldError
 
@@ -146,7 +146,7 @@ def _check_specific(
         points = points_of[plugin.name]
         message = None
         if points is None:
-            message = f'{POINT_TYPES[point]} "{plugin.name}" does not exist'
+            message = _does_not_exist(POINT_TYPES[point], plugin, points_of)
         elif point not in points:
             message = f'plugin "{plugin.name}" does not extend {POINT_TYPES[point]} plugin'
         elif plugin.name in seen:
@@ -162,18 +162,23 @@ def _check_multi_point(
     path: str,
     errors: list[FieldError],
 ) -> None:
-    # Upstream notices at the first point that it expands, and is silent if there is none.
-    open_points = [p for p in POINT_TYPES if not _is_closed(set_at(plugins, p))]
-    if not open_points:
+    # Upstream notices at the first point that it expands, and names that one although the
+    # plugin may have no part in it; it is silent if no point takes anything from multiPoint.
+    if all(_is_closed(set_at(plugins, point)) for point in POINT_TYPES):
         return
     errors.extend(
-        problem(
-            join(path, "plugins.multiPoint"),
-            f'{POINT_TYPES[open_points[0]]} "{plugin.name}" does not exist',
-        )
+        problem(join(path, "plugins.multiPoint"), _does_not_exist("plugin", plugin, points_of))
         for plugin in plugins.multi_point.enabled
         if points_of[plugin.name] is None
     )
+
+
+def _does_not_exist(
+    kind: str, plugin: Plugin, points_of: Mapping[str, frozenset[str] | None]
+) -> str:
+    known = [name for name, points in points_of.items() if points is not None]
+    hint = did_you_mean(plugin.name, [*IN_TREE_POINTS, *known])
+    return f'{kind} "{plugin.name}" does not exist{hint}'
 
 
 def _names_at(

@@ -116,8 +116,15 @@ def test_the_order_of_scores(plugins, scores):
                      ['.plugins.filter: FilterPlugin "Nope" does not exist'],
                      id="unknown at a point"),
         pytest.param("{multiPoint: {enabled: [{name: Nope}]}}",
-                     ['.plugins.multiPoint: PreFilterPlugin "Nope" does not exist'],
+                     ['.plugins.multiPoint: plugin "Nope" does not exist'],
                      id="unknown at all points"),
+        pytest.param("{score: {enabled: [{name: ImageLokality}]}}",
+                     ['.plugins.score: ScorePlugin "ImageLokality" does not exist; '
+                      'did you mean "ImageLocality"?'],
+                     id="nearly one that is in-tree"),
+        pytest.param("{multiPoint: {enabled: [{name: Mine}, {name: Min}]}}",
+                     ['.plugins.multiPoint: plugin "Min" does not exist; did you mean "Mine"?'],
+                     id="nearly one of the user's own"),
         pytest.param("{filter: {enabled: [{name: ImageLocality}]}}",
                      ['.plugins.filter: plugin "ImageLocality" does not extend '
                       "FilterPlugin plugin"],
