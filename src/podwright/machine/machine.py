@@ -309,6 +309,10 @@ class Machine:
         """Return a pod as the API server last told it; None if there is none."""
         return self._state.pods.get(name)
 
+    def objects(self) -> tuple[Object, ...]:
+        """Return every object as the API server last told it, pods last."""
+        return (*self._state.objects.values(), *self._state.pods.values())
+
     def runner(self, scheduler_name: str) -> Runner | None:
         """Return who decides for the pods of a scheduler name; to explain with."""
         profile = self._state.profiles.get(scheduler_name)
