@@ -150,6 +150,9 @@ class PodGroupCycles:
         members = [queued for queued in members if not self._is_skipped(queued)]
         if not members:
             return
+        for queued in members:
+            # What one member is promised is no obstacle for the others. A failure gives it back.
+            state.queue.nominator.remove(queued.uid)
         attempts = [Attempt(queued) for queued in members]
         outcome = yield from self._rehearse(profile, attempts)
         self.last_decisions = tuple(

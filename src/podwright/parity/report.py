@@ -29,7 +29,7 @@ from podwright.parity.queue import check_queue
 from podwright.parity.sampling import check_sampling
 from podwright.parity.sequence import check_sequence
 from podwright.parity.sequence_preemption import check_sequence_preemption
-from podwright.parity.trace import check_trace
+from podwright.parity.trace import check_gang, check_trace
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_decision": check_classic_decision,
@@ -43,6 +43,7 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "cycle": check_trace,
     "cycle_volumes": check_trace,
     "extenders": check_extenders,
+    "gang": check_gang,
     "hints": check_hints,
     "pod_requests": check_pod_requests,
     "quantities": check_quantities,

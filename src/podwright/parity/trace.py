@@ -15,6 +15,7 @@ from podwright.framework.decision import Decision
 from podwright.machine import (
     Action,
     Bind,
+    CallDone,
     CallExtender,
     CycleDue,
     DeletePod,
@@ -131,9 +132,7 @@ class Replay:
     # ---------------------------------------------------------------- events and actions
 
     def _tell(self, event: Event) -> None:
-        # What follows from an answer comes before what else is to be done: upstream, whoever
-        # made the call goes on until it waits for something.
-        self._actions.extendleft(reversed(self.machine.handle(event, self.now_ns)))
+        self._actions.extend(self.machine.handle(event, self.now_ns))
 
     def _settle(self) -> None:
         """Carry out actions until everything waits for something."""
@@ -166,7 +165,15 @@ class Replay:
                     done = self.server.finish(action)
                     if done.error is not None:
                         call["error"] = done.error.message
-                    self._tell(done)
+                    self._answer(action, done)
+
+    def _answer(self, action: Action, done: CallDone) -> None:
+        """Answer a call; a binding goes on before the next one begins, preemptions take turns."""
+        is_binding = isinstance(action, PatchPodStatus) and action.condition is None
+        if is_binding:
+            self._actions.extendleft(reversed(self.machine.handle(done, self.now_ns)))
+        else:
+            self._tell(done)
 
     def _later(self, due_ns: int, due: TimerFired | Call) -> None:
         self._counter += 1
