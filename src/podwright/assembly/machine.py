@@ -20,6 +20,7 @@ def build_machine(
     seed: int = 0,
     tie_rule: TieRule = TieRule.DRAWN,
     start_ns: int = 0,
+    batching: bool = False,
     source: str = "configuration",
 ) -> Machine:
     """Make a machine that runs every profile of a configuration.
@@ -30,6 +31,9 @@ def build_machine(
         Of all draws.
     start_ns : int
         The time at which the machine begins to run.
+    batching : bool
+        Whether opportunistic batching takes part; the gate OpportunisticBatching can still
+        switch it off.
 
     Raises
     ------
@@ -49,6 +53,7 @@ def build_machine(
         parallelism=configuration.parallelism,
         extenders=extenders_of(configuration),
         start_ns=start_ns,
+        batching=batching and "OpportunisticBatching" in configuration.gates,
     )
 
 

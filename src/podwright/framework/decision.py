@@ -116,6 +116,25 @@ class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.status.message
 
 
+class BatchReport(msgspec.Struct, frozen=True):
+    """What opportunistic batching did in one cycle.
+
+    Parameters
+    ----------
+    hint : str
+        The node that earlier results suggested; "" if none.
+    is_used : bool
+        Whether it was taken, without looking at any other.
+    flushed : tuple of str
+        Why earlier results were of no use and why none were stored, in order; upstream's
+        labels of `scheduler_batch_cache_flushed_total`.
+    """
+
+    hint: str = ""
+    is_used: bool = False
+    flushed: tuple[str, ...] = ()
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one cycle: a node, a diagnosis, or an error.
 
@@ -141,6 +160,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         The plugin failure that ended the cycle.
     held_back : Status, optional
         PreEnqueue kept the pod out of the queue; there was no cycle.
+    batch : BatchReport, optional
+        What opportunistic batching did, if it takes part and the cycle came to filtering.
     ignored : str
         Why nobody decides for this pod: it belongs to another scheduler, or is being
         deleted; "" if somebody does.
@@ -157,6 +178,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     post_filter: PostFilterResult | None = None
     error: Status | None = None
     held_back: Status | None = None
+    batch: BatchReport | None = None
     ignored: str = ""
 
     @property

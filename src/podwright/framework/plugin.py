@@ -146,6 +146,21 @@ class Plugin:
         """
         return type(self).pod_key is not Plugin.pod_key
 
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return the parts of a pod that decide what this plugin says of it, as plain data.
+
+        Pods for which every plugin of the profile gives equal data count as alike in
+        opportunistic batching (`framework.signature`). A part that other plugins read too
+        goes under the same key.
+
+        Returns
+        -------
+        mapping of str to object, optional
+            What JSON can hold, by key. None: there is no telling, for example because it
+            depends on other pods; such a pod is like no other.
+        """
+        raise NotImplementedError
+
     def preparation_reads(self, key: Hashable) -> Reads:
         """Return what PreFilter and PreScore depend on for pods with this key.
 

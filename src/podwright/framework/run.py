@@ -7,6 +7,10 @@ Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedul
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 import msgspec
 import numpy as np
 
@@ -22,10 +26,16 @@ from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.ranking import Ranking
 from podwright.framework.rankings import Rankings
-from podwright.framework.status import Code
+from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import Pod
+
+Judge: TypeAlias = Callable[[str], Status | None]
+"""Says what the filters answer for one node, without the pods that are nominated to it."""
+
+Suggest: TypeAlias = Callable[[Judge], str]
+"""Names the node to try alone before all others; "" if there is none."""
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +69,14 @@ class Runner:
         Of all draws.
     extenders : tuple of CalledExtender
         In the order in which they are asked; see `steps`.
+    keeps_totals : bool
+        Whether `scored` is wanted.
+
+    Attributes
+    ----------
+    scored : (totals, slots), optional
+        Of the last cycle, if it scored: (n_slots,) int64, -1 where not feasible, and the
+        feasible slots in the order in which they were found, (k,) int32. The caller's own.
     """
 
     def __init__(
@@ -68,24 +86,29 @@ class Runner:
         *,
         seed: int = 0,
         extenders: tuple[CalledExtender, ...] = (),
+        keeps_totals: bool = False,
     ) -> None:
         self.profile = profile
         self.cluster = cluster
         self.seed = seed
         self.extenders = extenders
         self.extended: ExtendedCycle | None = None
+        self.keeps_totals = keeps_totals
+        self.scored: tuple[I64Array, I32Array] | None = None
         self.next_start = 0
         self._rankings = Rankings(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
         self._last: Ranking | None = None
         self._is_plain = (
-            profile.tie_rule is TieRule.DRAWN and profile.percentage_of_nodes_to_score is None
+            profile.tie_rule is TieRule.DRAWN
+            and profile.percentage_of_nodes_to_score is None
+            and not keeps_totals
         )
 
     # ---------------------------------------------------------------- deciding
 
-    def decide(self, pod: Pod, *, cycle_number: int) -> Decision:
+    def decide(self, pod: Pod, *, cycle_number: int, suggest: Suggest | None = None) -> Decision:
         """Choose a node for `pod`, or say why there is none.
 
         Parameters
@@ -93,8 +116,12 @@ class Runner:
         pod : Pod
         cycle_number : int
             Counter of the draw; the same number gives the same choice among equals.
+        suggest : callable, optional
+            Asked once PreFilter has accepted the pod; a pod that is nominated itself tries
+            its own node instead. Only with `keeps_totals`.
         """
         cluster = self.cluster
+        self.scored = None
         try:
             self._last = ranking = self.ranking_of(pod)
             if (
@@ -117,7 +144,7 @@ class Runner:
                         tie_count=ranking.tie_count,
                         total=ranking.best_total if feasible > 1 else None,
                     )
-            return self._decide_fully(pod, ranking, cycle_number)
+            return self._decide_fully(pod, ranking, cycle_number, suggest)
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
 
@@ -216,7 +243,9 @@ class Runner:
         failed.seed, failed.cycle_number, failed.now_ns = self.seed, cycle_number, now_ns
         return failed
 
-    def _decide_fully(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision:
+    def _decide_fully(
+        self, pod: Pod, ranking: Ranking, cycle_number: int, suggest: Suggest | None = None
+    ) -> Decision:
         cluster = self.cluster
         if not cluster.nodes.n_alive:
             return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
@@ -225,9 +254,12 @@ class Runner:
             self._failed = FailedCycle(pod, self.profile, ranking)
             return self._rejected_by_pre_filter(pod, outcome)
         totals = ranking.sweep_filters(cluster)
+        first = pod.status.nominated_node_name
+        if suggest is not None:
+            first = first or suggest(partial(self._judge, ranking))
         nominated = NominatedCheck(self.profile, ranking, pod, cluster)
         nominated.apply(totals)
-        own = self._own_nominated_slot(pod, totals)
+        own = self._passing_slot(first, totals)
         if own >= 0:
             return Decision(
                 pod=pod,
@@ -242,7 +274,7 @@ class Runner:
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         if not len(feasible):
-            return self._unschedulable(pod, ranking, search, nominated)
+            return self._unschedulable(pod, ranking, search, nominated, first)
         if len(feasible) == 1:
             slot, ties, best = int(feasible[0]), 1, None
         else:
@@ -252,6 +284,8 @@ class Runner:
                 totals[feasible] = kept
             ranking.sweep_scores(cluster, totals)
             slot = self._choose(totals, feasible, cycle_number)
+            if self.keeps_totals:
+                self.scored = totals.copy(), feasible
             best = int(totals[slot])
             ties = int((totals == best).sum())
         return Decision(
@@ -278,13 +312,15 @@ class Runner:
                 equals = np.flatnonzero(totals == best).tolist()
                 return min(equals, key=names.__getitem__)
 
-    def _own_nominated_slot(self, pod: Pod, totals: I64Array) -> int:
-        """Return the slot of the pod's nominated node if it passes, else -1."""
-        name = pod.status.nominated_node_name
-        if not name:
-            return -1
+    def _passing_slot(self, name: str, totals: I64Array) -> int:
+        """Return the slot of the node to try first if it passes, else -1."""
         slot = self.cluster.nodes.slot_of.get(name, -1)
         return slot if slot >= 0 and totals[slot] >= 0 else -1
+
+    def _judge(self, ranking: Ranking, name: str) -> Status | None:
+        """Return what the filters say of a node; None if there is no such node."""
+        slot = self.cluster.nodes.slot_of.get(name)
+        return None if slot is None else ranking.first_rejection(slot)
 
     # ---------------------------------------------------------------- searching
 
@@ -321,13 +357,14 @@ class Runner:
         next_start = (start + visited) % node_count
         return Search(examined=examined, start=start, next_start=next_start, wanted=wanted)
 
-    def looked_at(self, pod: Pod, search: Search) -> I32Array:
+    def looked_at(self, first: str, search: Search) -> I32Array:
         """Return the slots that have a verdict of their own: (k,) int32.
 
-        The pod's nominated node is looked at before the search, even if PreFilter leaves it
-        out. Upstream: pkg/scheduler/schedule_one.go, `evaluateNominatedNode`.
+        The node to try first (where the pod is nominated) is looked at before the search,
+        even if PreFilter leaves it out. Upstream: pkg/scheduler/schedule_one.go,
+        `evaluateNominatedNode`.
         """
-        slot = self.cluster.nodes.slot_of.get(pod.status.nominated_node_name, -1)
+        slot = self.cluster.nodes.slot_of.get(first, -1)
         if slot < 0 or slot in search.examined:
             return search.examined
         own: I32Array = np.array([slot], dtype=np.int32)
@@ -359,10 +396,15 @@ class Runner:
         return Decision(pod=pod, diagnosis=diagnosis)
 
     def _unschedulable(
-        self, pod: Pod, ranking: Ranking, search: Search, nominated: NominatedCheck
+        self,
+        pod: Pod,
+        ranking: Ranking,
+        search: Search,
+        nominated: NominatedCheck,
+        first: str,
     ) -> Decision:
         outcome = ranking.outcome
-        examined = self.looked_at(pod, search)
+        examined = self.looked_at(first, search)
         nominated.confine_to(examined)
         rejections = list(nominated.rejections())
         rejections += ranking.count_rejections(nominated.without_rejected(examined))

@@ -63,6 +63,68 @@ def pick_drawn(totals: I64Array, draw: int, found: I64Array) -> int:
 
 
 @kernel
+def sift_down(totals: I64Array, heap: I32Array, start: int, count: int) -> None:
+    """Let the slot at `start` sink until no child is strictly greater, as Go's `down` does.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+    heap : (k,) int32, written
+        Slots; the first `count` of them are the heap.
+    start, count : int
+    """
+    parent = start
+    while True:
+        child = 2 * parent + 1
+        if child >= count:
+            break
+        right = child + 1
+        if right < count and totals[heap[right]] > totals[heap[child]]:
+            child = right
+        if totals[heap[child]] <= totals[heap[parent]]:
+            break
+        held = heap[parent]
+        heap[parent] = heap[child]
+        heap[child] = held
+        parent = child
+
+
+@kernel
+def make_heap(totals: I64Array, order: I32Array) -> I32Array:
+    """Return the slots of `order` as Go's container/heap arranges them: (k,) int32."""
+    heap = order.copy()
+    count = len(heap)
+    for start in range(count // 2 - 1, -1, -1):
+        sift_down(totals, heap, start, count)
+    return heap
+
+
+@kernel
+def pop_heap(totals: I64Array, heap: I32Array, count: int) -> int:
+    """Take the top off a heap, as Go's `Pop` does: the last slot takes its place and sinks.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+    heap : (k,) int32, written
+        As `make_heap` made it; afterwards the first `count - 1` slots are the heap.
+    count : int
+        How many slots are in the heap; at least one.
+
+    Returns
+    -------
+    int
+        The slot that was at the top.
+    """
+    last = count - 1
+    top = heap[0]
+    heap[0] = heap[last]
+    heap[last] = top
+    sift_down(totals, heap, 0, last)
+    return int(top)
+
+
+@kernel
 def pick_by_heap(totals: I64Array, order: I32Array) -> int:
     """Return the slot that 1.36 takes: the top of a heap made over the nodes found.
 
@@ -84,26 +146,9 @@ def pick_by_heap(totals: I64Array, order: I32Array) -> int:
     is strictly greater, and the left child is taken unless the right one is strictly
     greater. Upstream: pkg/scheduler/schedule_one.go, `nodeScoreHeap`.
     """
-    n = len(order)
-    if n == 0:
+    if len(order) == 0:
         return -1
-    heap = order.copy()
-    for start in range(n // 2 - 1, -1, -1):
-        parent = start
-        while True:
-            child = 2 * parent + 1
-            if child >= n:
-                break
-            right = child + 1
-            if right < n and totals[heap[right]] > totals[heap[child]]:
-                child = right
-            if totals[heap[child]] <= totals[heap[parent]]:
-                break
-            held = heap[parent]
-            heap[parent] = heap[child]
-            heap[child] = held
-            parent = child
-    return int(heap[0])
+    return int(make_heap(totals, order)[0])
 
 
 @kernel

@@ -21,6 +21,7 @@ from podwright.framework.decision import Decision
 from podwright.framework.extenders import Steps
 from podwright.framework.status import Code
 from podwright.machine.actions import CallExtender
+from podwright.machine.batching import count_batch
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
@@ -95,7 +96,7 @@ class SchedulingCycles:
             steps = _steps(profile, pod, number, state.now_ns)
             self._go_on(Suspended(profile, queued, steps), None)
             return
-        decision = profile.runner.decide(pod, cycle_number=number)
+        decision = profile.decide(pod, cycle_number=number, now_ns=state.now_ns)
         if decision.slot < 0:
             decision = profile.runner.post_filter(
                 decision, cycle_number=number, now_ns=state.now_ns
@@ -141,6 +142,8 @@ class SchedulingCycles:
         """Count a decision in the metrics."""
         state, path = self._state, decision_path(decision)
         duration_ns = state.now_ns - state.cycle_started_ns
+        if decision.batch is not None:
+            count_batch(state.metrics, profile.name, decision.batch)
         if not path.points:
             state.metrics.decided(profile.name, path, duration_ns=duration_ns)
             return

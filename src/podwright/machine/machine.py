@@ -88,6 +88,8 @@ class Machine:
         In the order in which they are asked.
     start_ns : int
         The time at which the machine begins to run.
+    batching : bool
+        Whether opportunistic batching takes part; see `batching`.
 
     Attributes
     ----------
@@ -107,6 +109,7 @@ class Machine:
         parallelism: int = 16,
         extenders: tuple[CalledExtender, ...] = (),
         start_ns: int = 0,
+        batching: bool = False,
     ) -> None:
         self.cluster = Cluster()
         self.queue = SchedulingQueue(
@@ -122,7 +125,9 @@ class Machine:
             start_ns=start_ns,
         )
         running = {
-            name: RunningProfile(profile, self.cluster, seed=seed, extenders=extenders)
+            name: RunningProfile(
+                profile, self.cluster, seed=seed, extenders=extenders, batching=batching
+            )
             for name, profile in profiles.items()
         }
         self._state = state = State(self.cluster, self.queue, running)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from podwright.columns import Cluster
 from podwright.framework import EventHint, Plugin, Status
+from podwright.framework.decision import Decision
 from podwright.framework.extenders import EXTENDER, CalledExtender
 from podwright.framework.profile import Profile
 from podwright.framework.run import Runner
+from podwright.machine.batching import Batch
 from podwright.objects import Pod
 from podwright.queueing import HintTable
 
@@ -62,7 +64,13 @@ def _taking_part(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[
 
 
 class RunningProfile:
-    """One profile over the machine's cluster."""
+    """One profile over the machine's cluster.
+
+    Attributes
+    ----------
+    batch : Batch, optional
+        Where opportunistic batching takes part; never beside extenders.
+    """
 
     def __init__(
         self,
@@ -71,12 +79,23 @@ class RunningProfile:
         *,
         seed: int,
         extenders: tuple[CalledExtender, ...] = (),
+        batching: bool = False,
     ) -> None:
         self.profile = profile
         self.name = profile.scheduler_name
         self.extenders = extenders
-        self.runner = Runner(profile, cluster, seed=seed, extenders=extenders)
+        is_batching = batching and not extenders
+        self.runner = Runner(
+            profile, cluster, seed=seed, extenders=extenders, keeps_totals=is_batching
+        )
+        self.batch = Batch(self.runner) if is_batching else None
         self._placing: dict[frozenset[str], Placing] = {}
+
+    def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
+        """Choose a node for `pod` without asking extenders; see `Runner.decide`."""
+        if self.batch is not None:
+            return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns)
+        return self.runner.decide(pod, cycle_number=cycle_number)
 
     def placing(self, skipped: frozenset[str]) -> Placing:
         """Return who is called for a pod for which PreFilter skipped these plugins."""

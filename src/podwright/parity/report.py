@@ -32,6 +32,7 @@ from podwright.parity.sequence_preemption import check_sequence_preemption
 from podwright.parity.trace import check_gang, check_trace
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
+    "batching": check_trace,
     "classic_decision": check_classic_decision,
     "classic_events": check_classic_events,
     "classic_node_tree": check_classic_node_tree,
@@ -55,7 +56,6 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
 """How to check a family; those not named hold single decisions."""
 
 NOT_YET = {
-    "batching": "opportunistic batching is not built yet",
     "gang": "gangs are not built yet",
 }
 """Families that cannot be checked yet; they are counted, never left out in silence."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podwright.framework.decision import Decision
+from podwright.framework.run import Runner
 from podwright.machine import (
     Action,
     Bind,
@@ -89,6 +90,8 @@ class Replay:
     def __init__(self, case: Case) -> None:
         self.start_ns = _time_of(case["start"])
         self.now_ns = self.start_ns
+        self.shows_all_batches = case["family"] == "batching"
+        """Whether what batching did is given for every attempt."""
         self._counter = 0
         self._due: list[tuple[int, int, TimerFired | Call]] = []
         self._actions: deque[Action] = deque()
@@ -96,6 +99,7 @@ class Replay:
         self.calls: dict[str, list[Any]] = defaultdict(list)
         self.events: dict[str, list[Any]] = defaultdict(list)
         self.decisions: list[Decision] = []
+        self.full: Decision | None = None
         script = case.get("script") or {}
         self.machine: Machine = machine_of(case, script, self.plugin_calls, self.start_ns)
         self.server = Server(script, self._tell, self.start_ns)
@@ -110,6 +114,7 @@ class Replay:
         for happened in (self.plugin_calls, self.calls, self.events):
             happened.clear()
         self.decisions.clear()
+        self.full = None
         until_ns = self.now_ns + round(dt * SECOND_NS)
         while self._due and self._due[0][0] <= until_ns:
             self.now_ns, _, due = heapq.heappop(self._due)
@@ -187,6 +192,8 @@ class Replay:
         op, name = step["op"], step.get("name", "")
         if op == "cycle":
             popped = _next(self.machine)
+            if any(_has_hint(attempt) for attempt in step["expect"].get("attempts", [])):
+                self.full = self._decide_fully()
             self._cycle()
         elif op in _EVENTS:
             self._tell(_EVENTS[op](step))
@@ -201,6 +208,12 @@ class Replay:
         decisions = self.machine.last_decisions
         if decisions is not before:
             self.decisions += decisions
+
+    def _decide_fully(self) -> Decision:
+        """Return what is decided for the next pod when nothing earlier is made use of."""
+        pod = _next_queued(self.machine).pod
+        profile = self.machine.profiles[pod.spec.scheduler_name]
+        return Runner(profile, self.machine.cluster).decide(pod, cycle_number=0)
 
     def _change(self, op: str, name: str, step: dict[str, Any]) -> None:
         """Do what users, kubelets and the volume controller do."""
@@ -278,9 +291,7 @@ def _next(machine: Machine) -> dict[str, Any]:
     """Say what is about to be popped; the counters include this attempt."""
     if not machine.has_next:
         return {"name": None}
-    queue = machine.queue
-    waiting = queue.pods_in(QueueName.ACTIVE) or queue.pods_in(QueueName.BACKOFF)
-    queued: QueuedPod = waiting[0]
+    queued = _next_queued(machine)
     said = {
         "name": queued.pod.metadata.name,
         "attempts": queued.attempts + 1,
@@ -289,6 +300,12 @@ def _next(machine: Machine) -> dict[str, Any]:
         "was_flushed": queued.was_flushed,
     }
     return {key: value for key, value in said.items() if value}
+
+
+def _next_queued(machine: Machine) -> QueuedPod:
+    queue = machine.queue
+    waiting = queue.pods_in(QueueName.ACTIVE) or queue.pods_in(QueueName.BACKOFF)
+    return waiting[0]
 
 
 # -------------------------------------------------------------------- comparing
@@ -318,11 +335,33 @@ def _compare_attempts(attempts: list[dict[str, Any]], replay: Replay) -> Check:
         if "error" in expect:
             yield equal("attempts.error", expect["error"], decision.message)
             continue
-        yield equal("attempts.feasible", expect["feasible"], decision.feasible_count)
+        batch = _batch_of(decision)
+        if "batch" in expect or "hint" in batch or replay.shows_all_batches:
+            yield equal("attempts.batch", expect.get("batch", {}), batch)
+        # What follows is about a full evaluation of the pod at this moment.
+        full = replay.full if _has_hint(expect) and replay.full is not None else decision
+        yield equal("attempts.feasible", expect["feasible"], full.feasible_count)
         if expect["winners"]:
-            yield equal("attempts.winners", len(expect["winners"]), decision.tie_count)
+            yield equal("attempts.winners", len(expect["winners"]), full.tie_count)
         if "max_score" in expect:
-            yield equal("attempts.max_score", expect["max_score"], decision.total)
+            yield equal("attempts.max_score", expect["max_score"], full.total)
+
+
+def _has_hint(attempt: dict[str, Any]) -> bool:
+    return "hint" in attempt.get("batch", {})
+
+
+def _batch_of(decision: Decision) -> dict[str, Any]:
+    """Say what batching did, as the vectors write it."""
+    report = decision.batch
+    if report is None:
+        return {}
+    said: dict[str, Any] = {}
+    if report.hint:
+        said = {"hint": report.hint, "used": report.is_used}
+    if report.flushed:
+        said["flush"] = list(report.flushed)
+    return said
 
 
 def _compare_calls(expected: dict[str, Any], actual: dict[str, Any]) -> Check:

@@ -120,7 +120,9 @@ def machine_of(
     configuration = effective_configuration(case.get("config"), registry, gates_of(case))
     # The vectors were made with one worker.
     configuration = msgspec.structs.replace(configuration, parallelism=1)
-    return build_machine(configuration, registry, tie_rule=TieRule.HEAP, start_ns=start_ns)
+    return build_machine(
+        configuration, registry, tie_rule=TieRule.HEAP, start_ns=start_ns, batching=True
+    )
 
 
 def gates_of(case: Case) -> Gates:

@@ -17,7 +17,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 from podwright.config.schema import DynamicResourcesArgs
@@ -59,6 +59,12 @@ class DynamicResources(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return nothing; pods with claims are like no other."""
+        if pod.spec.resource_claims:
+            return None
+        return {}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the names of the claims."""

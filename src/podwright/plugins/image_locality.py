@@ -17,12 +17,13 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.framework import MAX_NODE_SCORE, Cycle, NodeColumns, Plugin, Reads, Scores
+from podwright.framework.signature import IMAGE_NAMES
 from podwright.objects import Pod
 
 _MIB = 1024 * 1024
@@ -36,6 +37,10 @@ class ImageLocality(Plugin):
     name = "ImageLocality"
     score_reads = Reads.NODE | Reads.IMAGES
     scores_in_range = True
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the images; their order does not matter."""
+        return {IMAGE_NAMES: sorted(_images(pod))}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the images, and how many containers share the scale."""

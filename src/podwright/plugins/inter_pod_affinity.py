@@ -52,6 +52,7 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.framework.events import EventHint
+from podwright.framework.signature import LABELS
 from podwright.kernels.affinity_terms import (
     is_any_counted,
     normalize_between,
@@ -223,6 +224,17 @@ class InterPodAffinity(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return the labels, which terms of placed pods look at.
+
+        Pods with terms of their own are like no other. Upstream leaves the labels out when
+        the preferred terms of placed pods are ignored, although required ones are not.
+        """
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
+            return None
+        return {} if self._ignores_placed else {LABELS: pod.metadata.labels}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return namespace, labels (terms of placed pods look at them) and own terms."""

@@ -19,7 +19,7 @@ Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -40,6 +40,7 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.framework.events import EventHint
+from podwright.framework.signature import node_affinity_fragment
 from podwright.objects import NodeAffinity as Affinity
 from podwright.objects import NodeSelector, NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from podwright.objects.selector import NodeTerm, SelectorError, preferred_node_terms
@@ -77,6 +78,10 @@ class NodeAffinity(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register(added_affinity=self._added_required)
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return node selector and node affinity."""
+        return node_affinity_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return node selector and node affinity."""

@@ -19,12 +19,13 @@ staging/src/k8s.io/component-helpers/nodedeclaredfeatures/features/
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
 from podwright.framework.events import EventHint
+from podwright.framework.signature import FEATURES
 from podwright.objects import Pod
 from podwright.plugins.hints import node_declared_features as hints
 
@@ -42,6 +43,10 @@ class NodeDeclaredFeatures(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register(required_features=required_features)
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the features that the pod needs."""
+        return {FEATURES: sorted(required_features(pod))}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the features that the pod needs."""

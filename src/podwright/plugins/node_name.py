@@ -15,10 +15,11 @@ Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
 from podwright.framework.events import EventHint
+from podwright.framework.signature import NODE_NAME
 from podwright.objects import Pod
 from podwright.plugins.hints import node_name as hints
 
@@ -34,6 +35,10 @@ class NodeName(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the requested node's name."""
+        return {NODE_NAME: pod.spec.node_name}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the requested node's name."""

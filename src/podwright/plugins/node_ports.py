@@ -15,11 +15,12 @@ Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from podwright.columns.ports import host_ports
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
 from podwright.framework.events import EventHint
+from podwright.framework.signature import HOST_PORTS
 from podwright.objects import Pod
 from podwright.plugins.hints import node_ports as hints
 
@@ -37,6 +38,15 @@ class NodePorts(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the numbers of the host ports.
+
+        Upstream leaves out protocol and address, and counts every init container.
+        """
+        containers = (*pod.spec.containers, *pod.spec.init_containers)
+        ports = {port.host_port for container in containers for port in container.ports}
+        return {HOST_PORTS: sorted(ports - {0})}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the host ports."""

@@ -17,7 +17,7 @@ resource_allocation.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy as np
 from podwright._arrays import I64Array
 from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Scores, StateKey, Status
+from podwright.framework.signature import resources_fragment
 from podwright.kernels.pair_scores import FEWEST, pair_balanced_scores
 from podwright.kernels.resource_scores import balanced_scores
 from podwright.objects import Pod
@@ -50,6 +51,10 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self._resources = _DEFAULT_RESOURCES if args is None else args.resources
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return what the pod asks for."""
+        return resources_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""

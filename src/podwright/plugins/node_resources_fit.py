@@ -47,6 +47,7 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.framework.events import EventHint
+from podwright.framework.signature import resources_fragment
 from podwright.kernels.fit import (
     FIRST_RESOURCE_BIT,
     MOST_RESOURCE_BITS,
@@ -148,6 +149,10 @@ class NodeResourcesFit(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return what the pod asks for."""
+        return resources_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""

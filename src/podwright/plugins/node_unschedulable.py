@@ -14,10 +14,11 @@ Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.g
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
 from podwright.framework.events import EventHint
+from podwright.framework.signature import tolerations_fragment
 from podwright.objects import Pod, Taint
 from podwright.objects.toleration import tolerates
 from podwright.plugins.hints import node_unschedulable as hints
@@ -35,6 +36,10 @@ class NodeUnschedulable(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the tolerations."""
+        return tolerations_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return whether the pod tolerates cordoned nodes."""

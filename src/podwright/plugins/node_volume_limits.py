@@ -19,7 +19,7 @@ Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from podwright.columns.volume_use import csi_volumes
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
+from podwright.framework.signature import volumes_fragment
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod, Volume
@@ -52,6 +53,10 @@ class NodeVolumeLimits(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the volumes."""
+        return volumes_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims and cloud disks; with ephemeral claims, also whose they are."""

@@ -21,7 +21,7 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread/{common,filtering,sc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -344,6 +344,15 @@ class PodTopologySpread(Plugin):
             msgspec.structs.replace(constraint, label_selector=LabelSelector())
             for constraint in self._defaults
         )
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
+        """Return nothing; where other pods matter, no pod is like another.
+
+        They do for pods with constraints, and for every pod if there are default constraints.
+        """
+        if pod.spec.topology_spread_constraints or self._defaults:
+            return None
+        return {}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the compiled constraints, and what default ones are deduced from."""

@@ -18,7 +18,7 @@ Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.framework.events import EventHint
+from podwright.framework.signature import tolerations_fragment
 from podwright.objects import Pod, Taint, Toleration
 from podwright.objects.toleration import tolerates, untolerated_taint
 from podwright.plugins.hints import taint_toleration as hints
@@ -78,6 +79,10 @@ class TaintToleration(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the tolerations."""
+        return tolerations_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the tolerations."""

@@ -46,6 +46,7 @@ from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.scores import Scores
+from podwright.framework.signature import volumes_fragment
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import (
@@ -155,6 +156,10 @@ class VolumeBinding(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the volumes."""
+        return volumes_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims; with ephemeral ones, also whose they are."""

@@ -17,7 +17,7 @@ Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from podwright.columns.storage import READ_WRITE_ONCE_POD
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
+from podwright.framework.signature import volumes_fragment
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
@@ -72,6 +73,10 @@ class VolumeRestrictions(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
         return hints.events_to_register()
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        """Return the volumes."""
+        return volumes_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the claims and inline disks."""

@@ -17,11 +17,14 @@ from podwright.kernels.select import (
     count_totals,
     find_in_order,
     has_code,
+    make_heap,
     pick_by_heap,
     pick_drawn,
     pick_settled,
+    pop_heap,
     reject,
     settle,
+    sift_down,
 )
 
 LARGEST = 6
@@ -110,6 +113,37 @@ def test_the_heap_brings_up_a_best_slot(totals: list[int]) -> None:
 def test_the_heap_takes_the_slot_that_go_takes(totals: list[int], slot: int) -> None:
     order = np.arange(len(totals), dtype=np.int32)
     assert pick_by_heap(np.array(totals, dtype=np.int64), order) == slot
+
+
+@given(some_totals)
+def test_a_heap_gives_up_its_slots_best_first(totals: list[int]) -> None:
+    column = np.array(totals, dtype=np.int64)
+    heap = make_heap(column, np.arange(len(totals), dtype=np.int32))
+    popped = [pop_heap(column, heap, count) for count in range(len(totals), 0, -1)]
+    assert sorted(popped) == list(range(len(totals)))
+    assert [totals[slot] for slot in popped] == sorted(totals, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("totals", "popped"),
+    [
+        pytest.param([5, 5, 5], [0, 2, 1], id="the last of equals takes the top's place"),
+        pytest.param([5, 5, 5, 5, 5], [0, 4, 3, 2, 1], id="and stays there"),
+        pytest.param([1, 5, 5], [1, 2, 0], id="what sank comes up last"),
+    ],
+)
+def test_the_heap_gives_up_its_slots_in_the_order_of_go(
+    totals: list[int], popped: list[int]
+) -> None:
+    column = np.array(totals, dtype=np.int64)
+    heap = make_heap(column, np.arange(len(totals), dtype=np.int32))
+    assert [pop_heap(column, heap, count) for count in range(len(totals), 0, -1)] == popped
+
+
+def test_a_slot_sinks_past_its_greater_children_only_within_the_heap() -> None:
+    heap = np.array([0, 1, 2, 3], dtype=np.int32)
+    sift_down(np.array([1, 3, 2, 9], dtype=np.int64), heap, 0, 3)
+    assert heap.tolist() == [1, 0, 2, 3]
 
 
 @given(
