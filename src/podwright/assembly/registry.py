@@ -5,6 +5,7 @@ In-tree classes are imported when a profile names them.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 
@@ -134,18 +135,59 @@ class Registry:
             return None
         try:
             return _make(cls, args)
+        except _ArgumentsError as error:
+            message = f'initializing plugin "{name}": {error}; {_how_to_give(cls)}'
+            raise InputError([FieldError(source=source, path="", message=message)]) from error
         except (TypeError, ValueError) as error:
             message = f'initializing plugin "{name}": {error}'
             raise InputError([FieldError(source=source, path="", message=message)]) from error
+
+
+class _ArgumentsError(Exception):
+    """The arguments are not those that a plugin takes."""
 
 
 def _make(cls: type[Plugin], args: object) -> Plugin:
     if cls.Args is None:
         keywords = args if isinstance(args, Mapping) else {}
         meta = ("apiVersion", "kind")
-        return cls(**{key: value for key, value in keywords.items() if key not in meta})
-    if args is None:
-        args = cls.Args()
-    elif not isinstance(args, cls.Args):
-        args = msgspec.convert(args, cls.Args)
+        keywords = {key: value for key, value in keywords.items() if key not in meta}
+        try:
+            inspect.signature(cls).bind(**keywords)
+        except TypeError as error:
+            raise _ArgumentsError(error) from error
+        return cls(**keywords)
+    try:
+        if args is None:
+            args = cls.Args()
+        elif not isinstance(args, cls.Args):
+            args = msgspec.convert(args, cls.Args)
+    except (TypeError, msgspec.ValidationError) as error:
+        raise _ArgumentsError(error) from error
     return cls(args)  # type: ignore[call-arg]  # a class with Args takes one of them
+
+
+def _how_to_give(cls: type[Plugin]) -> str:
+    """Say which arguments a plugin takes, and where a configuration has them."""
+    arguments = _arguments_of(cls)
+    if not arguments:
+        return "it takes no arguments"
+    told = ", ".join(f"{name}{' (required)' * needed}" for name, needed in arguments.items())
+    given = ", ".join(f"{name}: ..." for name, needed in arguments.items() if needed)
+    given = given or f"{next(iter(arguments))}: ..."
+    return (
+        f"it takes {told}, from profiles[].pluginConfig[].args of the configuration, for example "
+        f"pluginConfig: [{{name: {cls.name}, args: {{{given}}}}}]"
+    )
+
+
+def _arguments_of(cls: type[Plugin]) -> dict[str, bool]:
+    """Return the arguments by name, and whether each has to be given."""
+    if cls.Args is not None:
+        return {field.encode_name: field.required for field in msgspec.structs.fields(cls.Args)}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        parameter.name: parameter.default is inspect.Parameter.empty
+        for parameter in inspect.signature(cls).parameters.values()
+        if parameter.kind in named
+    }
