@@ -65,7 +65,7 @@ from podwright.machine.snapshot import (
 )
 from podwright.machine.state import State
 from podwright.machine.validation import validate
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Object, Pod
 from podwright.queueing import QueueSettings, SchedulingQueue, SortKey, Touch
 
 
