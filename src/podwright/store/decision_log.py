@@ -109,7 +109,7 @@ class DecisionLog:
         # it is one list, and holds nothing that the garbage collector would have to look at:
         # lists of actions that live on would cost more than writing them.
         self._pending: list[Any] = []
-        self._pending_limit = 3 * block_events
+        self._pending_limit = 3 * min(block_events, checkpoint_events)
         self._cycles: dict[int, str] = {}
         self._flushed = frames[-1].head.first + frames[-1].head.count if frames else 0
         self._numbered = Numbered()

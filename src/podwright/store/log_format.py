@@ -432,6 +432,7 @@ def _shape(cls: type[Event]) -> int:
 _NAMES = tuple(_EVENT_OF)
 _CODES = {cls: code for code, cls in enumerate(_EVENT_OF.values())}
 _SHAPES = {cls: _shape(cls) for cls in _CODES}
+_SHAPE_OF_CODE = tuple(_SHAPES.values())
 _LATER_FIELDS = {
     cls: tuple(field.name for field in msgspec.structs.fields(cls)[1:]) for cls in _CODES
 }
@@ -487,32 +488,31 @@ def encode_events(
     numbered : Numbered
         Gives numbers to the objects; the new ones are written with the events.
     """
-    kinds = bytearray()
+    kinds = bytes(map(_CODES.__getitem__, map(type, events)))
     numbers: list[int] = []
     rest: dict[int, dict[str, Any]] = {}
-    append_kind, append_number, number_of = kinds.append, numbers.append, numbered.of
-    for place, event in enumerate(events):
-        cls = type(event)
-        append_kind(_CODES[cls])
-        shape = _SHAPES[cls]
+    number_of, shapes = numbered.of, _SHAPE_OF_CODE
+    event: Any
+    for place, (event, code) in enumerate(zip(events, kinds, strict=True)):
+        shape = shapes[code]
         if shape == _OBJECT:
-            append_number(number_of(event.obj))  # type: ignore[union-attr]
+            numbers.append(number_of(event.obj))
         elif shape == _CALL:
-            append_number(event.call)  # type: ignore[union-attr]
-            for name in _LATER_FIELDS[cls]:
+            numbers.append(event.call)
+            for name in _LATER_FIELDS[type(event)]:
                 value = getattr(event, name)
                 if value is not None:
                     rest.setdefault(place, {})[name] = _written(value, numbered)
         elif shape == _OTHER:
             rest[place] = {
-                name: _written(getattr(event, name), numbered) for name in cls.__struct_fields__
+                name: _written(getattr(event, name), numbered) for name in event.__struct_fields__
             }
     deltas = [later - earlier for earlier, later in itertools.pairwise(times)]
     return EventBlock(
         objects=encode_objects(*numbered.take_new()),
         times=[*times[:1], *deltas],
         kind_names=list(_NAMES),
-        kinds=bytes(kinds),
+        kinds=kinds,
         numbers=numbers,
         rest=rest,
         cycles=dict(cycles),
@@ -537,7 +537,7 @@ def decode_events(
     for number, obj in decode_objects(block.objects):
         objects.setdefault(number, obj)
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
-    classes = [_EVENT_OF.get(name) for name in block.kind_names]
+    classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
     numbers = iter(block.numbers)
     now_ns = 0
     for place, (kind, delta, actions) in enumerate(
@@ -553,7 +553,7 @@ def decode_events(
         if shape == _PLAIN:
             event = cls()
         elif shape == _OBJECT:
-            event = cls(objects[next(numbers)])  # type: ignore[arg-type, call-arg]
+            event = cls(objects[next(numbers)])
         else:
             fields = _read_fields(cls, block.rest.get(place, {}), objects)
             if shape == _CALL:

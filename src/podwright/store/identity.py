@@ -1,0 +1,60 @@
+"""Identifiers that look drawn and are not: a function of the seed and of the version.
+
+Two stores with the same seed that see the same writes give the same uids and names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from hashlib import blake2b
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_PREFIX_LENGTH_MAX = 58
+_ATTEMPTS_MAX = 1_000
+
+
+def uid_at(seed: int, version: int) -> str:
+    """Return the uid of the object that a version creates, in the form of a random UUID."""
+    digits = _digest("uid", seed, version, 0).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def generated_name(
+    prefix: str, *, namespace: str, taken: Container[str], seed: int, version: int
+) -> str:
+    """Return a name that begins with a `generateName` and is not taken.
+
+    Parameters
+    ----------
+    prefix : str
+        `metadata.generateName`; cut to 58 characters.
+    namespace : str
+        Where the object is to be; empty for kinds outside namespaces.
+    taken : container of NamespacedName
+        The names that are there.
+    seed, version : int
+        What the suffix is derived from.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apiserver/pkg/storage/names/generate.go
+    """
+    prefix = prefix[:_PREFIX_LENGTH_MAX]
+    where = f"{namespace}/" if namespace else ""
+    for attempt in range(_ATTEMPTS_MAX):
+        number = int.from_bytes(_digest("name", seed, version, attempt), "big")
+        letters = []
+        for _ in range(_SUFFIX_LENGTH):
+            number, index = divmod(number, len(_ALPHABET))
+            letters.append(_ALPHABET[index])
+        name = prefix + "".join(letters)
+        if f"{where}{name}" not in taken:
+            return name
+    raise AssertionError(f"no free name for {where}{prefix} in {_ATTEMPTS_MAX} attempts")
+
+
+def _digest(stream: str, seed: int, version: int, attempt: int) -> bytes:
+    text = f"{stream}/{seed}/{version}/{attempt}"
+    return blake2b(text.encode(), digest_size=16).digest()

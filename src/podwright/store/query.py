@@ -1,0 +1,78 @@
+"""What a list or a watch asks for, compiled once."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podwright.objects import EVERYTHING, FieldSelector, KubernetesObject, Selector
+from podwright.store.fields import FieldTest, field_tests
+from podwright.store.kinds import GroupKind
+
+NO_FIELDS = FieldSelector()
+
+
+class Query(msgspec.Struct, frozen=True, gc=False):
+    """Conditions that must all hold.
+
+    Attributes
+    ----------
+    namespace : str or None
+        Only there; None is everywhere.
+    labels : Selector
+        On the labels.
+    fields : FieldSelector
+        On fields of the kind.
+    tests : tuple of FieldTest
+        The same conditions on fields, ready to run.
+    owner_uid : str or None
+        Among the owners.
+    is_empty : bool
+        Whether it restricts nothing.
+    """
+
+    namespace: str | None
+    labels: Selector
+    fields: FieldSelector
+    tests: tuple[FieldTest, ...]
+    owner_uid: str | None
+    is_empty: bool
+
+    def matches(self, obj: KubernetesObject) -> bool:
+        """Whether an object satisfies all conditions."""
+        metadata = obj.metadata
+        if self.namespace is not None and metadata.namespace != self.namespace:
+            return False
+        for getter, value, is_negated in self.tests:
+            if (getter(obj) == value) == is_negated:
+                return False
+        if not self.labels.is_empty and not self.labels.matches(metadata.labels):
+            return False
+        return self.owner_uid is None or any(
+            owner.uid == self.owner_uid for owner in metadata.owner_references
+        )
+
+
+def query_for(
+    kind: GroupKind | None,
+    *,
+    namespace: str | None = None,
+    labels: Selector = EVERYTHING,
+    fields: FieldSelector = NO_FIELDS,
+    owner_uid: str | None = None,
+) -> Query:
+    """Compile conditions for a kind, or for all kinds (None).
+
+    Raises
+    ------
+    SelectorError
+        The kind does not have a field.
+    """
+    has_conditions = bool(namespace is not None or owner_uid is not None)
+    return Query(
+        namespace,
+        labels,
+        fields,
+        field_tests(kind or ("", ""), fields),
+        owner_uid,
+        not has_conditions and labels.is_empty and fields.is_empty,
+    )

@@ -1,0 +1,473 @@
+"""A recorded run again: to its end, to a moment, or only to see that it comes out the same.
+
+The machine is made as the log's header says, set to the last checkpoint before the moment,
+and given the events that follow. Since it is deterministic it then is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from podwright._version import __version__
+from podwright.assembly.machine import build_machine
+from podwright.assembly.registry import Registry
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+    read_configuration,
+    to_document,
+)
+from podwright.framework import Plugin
+from podwright.framework.profile import TieRule
+from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
+from podwright.objects import NamespacedName, Object
+from podwright.queueing import QueuedPod, QueueName
+from podwright.store.decision_log import DecisionLog, Recorder, Start
+from podwright.store.log_format import Entry, LogError, Setup, decode_actions, encode_actions
+from podwright.store.log_format import OwnPlugin as LoggedPlugin
+
+_SHOWN_EVENTS = 10
+
+
+def machine_of(
+    setup: Setup, *, plugins: Iterable[type[Plugin]] = (), source: str = "configuration"
+) -> Machine:
+    """Make the machine that a setup describes.
+
+    Parameters
+    ----------
+    plugins : iterable of type
+        The classes of the user's own plugins; the setup only has their names.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid.
+    LogError
+        If plugins are missing or there are others.
+    """
+    own = tuple(plugins)
+    _check_own(setup, own)
+    configuration = KubeSchedulerConfiguration()
+    if setup.configuration:
+        configuration = read_configuration(setup.configuration, source=source)
+    registry = Registry(own)
+    ready = effective(
+        registry.enable_own(configuration),
+        Gates(setup.gates),
+        implements=registry.points_of,
+        source=source,
+    )
+    return build_machine(
+        ready,
+        registry,
+        seed=setup.seed,
+        tie_rule=TieRule(setup.tie_rule),
+        start_ns=setup.start_ns,
+        source=source,
+    )
+
+
+def _check_own(setup: Setup, plugins: tuple[type[Plugin], ...]) -> None:
+    wanted = {plugin.name: plugin.cls for plugin in setup.plugins}
+    given = {plugin.name: _class_name(plugin) for plugin in plugins}
+    if wanted == given:
+        return
+    missing = [f"{name} ({cls})" for name, cls in wanted.items() if given.get(name) != cls]
+    other = [f"{name} ({cls})" for name, cls in given.items() if wanted.get(name) != cls]
+    parts = []
+    if missing:
+        parts.append(f"give it plugins=[...] with {', '.join(missing)}")
+    if other:
+        parts.append(f"it was recorded without {', '.join(other)}")
+    raise LogError(f"the run cannot be repeated with these plugins: {'; '.join(parts)}")
+
+
+def _class_name(plugin: type[Plugin]) -> str:
+    return f"{plugin.__module__}:{plugin.__qualname__}"
+
+
+def fingerprints_of(
+    machine: Machine, names: Iterable[str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return, per profile, the names of the plugins per extension point."""
+    found = {}
+    for name in names:
+        runner = machine.runner(name)
+        if runner is not None:
+            found[name] = dict(runner.profile.fingerprint())
+    return found
+
+
+def record(
+    path: str | None = None,
+    configuration: KubeSchedulerConfiguration | None = None,
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    gates: Gates = DEFAULT_GATES,
+    seed: int = 0,
+    tie_rule: TieRule = TieRule.DRAWN,
+    start_ns: int = 0,
+    checkpoint_events: int = 100_000,
+) -> Recorder:
+    """Make a machine, and a log in which everything that it does is recorded.
+
+    Parameters
+    ----------
+    path : str, optional
+        A folder without a log, made if need be; None keeps the log in memory.
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` gives it; the default profile if left out.
+    plugins, gates, seed, tie_rule
+        As for `Scheduler`.
+    start_ns : int
+        The time at which the machine begins to run.
+    checkpoint_events : int
+        The least number of events between checkpoints.
+
+    Returns
+    -------
+    Recorder
+        Its `handle(event, now_ns)` is the machine's; its `log` is the log.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid.
+    LogError
+        If there is a log already, or the folder cannot be written.
+    """
+    own = tuple(plugins)
+    written = KubeSchedulerConfiguration() if configuration is None else configuration
+    setup = Setup(
+        configuration={} if configuration is None else dict(to_document(written)),
+        gates=dict(gates.changed),
+        seed=seed,
+        tie_rule=tie_rule.value,
+        start_ns=start_ns,
+        plugins=tuple(LoggedPlugin(plugin.name, _class_name(plugin)) for plugin in own),
+    )
+    machine = machine_of(setup, plugins=own)
+    names = [p.scheduler_name or "default-scheduler" for p in written.profiles]
+    log = DecisionLog.create(
+        path,
+        setup,
+        fingerprints=fingerprints_of(machine, names or ["default-scheduler"]),
+        checkpoint_events=checkpoint_events,
+    )
+    return Recorder(machine, log)
+
+
+def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Machine:
+    """Make the machine of a log as it was before the first event.
+
+    Raises
+    ------
+    LogError
+        If this version or these plugins would not make the same machine.
+    """
+    header = log.header
+    machine = machine_of(header.setup, plugins=plugins, source="the log's configuration")
+    now = fingerprints_of(machine, header.fingerprints)
+    for name, points in header.fingerprints.items():
+        if now.get(name) != points:
+            changed = [point for point in points if now.get(name, {}).get(point) != points[point]]
+            raise LogError(
+                f"the run was recorded by podwright {header.podwright}, and this is"
+                f" {__version__}: profile {name} has other plugins at {', '.join(changed)}, so it"
+                " would not come out the same"
+            )
+    return machine
+
+
+# -------------------------------------------------------------------- to a moment
+
+
+class Replay:
+    """A machine on its way through a log, event after event.
+
+    Parameters
+    ----------
+    log : DecisionLog
+    until : int, optional
+        Begin at the last checkpoint before this event; None at the last one of all.
+    at_checkpoint : bool
+        False begins with the first event.
+    """
+
+    def __init__(
+        self,
+        log: DecisionLog,
+        *,
+        until: int | None = None,
+        at_checkpoint: bool = True,
+        plugins: Iterable[type[Plugin]] = (),
+    ) -> None:
+        self.machine = new_machine(log, plugins=plugins)
+        start: Start = log.start(until, at_checkpoint=at_checkpoint)
+        if start.snapshot is not None:
+            self.machine.restore(start.snapshot, start.objects)
+        self.index = start.index
+        self._entries = log.entries_from(start)
+
+    def step(self) -> tuple[Entry, list[Action]] | None:
+        """Let the machine handle the next event; None at the end of the log."""
+        entry = next(self._entries, None)
+        if entry is None:
+            return None
+        self.index = entry.index + 1
+        return entry, self.machine.handle(entry.event, entry.now_ns)
+
+    def run_to(self, index: int) -> None:
+        """Go on until the event of that number is next."""
+        while self.index < index and self.step() is not None:
+            pass
+
+
+def replay(
+    log: DecisionLog,
+    *,
+    until: int | None = None,
+    at_ns: int | None = None,
+    plugins: Iterable[type[Plugin]] = (),
+) -> Machine:
+    """Return the machine as it was at a moment of a recorded run.
+
+    Parameters
+    ----------
+    log : DecisionLog
+    until : int, optional
+        How many events it has handled; the default is all of them.
+    at_ns : int, optional
+        Instead of `until`: it has handled every event up to this time.
+    plugins : iterable of type
+        The user's own plugin classes that it was recorded with.
+
+    Raises
+    ------
+    LogError
+        If the run cannot be repeated.
+    """
+    assert until is None or at_ns is None, "until or at_ns, not both"
+    if at_ns is not None:
+        until = log.index_at(at_ns)
+    if until is None:
+        until = len(log)
+    run = Replay(log, until=until, plugins=plugins)
+    run.run_to(until)
+    return run.machine
+
+
+# -------------------------------------------------------------------- is it the same
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """The first event to which the machine answers otherwise than it is recorded.
+
+    Attributes
+    ----------
+    index : int
+        The number of the event.
+    now_ns : int
+    event : Event
+    recorded, repeated : tuple of Action
+    story : tuple of str
+        What happened to the pod in question before, oldest first.
+    """
+
+    index: int
+    now_ns: int
+    event: Event
+    recorded: tuple[Action, ...]
+    repeated: tuple[Action, ...]
+    story: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"event {self.index} at {self.now_ns} ns: {_named(self.event)}"]
+        lines += [f"  recorded: {action}" for action in self.recorded]
+        lines += [f"  repeated: {action}" for action in self.repeated]
+        return "\n".join([*lines, *(f"  before:   {line}" for line in self.story)])
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of repeating a run.
+
+    Attributes
+    ----------
+    event_count : int
+        How many events came out the same.
+    difference : Difference, optional
+        The first one that did not.
+    """
+
+    event_count: int
+    difference: Difference | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every action came out the same, byte for byte."""
+        return self.difference is None
+
+
+def verify(
+    log: DecisionLog, *, at_checkpoint: bool = False, plugins: Iterable[type[Plugin]] = ()
+) -> Verification:
+    """Repeat a whole run and compare the bytes of all actions.
+
+    Parameters
+    ----------
+    at_checkpoint : bool
+        Begin at the last checkpoint instead of at the beginning.
+
+    Raises
+    ------
+    LogError
+        If the run cannot be repeated.
+    """
+    run = Replay(log, at_checkpoint=at_checkpoint, plugins=plugins)
+    first = run.index
+    while (step := run.step()) is not None:
+        entry, actions = step
+        if encode_actions(actions) == entry.actions:
+            continue
+        recorded = decode_actions(entry.actions)
+        difference = Difference(
+            index=entry.index,
+            now_ns=entry.now_ns,
+            event=entry.event,
+            recorded=tuple(recorded),
+            repeated=tuple(actions),
+            story=_story(run.machine, [*recorded, *actions]),
+        )
+        return Verification(event_count=entry.index - first, difference=difference)
+    return Verification(event_count=run.index - first)
+
+
+def _story(machine: Machine, actions: Iterable[Action]) -> tuple[str, ...]:
+    name: NamespacedName = next((a.pod for a in actions if hasattr(a, "pod")), "")
+    touches = machine.story(name)[-_SHOWN_EVENTS:]
+    return tuple(
+        f"{touch.now_ns} ns {name}: {touch.step} {touch.cause}".rstrip() for touch in touches
+    )
+
+
+def _named(event: Event) -> str:
+    match event:
+        case ObjectPut(obj) | ObjectDeleted(obj):
+            return f"{type(event).__name__} {obj.kind} {obj.key}"
+        case _:
+            return str(event)
+
+
+# -------------------------------------------------------------------- as it was
+
+
+class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster at a moment.
+
+    Attributes
+    ----------
+    now_ns : int
+    objects : tuple of object
+        As the API server had told them, pods last.
+    node_of : dict of str to str
+        Per pod that counts on a node, its name.
+    assumed : frozenset of str
+        Those of them that the API server has not confirmed.
+    """
+
+    now_ns: int
+    objects: tuple[Object, ...]
+    node_of: Mapping[NamespacedName, str]
+    assumed: frozenset[NamespacedName]
+
+
+class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod in the queue at a moment.
+
+    Attributes
+    ----------
+    attempts : int
+        How often it was tried.
+    since_ns : int
+        When it came to where it waits.
+    backoff_end_ns : int
+        When its backoff ends; -1 if it never failed.
+    waits_for : tuple of str
+        The plugins that rejected it, or hold it back.
+    """
+
+    pod: NamespacedName
+    priority: int
+    attempts: int
+    since_ns: int
+    backoff_end_ns: int
+    waits_for: tuple[str, ...]
+
+
+class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue at a moment: per place the pods, in the order in which they leave it.
+
+    Attributes
+    ----------
+    now_ns : int
+    places : dict of str to tuple of PendingPod
+    nominated : dict of str to tuple of str
+        Per node, the pods for which room is made there.
+    """
+
+    now_ns: int
+    places: Mapping[str, tuple[PendingPod, ...]]
+    nominated: Mapping[str, tuple[NamespacedName, ...]]
+
+
+def cluster_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:
+    """Return the cluster as it was after every event up to a time."""
+    return cluster_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+
+
+def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
+    """Return the cluster that a machine sees."""
+    names = machine.cluster.nodes.names
+    return ClusterAt(
+        now_ns=now_ns,
+        objects=machine.objects(),
+        node_of={key: names[placed.slot] for key, placed in machine.cluster.pods.items()},
+        assumed=frozenset(machine.assumed()),
+    )
+
+
+def queue_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
+    """Return the queue as it was after every event up to a time."""
+    return queue_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+
+
+def queue_of(machine: Machine, now_ns: int) -> QueueAt:
+    """Return what a machine's queue holds."""
+    queue = machine.queue
+
+    def pending(queued: QueuedPod) -> PendingPod:
+        return PendingPod(
+            pod=queued.key,
+            priority=queued.priority,
+            attempts=queued.attempts,
+            since_ns=queued.timestamp_ns,
+            backoff_end_ns=queue.backoff_end_ns(queued),
+            waits_for=tuple(sorted(queued.rejectors)),
+        )
+
+    return QueueAt(
+        now_ns=now_ns,
+        places={
+            place.value: tuple(map(pending, queue.pods_in(place)))
+            for place in QueueName
+            if place is not QueueName.NOWHERE
+        },
+        nominated={
+            node: tuple(pod.key for pod in pods) for node, pods in queue.nominator.nodes().items()
+        },
+    )
