@@ -132,17 +132,17 @@ class NodesLeft:
     def pop(self, cycle_number: int) -> str:
         """Take the best node."""
         assert self._count, "no node is left"
-        match self._rule:
-            case TieRule.HEAP:
-                return self._names[self._pop_heap()]
-            case TieRule.DRAWN:
-                random = draw(self._seed, TIE_STREAM, cycle_number)
-                position = pick_drawn(self._totals, random, self._found)
-            case TieRule.FIRST:
-                equals = np.flatnonzero(self._totals == self._totals.max()).tolist()
-                position = min(equals, key=self._names.__getitem__)
+        if self._rule is TieRule.HEAP:
+            return self._names[self._pop_heap()]
+        position = self._best(cycle_number)
         self._remove(position)
         return self._names[position]
+
+    def _best(self, cycle_number: int) -> int:
+        if self._rule is TieRule.DRAWN:
+            return pick_drawn(self._totals, draw(self._seed, TIE_STREAM, cycle_number), self._found)
+        equals: list[int] = np.flatnonzero(self._totals == self._totals.max()).tolist()
+        return min(equals, key=self._names.__getitem__)
 
     def _pop_heap(self) -> int:
         position = pop_heap(self._totals, self._order, self._count)

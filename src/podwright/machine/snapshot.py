@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 
 from podwright.framework import Code, Cycle, Status
+from podwright.machine.batching import BatchSnapshot
 from podwright.machine.binding import Binding, Stage
 from podwright.machine.evictions import Eviction, EvictionStage
 from podwright.machine.state import State, object_key
@@ -128,6 +129,8 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         Per call the binding that waits for its answer (else 0), or the uid of a preemptor.
     next_starts : dict of str to int
         Per profile, where the next search begins.
+    batches : dict of str to BatchSnapshot
+        Per profile that takes part in batching, what it remembers.
     """
 
     now_ns: int
@@ -153,6 +156,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     evictions: tuple[EvictionSnapshot, ...]
     calls: tuple[tuple[int, int, str], ...]
     next_starts: dict[str, int]
+    batches: dict[str, BatchSnapshot] = {}
 
 
 class ObjectNumbering(Protocol):
@@ -270,6 +274,11 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             for call, caller in state.calls.items()
         ),
         next_starts={name: running.runner.next_start for name, running in state.profiles.items()},
+        batches={
+            name: running.batch.snapshot()
+            for name, running in state.profiles.items()
+            if running.batch is not None
+        },
     )
 
 
@@ -368,6 +377,10 @@ def restore(
         state.evictions[eviction.preemptor.metadata.uid] = eviction
     for call, number, uid in snapshot.calls:
         state.calls[call] = state.evictions[uid] if uid else bindings[number]
+    for name, batch in snapshot.batches.items():
+        own = state.profiles[name].batch
+        if own is not None:
+            own.restore(batch)
     for name, next_start in snapshot.next_starts.items():
         state.profiles[name].runner.next_start = next_start
 

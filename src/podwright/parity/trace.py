@@ -90,7 +90,7 @@ class Replay:
     def __init__(self, case: Case) -> None:
         self.start_ns = _time_of(case["start"])
         self.now_ns = self.start_ns
-        self.shows_all_batches = case["family"] == "batching"
+        self.shows_all_batches = case.get("family") == "batching"
         """Whether what batching did is given for every attempt."""
         self._counter = 0
         self._due: list[tuple[int, int, TimerFired | Call]] = []
@@ -192,7 +192,7 @@ class Replay:
         op, name = step["op"], step.get("name", "")
         if op == "cycle":
             popped = _next(self.machine)
-            if any(_has_hint(attempt) for attempt in step["expect"].get("attempts", [])):
+            if any(_has_hint(attempt) for attempt in step.get("expect", {}).get("attempts", [])):
                 self.full = self._decide_fully()
             self._cycle()
         elif op in _EVENTS:
