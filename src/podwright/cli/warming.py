@@ -186,6 +186,8 @@ def _pods(prefix: str) -> Iterator[Object]:
     yield decode(_pod(f"{prefix}-too-big", cpu="640"))
     yield decode(_pod(f"{prefix}-gpu", resources={"example.com/gpu": "1"}))
     yield decode(_pod(f"{prefix}-port", port=8080))
+    for copy in range(2):
+        yield decode(_pod(f"{prefix}-besteffort-{copy}", cpu="", memory=""))
 
 
 def _affinity(kind: str, number: int) -> dict[str, Any]:
@@ -207,12 +209,14 @@ def _pod(
     name: str,
     *,
     cpu: str = "100m",
+    memory: str = "64Mi",
     node: str = "",
     port: int = 0,
     resources: dict[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    requests = {"cpu": cpu, "memory": "64Mi"} | (resources or {})
+    wanted = {"cpu": cpu, "memory": memory} | (resources or {})
+    requests = {resource: amount for resource, amount in wanted.items() if amount}
     container: dict[str, Any] = {
         "name": "main",
         "image": "example/web:1",
