@@ -187,6 +187,9 @@ class Ranking:
             if pods_version == self._pods_version:
                 return
             slots = nodes.pods_journal.since(self._pods_version)
+            if slots is not None and len(slots) == 2 and slots[0] == slots[1]:
+                # A pod was placed, and then seen with its node.
+                slots = slots[1:]
             if slots is not None and 4 * len(slots) <= nodes.n_slots + 64:
                 self._follow(cluster, slots, pods_version)
                 return

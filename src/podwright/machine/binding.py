@@ -341,7 +341,7 @@ class BindingCycles:
                 binding.plugin_index += 1
             binding.stage = Stage.BIND
             binding.plugin_index = 0
-            if is_bound_by(binding.placing.binders, binding.pod):
+            if binding.placing.binders and is_bound_by(binding.placing.binders, binding.pod):
                 binding.steps = bind_steps(binding.placing.binders, binding.pod, binding.node)
                 self._ask_binders(binding, None)
                 return
