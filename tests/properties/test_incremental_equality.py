@@ -39,7 +39,7 @@ from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import Runner
 from podwright.objects import ObjectMeta, Pod, decode, decode_pod
-from podwright.parity.decision import _compare
+from podwright.parity.decision import compare_explanation
 
 pytestmark = pytest.mark.property
 
@@ -195,7 +195,7 @@ class World:
         is_free = any("startTime" not in pod["status"] for pod in self.pods.values())
         wrong = [
             result
-            for result in _compare(expect, found)
+            for result in compare_explanation(expect, found)
             if not getattr(result, "agrees", True)
             and not (is_free and getattr(result, "field", "").startswith("preemption."))
         ]
