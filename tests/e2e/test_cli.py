@@ -78,6 +78,48 @@ def test_every_command_has_help(command):
     assert "Usage: podwright" in run(f"{shlex.join(command)} --help").stdout
 
 
+@pytest.mark.parametrize("command", commands_with_help(), ids=" ".join)
+def test_usage_has_names_in_it_and_no_types(command):
+    text = run(f"{shlex.join(command)} --help").stdout
+    assert not re.search(r"list\[|<str>|<int|<path>|\[\[|\{FILE|\{POD", text)
+
+
+@pytest.mark.parametrize(
+    ("line", "usage", "error"),
+    [
+        pytest.param(
+            f"schedule {QUICKSTART} -o foo",
+            "podwright schedule [OPTIONS] FILE...",
+            "Invalid value for '--output' / '-o': 'foo' is not one of 'table', 'wide', 'json', "
+            "'yaml', 'name', 'pods'.",
+            id="an output that there is not",
+        ),
+        pytest.param(
+            "config show --seed 1",
+            "podwright config show [OPTIONS] [FILE]",
+            "No such option: --seed",
+            id="an option that there is not",
+        ),
+        pytest.param(
+            f"explain web-0 {QUICKSTART} --nodes x",
+            "podwright explain [OPTIONS] POD FILE...",
+            "Invalid value for '--nodes': a whole number is expected.",
+            id="no number",
+        ),
+        pytest.param(
+            f"explain web-0 {QUICKSTART} --nodes 0",
+            "podwright explain [OPTIONS] POD FILE...",
+            "Invalid value for '--nodes': it has to be greater than or equal to 1",
+            id="too small",
+        ),
+    ],
+)
+def test_wrong_use_is_told_without_machinery(line, usage, error):
+    said = run(line, status=2).stderr
+    assert f"Usage: {usage}\n" in said
+    assert f"Error: {error}" in said
+
+
 def examples() -> list[str]:
     lines: list[str] = []
     for command in commands_with_help():

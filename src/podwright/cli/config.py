@@ -38,7 +38,7 @@ def show(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="A KubeSchedulerConfiguration; the default one if left out.",
             show_default=False,
         ),

@@ -51,7 +51,10 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     nodes: Annotated[
         int,
         typer.Option(
-            "--nodes", min=1, help="How many nodes to show side by side; -o wide shows all."
+            "--nodes",
+            metavar="NUMBER",
+            min=1,
+            help="How many nodes to show side by side; -o wide shows all.",
         ),
     ] = 5,
     node: Annotated[

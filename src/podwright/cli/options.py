@@ -1,6 +1,6 @@
 """The options that several commands have, spelled and explained once.
 
-Imports nothing of podwright, so that a command's `--help` is quick.
+Imports nothing of podwright but how usage looks, so that a command's `--help` is quick.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Annotated
 
 import typer
 
+from podwright.cli.usage import CommandApp
+
 
 def command_app() -> typer.Typer:
     """Make the Typer app of one command, set up as all of them are."""
-    return typer.Typer(
+    return CommandApp(
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -71,7 +73,10 @@ Plugins = Annotated[
         help="A Python file with plugins of your own; it is run. Repeatable.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the draws among equally good nodes.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="NUMBER", help="Of the draws among equally good nodes."),
+]
 Ties = Annotated[
     TieRuleName,
     typer.Option(
@@ -90,7 +95,13 @@ Gates = Annotated[
 ]
 Namespace = Annotated[
     str,
-    typer.Option("--namespace", "-n", help="Where pods are looked for.", show_default=False),
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="Where pods are looked for.",
+        show_default=False,
+    ),
 ]
 Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
 

@@ -26,7 +26,10 @@ def parity(
         ),
     ],
     differences: Annotated[
-        int, typer.Option("--differences", min=0, help="How many differences to print.")
+        int,
+        typer.Option(
+            "--differences", metavar="NUMBER", min=0, help="How many differences to print."
+        ),
     ] = 10,
     output: Output = Format.table,
 ) -> None:
