@@ -518,6 +518,20 @@ def test_the_configuration_as_a_table():
     )
 
 
+def test_durations_are_written_as_go_writes_them(write):
+    config = write(
+        "c.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- pluginConfig: [{name: DynamicResources, args: {filterTimeout: 90s}}]\n",
+    )
+    wide = run(f"config show {config} -o wide").stdout
+    assert '{"bindingTimeout":"10m0s","filterTimeout":"1m30s"}' in wide
+    for output in ("yaml", "json"):
+        document = yaml.safe_load(run(f"config show {config} -o {output}").stdout)
+        args = {entry["name"]: entry["args"] for entry in document["profiles"][0]["pluginConfig"]}
+        assert args["DynamicResources"]["filterTimeout"] == "1m30s"
+
+
 def test_a_wrong_configuration_is_exit_status_1_with_every_problem(write):
     config = write(
         "config.yaml",

@@ -16,6 +16,7 @@ from podwright.config import (
     EffectiveConfiguration,
     Gates,
     KubeSchedulerConfiguration,
+    args_to_document,
     effective,
     parse_gates,
     read_configuration,
@@ -103,5 +104,5 @@ def _rows(configuration: EffectiveConfiguration) -> Iterator[tuple[str, str, str
         for point, entries in profile.plugins.items():
             for name, weight in entries:
                 args = profile.args.get(name)
-                shown = "" if args is None else msgspec.json.encode(args).decode()
+                shown = "" if args is None else msgspec.json.encode(args_to_document(args)).decode()
                 yield profile.scheduler_name, point, name, str(weight) if weight else "", shown

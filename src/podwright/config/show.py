@@ -36,6 +36,11 @@ def to_document(configuration: KubeSchedulerConfiguration) -> dict[str, object]:
     return _sorted(document | {"apiVersion": API_VERSION, "kind": KIND})
 
 
+def args_to_document(args: object) -> object:
+    """Give the arguments of a plugin as a plain document: a struct's, or one as it was written."""
+    return _plain(args)
+
+
 def _plain_struct(struct: msgspec.Struct) -> dict[str, object]:
     document: dict[str, object] = {}
     durations = _duration_fields(type(struct))
