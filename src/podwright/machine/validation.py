@@ -36,9 +36,7 @@ def _no_pod_is_lost(state: State, being_tried: str) -> None:
         uid = pod.metadata.uid
         queued = state.queue.get(key)
         is_queued = queued is not None and queued.uid == uid
-        is_under_way = (
-            uid in state.bindings_by_uid or uid in state.assumed or uid == being_tried
-        )
+        is_under_way = uid in state.bindings_by_uid or uid in state.assumed or uid == being_tried
         if pod.spec.node_name:
             assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
             continue
