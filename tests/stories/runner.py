@@ -9,6 +9,8 @@ end at their own instants.
                                               Gate and Check may take part anywhere
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
+    spread none                               no default spread constraints: pods that are
+                                              alike then take part in batching
 
     0s  node n1 cpu=2 zone=a                  as podwright.testing.make_node
     0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod
@@ -191,6 +193,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     """Make the case of a trace from the lines before the first block."""
     script: dict[str, Any] = {"api": [], "plugins": defaultdict(lambda: defaultdict(dict))}
     points: dict[str, dict[str, None]] = defaultdict(dict)
+    settings: list[dict[str, Any]] = []
     for directive in directives:
         match directive:
             case ["plugin", name, point, pod, status, *rest]:
@@ -210,6 +213,8 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                     key, _, value = field.partition("=")
                     rule[key] = _seconds(value) if key == "delay" else value
                 script["api"].append(rule)
+            case ["spread", "none"]:
+                settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
             case ["grace", seconds]:
                 script["grace_seconds"] = _seconds(seconds)
             case _:
@@ -220,7 +225,13 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}],
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "plugins": plugins,
+                "pluginConfig": settings,
+            }
+        ],
     }
     return {"start": START, "objects": [], "script": script, "config": config}
 
@@ -263,13 +274,13 @@ def tell(text: str) -> str:
         if part
         and not part.startswith("#")
         and not part[0].isdigit()
-        and part.split()[0] in ("plugin", "api", "grace")
+        and part.split()[0] in ("plugin", "api", "grace", "spread")
     ]
     story = Story(directives)
     if RULE not in head.splitlines():
         written.append(head)
     else:
-        assert not directives, "put an empty line after plugin, api and grace"
+        assert not directives, "put an empty line after plugin, api, grace and spread"
     for block in blocks:
         above = block.split(f"\n{RULE}")[0].splitlines()
         for command in above:
