@@ -325,6 +325,25 @@ def test_an_unknown_namespace_is_a_sentence():
     assert "no pending pods in namespace nosuch among 40 pods" in result.stderr
 
 
+def test_files_with_workloads_and_no_pods_say_that_they_are_not_expanded(write):
+    documents = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+        for version, kind, name in (
+            ("apps/v1", "Deployment", "web"),
+            ("apps/v1", "Deployment", "db"),
+            ("batch/v1", "Job", "once"),
+        )
+    ]
+    files = write("workloads.yaml", NODES + "---\n" + yaml.safe_dump_all(documents))
+    told = "podwright decides for pods and does not expand workloads (here: 2 Deployments, 1 Job)"
+    said = run(f"schedule {files}").stderr
+    assert "no pending pods among 0 pods" in said
+    assert told in said
+    assert told in run(f"explain web {files}", status=2).stderr
+    with_pods = write("pods.yaml", NODES + pod("a", "1", spec="nodeName: small"))
+    assert "workloads" not in run(f"schedule {files} {with_pods}").stderr
+
+
 def test_an_empty_cluster_is_a_sentence(write):
     result = run(f"schedule {write('nodes.yaml', NODES)}")
     assert result.stdout == ""

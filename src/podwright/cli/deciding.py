@@ -21,7 +21,7 @@ from podwright.cli.console import (
     say,
     write,
 )
-from podwright.cli.inputs import find_pod, load_all
+from podwright.cli.inputs import about_workloads, find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.decision import Decision, Rejection
 from podwright.objects import Condition, Pod, encode, with_condition, with_node_name
@@ -57,6 +57,8 @@ def run_schedule(
     decisions = list(progress(decided, "scheduling", len(queue)))
     if not decisions and output in ("table", "wide", "name"):
         say(_nothing_to_do(scheduler, len(pods), namespace))
+        if workloads := about_workloads(loaded):
+            say(workloads)
         return True
     _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):

@@ -20,7 +20,7 @@ from podwright.cli.console import (
     stdout,
 )
 from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
-from podwright.cli.inputs import find_node, find_pod, load_all
+from podwright.cli.inputs import about_workloads, find_node, find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.framework.explain import Explanation, FilterExplanation
 from podwright.framework.extenders import ExtenderAnswers
@@ -77,7 +77,8 @@ def run_explain(
     loaded, scheduler = load_all(files, setup)
     pods = loaded.of(Pod)
     if not pods:
-        raise UnknownPod(f'no pod "{text}" in these files: there are no pods in them')
+        none = f'no pod "{text}" in these files: there are no pods in them'
+        raise UnknownPod(". ".join(filter(None, (none, about_workloads(loaded)))))
     key = find_pod(text, pods, namespace=namespace).key
     scheduler.add(*loaded.objects)
     wanted = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]

@@ -129,6 +129,32 @@ def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> Ca
     return ExtenderClient(configuration, source=source).call
 
 
+_WORKLOADS = (
+    "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job",
+    "CronJob",
+)  # fmt: skip
+
+
+def about_workloads(loaded: LoadedObjects) -> str:
+    """Say that workloads are not expanded, if they are all that could have become pods.
+
+    Returns
+    -------
+    str
+        A sentence that names the kinds; "" if there are pods, or no workloads either.
+    """
+    if loaded.of(Pod):
+        return ""
+    kinds = [obj.kind for obj in loaded.objects]
+    found = [f"{n} {kind}{'s' * (n != 1)}" for kind in _WORKLOADS if (n := kinds.count(kind))]
+    if not found:
+        return ""
+    return (
+        f"podwright decides for pods and does not expand workloads (here: {', '.join(found)}): "
+        "add the pods that they make, as kubectl get pods -o yaml prints them."
+    )
+
+
 def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
     """Return the pod that a user means by `name`, `ns/name` or `pod/name`.
 
