@@ -1,0 +1,386 @@
+"""Laws of the decision log: a run that is repeated, from wherever, is the same run."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from tests.properties.test_machine import (
+    CONFIGURATION,
+    HISTORIES,
+    START_NS,
+    Gate,
+    Slow,
+    Surroundings,
+    step,
+)
+
+from podwright.config import read_configuration
+from podwright.framework import Plugin
+from podwright.framework.profile import TieRule
+from podwright.machine import (
+    Bind,
+    CallDone,
+    CycleDue,
+    DeletePod,
+    Event,
+    FlushBackoff,
+    ObjectDeleted,
+    ObjectPut,
+    PatchPodStatus,
+    TimerFired,
+    UpdateClaim,
+    UpdateVolume,
+)
+from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
+from podwright.store.decision_log import DecisionLog, Recorder
+from podwright.store.log_format import decode_actions
+from podwright.testing import make_node
+from podwright.world.explain import find_cycle
+from podwright.world.replay import Replay, queue_of, record, verify
+
+pytestmark = pytest.mark.property
+
+SAMPLING = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "percentageOfNodesToScore": 50,
+}
+OWN: Sequence[type[Plugin]] = (Gate, Slow)
+
+
+class Recorded:
+    """A machine as `Surroundings` knows it, every event of which is recorded."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.handle = recorder.handle
+        self._machine = recorder.machine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._machine, name)
+
+
+def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) -> DecisionLog:
+    configuration = read_configuration(CONFIGURATION, source="test") if plugins else None
+    recorder = record(None, configuration, plugins=plugins, start_ns=START_NS, checkpoint_events=3)
+    around = Surroundings()
+    around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same doors
+    for number, operation in enumerate(history):
+        note(f"{number}: {operation}")
+        step(around, number, *operation)
+    return recorder.log
+
+
+@pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
+@settings(max_examples=60, deadline=None)
+@given(history=HISTORIES)
+def test_a_run_goes_on_from_every_checkpoint_as_it_did(plugins, history):
+    log = recorded(history, plugins)
+    for first in (0, *log.checkpoints):
+        verification = verify(log, first=first, plugins=plugins)
+        assert verification.is_same, f"from {first}: {verification.difference}"
+        assert verification.event_count == len(log) - first
+
+
+@settings(max_examples=40, deadline=None)
+@given(history=HISTORIES)
+def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
+    log = recorded(history, ())
+    for first in log.checkpoints:
+        restored = Replay(log, until=first).machine
+        restored.validate()
+        whole = Replay(log, until=0)
+        whole.run_to(first)
+        assert queue_of(restored, 0) == queue_of(whole.machine, 0)
+        assert restored.assumed() == whole.machine.assumed()
+        assert [obj.key for obj in restored.objects()] == [
+            obj.key for obj in whole.machine.objects()
+        ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(history=HISTORIES)
+def test_every_past_cycle_is_explained_as_it_was_decided(history):
+    log = recorded(history, OWN)
+    attempts: dict[str, int] = {}
+    for index, pod in log.cycles():
+        attempts[pod] = attempts.get(pod, 0) + 1
+        past = find_cycle(log, pod, attempts[pod], plugins=OWN)
+        assert past.entry.index == index
+        explanation = past.explain()
+        past.machine.handle(past.entry.event, past.entry.now_ns)
+        decision = past.machine.last_decision
+        assert decision is not None
+        assert explanation.decision.node == decision.node
+        assert explanation.decision.message == decision.message
+
+
+@settings(max_examples=40, deadline=None)
+@given(history=HISTORIES, share=st.floats(0, 1))
+def test_what_was_written_before_a_crash_is_read_after_it(history, share, tmp_path_factory):
+    whole = recorded(history, ())
+    folder = tmp_path_factory.mktemp("log")
+    log = DecisionLog.create(folder, whole.setup, block_events=5)
+    for entry in whole.entries():
+        log.append(entry.now_ns, entry.event, decode_actions(entry.actions), pod=entry.pod)
+    log.close()
+    (segment,) = folder.glob("*.pwlog")
+    data = segment.read_bytes()
+    header_bytes = _header_bytes(whole, folder)
+    kept = header_bytes + round(share * (len(data) - header_bytes))
+    segment.write_bytes(data[:kept])
+    with DecisionLog.open(folder) as torn:
+        entries = list(torn.entries())
+        assert segment.stat().st_size == kept, "reading changes nothing"
+    originals = list(whole.entries())[: len(entries)]
+    assert [e.actions for e in entries] == [e.actions for e in originals]
+    with DecisionLog.open(folder, append=True, block_events=5) as again:
+        assert len(again) == len(entries)
+        for entry in list(whole.entries())[len(entries) :]:
+            again.append(entry.now_ns, entry.event, decode_actions(entry.actions))
+    with DecisionLog.open(folder) as complete:
+        assert len(complete) == len(whole)
+        assert verify(complete).is_same
+
+
+def _header_bytes(log: DecisionLog, folder: Path) -> int:
+    """Return how long a log with the same setup is that has nothing but its header."""
+    other = folder.with_name(f"{folder.name}-empty")
+    DecisionLog.create(other, log.setup).close()
+    (segment,) = other.glob("*.pwlog")
+    return segment.stat().st_size
+
+
+RUN = """
+import hashlib, random
+from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
+from podwright.objects import with_node_name
+from podwright.testing import make_node, make_pod
+from podwright.world.replay import record
+from podwright.world.explain import explain_cycle
+
+chance = random.Random(7)
+recorder = record(checkpoint_events=50)
+now_ns = 0
+def tell(event):
+    global now_ns
+    now_ns += 10**8
+    return recorder.handle(event, now_ns)
+for i in range(8):
+    tell(ObjectPut(make_node(f"n{i}", cpu=3, zone="abc"[i % 3], taints=["a=b:NoSchedule"][i % 2:])))
+for i in range(120):
+    pod = make_pod(f"p{i}", cpu=1, priority=chance.choice([0, 0, 5]), labels={"app": "abc"[i % 3]})
+    tell(ObjectPut(pod))
+    for action in tell(CycleDue()):
+        if isinstance(action, Bind):
+            tell(CallDone(action.call))
+            bound = with_node_name(pod, action.node)
+            tell(ObjectPut(bound))
+            if chance.random() < 0.4:
+                tell(ObjectDeleted(bound))
+    if i % 7 == 0:
+        tell(FlushBackoff())
+digest = hashlib.sha256()
+for entry in recorder.log.entries():
+    digest.update(entry.actions)
+explanation = explain_cycle(recorder.log, "default/p60")
+digest.update(repr((explanation.totals, explanation.decision.message)).encode())
+print(len(recorder.log), recorder.log.checkpoints, digest.hexdigest())
+"""
+
+
+def test_the_hash_seed_changes_nothing():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", RUN],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(printed) == 1, printed
+
+
+# -------------------------------------------------------------------- more kinds of objects
+
+
+class Rich:
+    """A cluster with zones, selectors, volumes, budgets and services, moved by a seed."""
+
+    def __init__(self, seed: int, tie_rule: TieRule) -> None:
+        self.chance = random.Random(seed)
+        configuration = read_configuration(SAMPLING, source="test")
+        self.recorder = record(
+            None, configuration, seed=seed, tie_rule=tie_rule, checkpoint_events=9
+        )
+        self.now_ns = START_NS
+        self.bound: list[Pod] = []
+        self.nodes: dict[str, Node] = {}
+        self.count = 0
+
+    def tell(self, event: Event) -> None:
+        self.now_ns += self.chance.choice([10**6, 10**8, 3 * 10**9])
+        for action in self.recorder.handle(event, self.now_ns):
+            match action:
+                case Bind(call, key, _, node):
+                    pod = self.recorder.machine.pod(key)
+                    assert pod is not None
+                    self.tell(CallDone(call))
+                    self.bound.append(with_node_name(pod, node))
+                    if self.chance.random() < 0.8:
+                        self.tell(ObjectPut(self.bound[-1]))
+                case DeletePod(call, key, _):
+                    victim = self.recorder.machine.pod(key)
+                    self.tell(CallDone(call))
+                    if victim is not None:
+                        self.tell(ObjectDeleted(victim))
+                case UpdateVolume(call, volume):
+                    self.tell(CallDone(call, obj=volume))
+                    self.tell(ObjectPut(volume))
+                case UpdateClaim(call, claim):
+                    self.tell(CallDone(call, obj=claim))
+                    self.tell(ObjectPut(claim))
+                case PatchPodStatus(call):
+                    self.tell(CallDone(call))
+                case _:
+                    pass
+
+    def step(self) -> None:
+        chance = self.chance
+        self.count += 1
+        match chance.randrange(9):
+            case 0 | 1:
+                name = f"n{chance.randrange(9)}"
+                node = make_node(
+                    name,
+                    cpu=chance.choice(["2", "4"]),
+                    zone=chance.choice("abc"),
+                    gpu=chance.randrange(2),
+                    taints=["k=v:PreferNoSchedule"] * chance.randrange(2),
+                )
+                self.nodes[name] = node
+                self.tell(ObjectPut(node))
+            case 2:
+                if self.nodes and chance.random() < 0.5:
+                    _, node = self.nodes.popitem()
+                    self.tell(ObjectDeleted(node))
+            case 3:
+                if self.bound:
+                    self.tell(ObjectDeleted(self.bound.pop(chance.randrange(len(self.bound)))))
+            case 4:
+                for document in self.documents():
+                    self.tell(ObjectPut(decode(document)))
+            case _:
+                self.tell(ObjectPut(decode_pod(self.pod())))
+                self.tell(CycleDue())
+                self.tell(TimerFired())
+        if chance.random() < 0.2:
+            self.tell(FlushBackoff())
+            self.tell(CycleDue())
+
+    def documents(self) -> list[dict[str, Any]]:
+        number = self.count
+        meta = {"name": f"o{number}", "namespace": "default", "uid": f"o{number}"}
+        return [
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "StorageClass",
+                "metadata": {"name": "late"},
+                "provisioner": "kubernetes.io/no-provisioner",
+                "volumeBindingMode": "WaitForFirstConsumer",
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": f"v{number}", "resourceVersion": str(number)},
+                "spec": {
+                    "capacity": {"storage": "5Gi"},
+                    "accessModes": ["ReadWriteOnce"],
+                    "storageClassName": "late",
+                },
+                "status": {"phase": "Available"},
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": meta | {"resourceVersion": str(number)},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Gi"}},
+                    "storageClassName": "late",
+                },
+            },
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": meta,
+                "spec": {"selector": {"matchLabels": {"app": "a"}}, "minAvailable": 1},
+                "status": {"disruptionsAllowed": 1},
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": meta,
+                "spec": {"selector": {"app": "b"}},
+            },
+        ]
+
+    def pod(self) -> dict[str, Any]:
+        chance, number = self.chance, self.count
+        app = chance.choice("abc")
+        term = {
+            "labelSelector": {"matchLabels": {"app": app}},
+            "topologyKey": chance.choice(["kubernetes.io/hostname", "topology.kubernetes.io/zone"]),
+        }
+        requests = {"cpu": chance.choice(["100m", "1", "3"])}
+        if chance.random() < 0.2:
+            requests[chance.choice(["nvidia.com/gpu", "example.com/b", "example.com/a"])] = "1"
+        spec: dict[str, Any] = {
+            "schedulerName": "default-scheduler",
+            "priority": chance.choice([0, 0, 10]),
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}],
+        }
+        match chance.randrange(6):
+            case 0:
+                constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+                spec["topologySpreadConstraints"] = [term | constraint]
+            case 1:
+                required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+                spec["affinity"] = {"podAntiAffinity": required}
+            case 2:
+                weighted = {"weight": 5, "podAffinityTerm": term}
+                preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}
+                spec["affinity"] = {"podAffinity": preferred}
+            case 3:
+                claim = {"claimName": f"o{chance.randrange(1, number + 1)}"}
+                spec["volumes"] = [{"name": "v", "persistentVolumeClaim": claim}]
+            case _:
+                pass
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{number}", "uid": f"p{number}", "labels": {"app": app}},
+            "spec": spec,
+        }
+
+
+@pytest.mark.parametrize("tie_rule", [TieRule.DRAWN, TieRule.HEAP])
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1_000_000))
+def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed):
+    rich = Rich(seed, tie_rule)
+    for _ in range(70):
+        rich.step()
+    log = rich.recorder.log
+    for first in (0, *log.checkpoints[::3]):
+        verification = verify(log, first=first)
+        assert verification.is_same, f"from {first}: {verification.difference}"
