@@ -338,24 +338,21 @@ class DecisionLog:
             if entry.index >= first:
                 yield entry
 
-    def start(self, index: int | None = None, *, at_checkpoint: bool = True) -> Start:
+    def start(self, index: int | None = None) -> Start:
         """Return the last place from which reading can begin to get to an event.
 
         Parameters
         ----------
         index : int, optional
             The number of the event; None is the end.
-        at_checkpoint : bool
-            False begins at the beginning in any case.
         """
         self._flush_to_read()
-        if at_checkpoint:
-            for place in range(len(self._frames) - 1, -1, -1):
-                frame = self._frames[place]
-                if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
-                    block = self._read(frame, CheckpointBlock)
-                    objects = dict(decode_objects(block.objects))
-                    return Start(frame.head.first, block.machine, objects, place + 1)
+        for place in range(len(self._frames) - 1, -1, -1):
+            frame = self._frames[place]
+            if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
+                block = self._read(frame, CheckpointBlock)
+                objects = dict(decode_objects(block.objects))
+                return Start(frame.head.first, block.machine, objects, place + 1)
         return Start(0, None, {}, 1)
 
     def entries_from(self, start: Start) -> Iterator[Entry]:

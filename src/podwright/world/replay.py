@@ -195,8 +195,6 @@ class Replay:
     log : DecisionLog
     until : int, optional
         Begin at the last checkpoint before this event; None at the last one of all.
-    at_checkpoint : bool
-        False begins with the first event.
     """
 
     def __init__(
@@ -204,11 +202,10 @@ class Replay:
         log: DecisionLog,
         *,
         until: int | None = None,
-        at_checkpoint: bool = True,
         plugins: Iterable[type[Plugin]] = (),
     ) -> None:
         self.machine = new_machine(log, plugins=plugins)
-        start: Start = log.start(until, at_checkpoint=at_checkpoint)
+        start: Start = log.start(until)
         if start.snapshot is not None:
             self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
@@ -314,22 +311,22 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    log: DecisionLog, *, at_checkpoint: bool = False, plugins: Iterable[type[Plugin]] = ()
+    log: DecisionLog, *, first: int = 0, plugins: Iterable[type[Plugin]] = ()
 ) -> Verification:
-    """Repeat a whole run and compare the bytes of all actions.
+    """Repeat a run to its end and compare the bytes of all actions.
 
     Parameters
     ----------
-    at_checkpoint : bool
-        Begin at the last checkpoint instead of at the beginning.
+    first : int
+        Begin at the last checkpoint before this event; 0 is the beginning.
 
     Raises
     ------
     LogError
         If the run cannot be repeated.
     """
-    run = Replay(log, at_checkpoint=at_checkpoint, plugins=plugins)
-    first = run.index
+    run = Replay(log, until=first, plugins=plugins)
+    begin = run.index
     while (step := run.step()) is not None:
         entry, actions = step
         if encode_actions(actions) == entry.actions:
@@ -343,8 +340,8 @@ def verify(
             repeated=tuple(actions),
             story=_story(run.machine, [*recorded, *actions]),
         )
-        return Verification(event_count=entry.index - first, difference=difference)
-    return Verification(event_count=run.index - first)
+        return Verification(event_count=entry.index - begin, difference=difference)
+    return Verification(event_count=run.index - begin)
 
 
 def _story(machine: Machine, actions: Iterable[Action]) -> tuple[str, ...]:
