@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 _FRACTION = re.compile(r"\.(\d+)")
@@ -31,3 +31,19 @@ def timestamp_ns(text: str | None) -> int | None:
         return None
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + int(digits)
+
+
+def timestamp_text(now_ns: int) -> str:
+    """Return nanoseconds since 1970 as the API writes times, cut to the second.
+
+    Examples
+    --------
+    >>> timestamp_text(1_500_000_000)
+    '1970-01-01T00:00:01Z'
+    """
+    return _text_of_second(now_ns // 1_000_000_000)
+
+
+@lru_cache(maxsize=4_096)
+def _text_of_second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

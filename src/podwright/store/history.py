@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName
-from podwright.store.errors import Expired
+from podwright.store.errors import Expired, InvalidVersion
 from podwright.store.kinds import GroupKind
 from podwright.store.lifecycle import at_version
 
@@ -167,3 +167,16 @@ class History:
             del log.changes[:start]
             del log.versions[:start]
         return gone
+
+
+def version_number(text: str) -> int:
+    """Return a `resourceVersion` as a number.
+
+    Raises
+    ------
+    InvalidVersion
+        It is not a number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidVersion(f"invalid resource version: {text!r}; a number is expected")
+    return int(text)

@@ -26,8 +26,8 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         The same conditions on fields, ready to run.
     owner_uid : str or None
         Among the owners.
-    is_empty : bool
-        Whether it restricts nothing.
+    has_conditions : bool
+        Whether it restricts more than the namespace.
     """
 
     namespace: str | None
@@ -35,7 +35,12 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     fields: FieldSelector
     tests: tuple[FieldTest, ...]
     owner_uid: str | None
-    is_empty: bool
+    has_conditions: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing."""
+        return not self.has_conditions and self.namespace is None
 
     def matches(self, obj: KubernetesObject) -> bool:
         """Whether an object satisfies all conditions."""
@@ -67,12 +72,12 @@ def query_for(
     SelectorError
         The kind does not have a field.
     """
-    has_conditions = bool(namespace is not None or owner_uid is not None)
+    has_conditions = owner_uid is not None or not (labels.is_empty and fields.is_empty)
     return Query(
         namespace,
         labels,
         fields,
         field_tests(kind or ("", ""), fields),
         owner_uid,
-        not has_conditions and labels.is_empty and fields.is_empty,
+        has_conditions,
     )

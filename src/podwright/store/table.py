@@ -67,6 +67,7 @@ class KindTable:
 
     def __init__(self, kind: GroupKind) -> None:
         self.objects: dict[NamespacedName, KubernetesObject] = {}
+        self.examined_count = 0
         self._namespaces: dict[str, SortedKeys] = {}
         self._labels: dict[str, dict[str, Keys]] = {}
         self._owners: dict[str, Keys] = {}

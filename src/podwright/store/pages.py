@@ -1,0 +1,169 @@
+"""Pages of a list, and the tokens between them.
+
+A token has upstream's form: the version of the first page and the key to go on from.
+Version -1 goes on with what there is now.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/storage/continue.go
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.errors import InvalidContinue
+from podwright.store.query import Query
+from podwright.store.table import KindTable
+
+Before: TypeAlias = Mapping[NamespacedName, KubernetesObject | None]
+"""Objects that have changed since a version, as they were then; None was not there."""
+
+_UNCHANGED: Before = {}
+
+_TOKEN_VERSION = "meta.k8s.io/v1"
+NEWEST = -1
+"""The version of a token that goes on with what there is now."""
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """A list, or a part of one.
+
+    Attributes
+    ----------
+    objects : tuple of KubernetesObject
+        In the order of their keys, compared as text.
+    resource_version : int
+        The version of the state that all pages show.
+    continue_token : str
+        For the next page; empty on the last.
+    remaining_count : int or None
+        How many objects follow; None if the list has conditions, or nothing follows.
+    """
+
+    objects: tuple[KubernetesObject, ...]
+    resource_version: int
+    continue_token: str = ""
+    remaining_count: int | None = None
+
+
+class _Token(msgspec.Struct, frozen=True):
+    v: str
+    rv: int
+    start: str
+
+
+def token_for(version: int, last: NamespacedName) -> str:
+    """Return the token for the page after a key."""
+    token = msgspec.json.encode(_Token(_TOKEN_VERSION, version, f"{last}\0"))
+    return urlsafe_b64encode(token).rstrip(b"=").decode()
+
+
+def read_token(text: str) -> tuple[int, NamespacedName]:
+    """Return the version and the last key of the page before.
+
+    Raises
+    ------
+    InvalidContinue
+        It is not such a token.
+    """
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        token = msgspec.json.decode(urlsafe_b64decode(padded), type=_Token)
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        raise InvalidContinue(f"continue key is not valid: {error}") from None
+    if token.v != _TOKEN_VERSION or not token.start.endswith("\0") or token.rv < NEWEST:
+        raise InvalidContinue("continue key is not valid: not made by a list of this store")
+    return token.rv, token.start[:-1]
+
+
+def read_page(
+    table: KindTable,
+    query: Query,
+    *,
+    version: int,
+    before: Before = _UNCHANGED,
+    after: NamespacedName | None = None,
+    limit: int | None = None,
+) -> Page:
+    """Return the objects that match, or one page of them.
+
+    Parameters
+    ----------
+    table : KindTable
+        The objects as they are now, and their indexes. It counts what is looked at.
+    query : Query
+        Which objects.
+    version : int
+        The version whose state is shown.
+    before : mapping
+        What has changed since.
+    after : NamespacedName, optional
+        The key to go on after.
+    limit : int, optional
+        How many objects at most; none or 0 is all.
+    """
+    found: list[KubernetesObject] = []
+    left = 0
+    # One more than wanted tells whether there is a next page.
+    wanted = limit + 1 if limit and limit > 0 else None
+    for run in _runs(table, query, before):
+        start = 0 if after is None else bisect_right(run, after)
+        missing = None if wanted is None else wanted - len(found)
+        left += len(run) - _take(run, start, missing, table, before, query, found)
+    if wanted is None or len(found) < wanted:
+        return Page(tuple(found), version)
+    page = tuple(found[:-1])
+    is_counted = not query.has_conditions
+    return Page(page, version, token_for(version, page[-1].key), left + 1 if is_counted else None)
+
+
+def _take(
+    run: Sequence[NamespacedName],
+    start: int,
+    missing: int | None,
+    table: KindTable,
+    before: Before,
+    query: Query,
+    found: list[KubernetesObject],
+) -> int:
+    """Add matching objects of a run to `found`; return where it stopped."""
+    objects = table.objects
+    stop = len(run) if missing is None else min(len(run), start + missing)
+    if query.is_empty and not before:
+        found.extend([objects[key] for key in run[start:stop]])
+        table.examined_count += stop - start
+        return stop
+    matches = query.matches
+    wanted = None if missing is None else len(found) + missing
+    for index in range(start, len(run)):
+        if len(found) == wanted:
+            return index
+        key = run[index]
+        obj = before[key] if key in before else objects[key]
+        table.examined_count += 1
+        if obj is not None and matches(obj):
+            found.append(obj)
+    return len(run)
+
+
+def _runs(table: KindTable, query: Query, before: Before) -> Iterable[Sequence[NamespacedName]]:
+    """Yield the keys to look at, in sorted runs that follow each other."""
+    candidates = table.candidates(query)
+    if not before:
+        return table.ordered(query.namespace) if candidates is None else [sorted(candidates)]
+    keys = set(candidates or ())
+    if candidates is None:
+        for run in table.ordered(query.namespace):
+            keys.update(run)
+    for key, obj in before.items():
+        if obj is None:
+            keys.discard(key)
+        elif query.matches(obj):
+            keys.add(key)
+    return [sorted(keys)]
