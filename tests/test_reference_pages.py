@@ -96,8 +96,10 @@ def arguments_page() -> str:
     for name, cls in ARGS_TYPES.items():
         lines += [f"### {name}Args", "", f"{(cls.__doc__ or '').splitlines()[0]}", ""]
         lines += ["| field | default |", "|---|---|"]
+        # A plugin that no default profile enables has no defaults but those of its arguments.
+        written = defaults[name] if name in defaults else msgspec.to_builtins(cls())
         for field in msgspec.structs.fields(cls):
-            default = defaults[name].get(field.encode_name)
+            default = written.get(field.encode_name)
             shown = "none" if default is None else f"`{json.dumps(default)}`"
             lines.append(f"| `{field.encode_name}` | {shown} |")
         lines.append("")
@@ -177,4 +179,4 @@ def test_the_docstring_of_every_plugin_has_all_sections(name):
     assert summary
     assert tuple(sections) == SECTIONS
     assert all(sections.values())
-    assert upstream.startswith("pkg/scheduler/framework/plugins/")
+    assert upstream.startswith(("pkg/scheduler/framework/plugins/", "pkg/coscheduling/"))

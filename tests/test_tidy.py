@@ -94,7 +94,7 @@ PARTS = (
     "**Why it matters.**",
     "**Configuration.**",
     "**Example.**",
-    "Upstream: pkg/scheduler/",
+    "Upstream: pkg/",
 )
 
 

@@ -9,11 +9,15 @@ end at their own instants.
                                               Gate and Check may take part anywhere
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
+    gangs                                     gangs are scheduled (the feature gates are on)
+    coscheduling podGroupBackoffSeconds=5     the plugin Coscheduling takes part, with such args
     spread none                               no default spread constraints: pods that are
                                               alike then take part in batching
 
     0s  node n1 cpu=2 zone=a                  as podwright.testing.make_node
     0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod
+    0s  pod default/a group=g                 a member of the group, of either kind
+    0s  group default/g min=2                 also: basic, or timeout=5 for Coscheduling
     0s  gates default/a                       the pod's gates are now these; none here
     0s  delete default/a                      at once; also: delete node n1
     0s  terminate default/a                   with its grace period
@@ -38,6 +42,7 @@ from podwright.machine import (
     Bind,
     DeletePod,
     EmitEvent,
+    PatchPodGroupStatus,
     PatchPodStatus,
     UpdateClaim,
     UpdateVolume,
@@ -48,6 +53,8 @@ from podwright.queueing import QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
 
 RULE = "----"
+GROUPINGS = ("gangs", "coscheduling")
+DIRECTIVES = ("plugin", "api", "grace", "spread", *GROUPINGS)
 START = "2026-01-01T00:00:00Z"
 PLUGINS = {"Gate": "StubA", "Check": "StubB"}
 POINTS = {"reserve": "reserve", "permit": "permit", "pre_bind": "preBind"}
@@ -60,6 +67,7 @@ class Story(Replay):
         self.lines: list[str] = []
         self._places: dict[str, str] = {}
         self._clock_ns = 0
+        self._grouping = next((d[0] for d in directives if d[0] in GROUPINGS), "")
         super().__init__(_case_of(directives))
 
     def run(self, command: str) -> None:
@@ -87,8 +95,9 @@ class Story(Replay):
         match verb:
             case "node":
                 return {"op": "create", "object": _document(make_node(rest[0], **_fields(rest)))}
-            case "pod":
-                return {"op": "create", "object": _pod(rest)}
+            case "pod" | "group":
+                make = _pod if verb == "pod" else _group
+                return {"op": "create", "object": make(rest, self._grouping)}
             case "gates":
                 pod = self.machine.pod(rest[0])
                 assert pod is not None, rest[0]
@@ -133,6 +142,9 @@ class Story(Replay):
                 if nominated is not None:
                     parts.append(f"nominatedNodeName={nominated or 'none'}")
                 return line("patch", pod, ", ".join(parts), self._outcome(pod))
+            case PatchPodGroupStatus(_, group, condition):
+                what = f"{condition.type}={condition.status} {condition.reason}"
+                return line("patch", group, what, self._outcome(group))
             case UpdateVolume(_, obj) | UpdateClaim(_, obj):
                 return line("update", obj.key, self._outcome(obj.key))
             case _:
@@ -193,20 +205,15 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     """Make the case of a trace from the lines before the first block."""
     script: dict[str, Any] = {"api": [], "plugins": defaultdict(lambda: defaultdict(dict))}
     points: dict[str, dict[str, None]] = defaultdict(dict)
+    gates: dict[str, bool] = {}
     settings: list[dict[str, Any]] = []
     for directive in directives:
         match directive:
             case ["plugin", name, point, pod, status, *rest]:
                 stub = PLUGINS[name]
                 points[POINTS[point]][stub] = None
-                answer: dict[str, Any] = {"status": status}
-                if status == "Wait":
-                    answer["timeout"] = _seconds(rest.pop(0))
-                if rest and rest[0].startswith("delay="):
-                    answer["delay"] = _seconds(rest.pop(0).removeprefix("delay="))
-                if rest:
-                    answer["message"] = " ".join(rest)
-                script["plugins"][stub][point].setdefault(pod, []).append(answer)
+                answers = script["plugins"][stub][point].setdefault(pod, [])
+                answers.append(_answer(status, rest))
             case ["api", call, name, *rest]:
                 rule: dict[str, Any] = {"call": call, "name": name, "times": 1}
                 for field in rest:
@@ -217,11 +224,20 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
             case ["grace", seconds]:
                 script["grace_seconds"] = _seconds(seconds)
+            case ["gangs"]:
+                gates = {"GenericWorkload": True, "GangScheduling": True}
+            case ["coscheduling", *rest]:
+                args = [field.partition("=") for field in rest]
+                said = {key: int(value) for key, _, value in args}
+                settings.append({"name": "Coscheduling", "args": said})
             case _:
                 raise AssertionError(f"unknown directive {directive}")
-    plugins = {
+    plugins: dict[str, Any] = {
         point: {"enabled": [{"name": name} for name in names]} for point, names in points.items()
     }
+    if any(entry["name"] == "Coscheduling" for entry in settings):
+        plugins["multiPoint"] = {"enabled": [{"name": "Coscheduling"}]}
+        plugins["queueSort"] = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]}
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -233,7 +249,19 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
             }
         ],
     }
-    return {"start": START, "objects": [], "script": script, "config": config}
+    return {"start": START, "objects": [], "script": script, "config": config, "gates": gates}
+
+
+def _answer(status: str, rest: list[str]) -> dict[str, Any]:
+    """Read what a scripted plugin answers."""
+    answer: dict[str, Any] = {"status": status}
+    if status == "Wait":
+        answer["timeout"] = _seconds(rest.pop(0))
+    if rest and rest[0].startswith("delay="):
+        answer["delay"] = _seconds(rest.pop(0).removeprefix("delay="))
+    if rest:
+        answer["message"] = " ".join(rest)
+    return answer
 
 
 def _seconds(text: str) -> float:
@@ -251,10 +279,32 @@ def _fields(rest: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _pod(rest: list[str]) -> dict[str, Any]:
+def _pod(rest: list[str], grouping: str) -> dict[str, Any]:
     namespace, _, name = rest[0].partition("/")
     fields = {"scheduler": "default-scheduler", **_fields(rest)}
+    group = fields.pop("group", "")
+    if group and grouping == "gangs":
+        fields["spec"] = {"schedulingGroup": {"podGroupName": group}}
+    elif group:
+        fields["labels"] = {"scheduling.x-k8s.io/pod-group": group}
     return _document(make_pod(name, namespace=namespace, **fields))
+
+
+def _group(rest: list[str], grouping: str) -> dict[str, Any]:
+    namespace, _, name = rest[0].partition("/")
+    fields = dict(part.partition("=")[::2] for part in rest[1:])
+    spec: dict[str, Any]
+    if grouping == "gangs":
+        version = "scheduling.k8s.io/v1alpha2"
+        least = fields.get("min")
+        spec = {"schedulingPolicy": {"gang": {"minCount": int(least)}} if least else {"basic": {}}}
+    else:
+        version = "scheduling.x-k8s.io/v1alpha1"
+        spec = {"minMember": int(fields["min"])}
+        if "timeout" in fields:
+            spec["scheduleTimeoutSeconds"] = int(fields["timeout"])
+    meta = {"namespace": namespace, "name": name, "creationTimestamp": START}
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": meta, "spec": spec}
 
 
 def _document(obj: Any) -> dict[str, Any]:
@@ -274,7 +324,7 @@ def tell(text: str) -> str:
         if part
         and not part.startswith("#")
         and not part[0].isdigit()
-        and part.split()[0] in ("plugin", "api", "grace", "spread")
+        and part.split()[0] in DIRECTIVES
     ]
     story = Story(directives)
     if RULE not in head.splitlines():

@@ -22,6 +22,7 @@ from podwright.framework import Plugin
 from podwright.objects.errors import FieldError, InputError
 
 _MODULES = {
+    "Coscheduling": "coscheduling",
     "DefaultBinder": "default_binder",
     "DefaultPreemption": "default_preemption",
     "DynamicResources": "dynamic_resources",

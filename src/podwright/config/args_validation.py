@@ -20,6 +20,7 @@ from podwright.config.field import (
 )
 from podwright.config.gates import Gates
 from podwright.config.schema import (
+    CoschedulingArgs,
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
     InterPodAffinityArgs,
@@ -38,6 +39,25 @@ _SECOND_NS = 1_000_000_000
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _FIELD_OPERATORS = ("In", "NotIn")
 _INT64 = re.compile(r"[+-]?[0-9]+")
+
+
+def validate_coscheduling_args(
+    path: str, args: CoschedulingArgs, _gates: Gates
+) -> Iterator[FieldError]:
+    """Find what is wrong with CoschedulingArgs.
+
+    Upstream: scheduler-plugins, pkg/coscheduling/coscheduling.go, `New`
+    """
+    for name, seconds in (
+        ("permitWaitingTimeSeconds", args.permit_waiting_time_seconds),
+        ("podGroupBackoffSeconds", args.pod_group_backoff_seconds),
+    ):
+        if seconds < 0:
+            yield invalid(join(path, name), seconds, "cannot be negative")
+    percentage = args.pod_group_reject_percentage
+    if not 0 <= percentage <= 100:
+        percentage_path = join(path, "podGroupRejectPercentage")
+        yield invalid(percentage_path, percentage, "not in valid range [0, 100]")
 
 
 def validate_default_preemption_args(

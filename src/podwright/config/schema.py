@@ -113,6 +113,24 @@ class ScoringStrategy(_Struct, frozen=True, kw_only=True):
     requested_to_capacity_ratio: RequestedToCapacityRatio | None = None
 
 
+class CoschedulingArgs(_Struct, frozen=True, kw_only=True):
+    """How long members of a group wait for each other, and what happens when one fails.
+
+    Parameters
+    ----------
+    permit_waiting_time_seconds : int
+        Where a group does not say it itself.
+    pod_group_backoff_seconds : int
+        How long a group is not tried again once it was rejected; 0: at once.
+    pod_group_reject_percentage : int
+        The others keep their places if no more than this share of the members is missing.
+    """
+
+    permit_waiting_time_seconds: Int64 = 60
+    pod_group_backoff_seconds: Int64 = 0
+    pod_group_reject_percentage: Int32 = 10
+
+
 class DefaultPreemptionArgs(_Struct, frozen=True, kw_only=True):
     """How many candidate nodes a dry run looks at."""
 
@@ -169,7 +187,8 @@ class VolumeBindingArgs(_Struct, frozen=True, kw_only=True):
 
 
 PluginArgs = (
-    DefaultPreemptionArgs
+    CoschedulingArgs
+    | DefaultPreemptionArgs
     | DynamicResourcesArgs
     | InterPodAffinityArgs
     | NodeAffinityArgs
@@ -180,6 +199,7 @@ PluginArgs = (
 )
 
 ARGS_TYPES: Mapping[str, type[PluginArgs]] = {
+    "Coscheduling": CoschedulingArgs,
     "DefaultPreemption": DefaultPreemptionArgs,
     "DynamicResources": DynamicResourcesArgs,
     "InterPodAffinity": InterPodAffinityArgs,

@@ -11,6 +11,7 @@ from typing import Any
 
 from podwright.config.args_validation import (
     validate_balanced_allocation_args,
+    validate_coscheduling_args,
     validate_default_preemption_args,
     validate_dynamic_resources_args,
     validate_inter_pod_affinity_args,
@@ -45,6 +46,7 @@ REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GC
 # NodeResourcesFit is missing on purpose: upstream registers it as NodeResourcesFitArgs, so
 # its arguments are judged only when the plugin is built (`defaults.effective`).
 _VALIDATORS: dict[str, Callable[[str, Any, Gates], Iterator[FieldError]]] = {
+    "Coscheduling": validate_coscheduling_args,
     "DefaultPreemption": validate_default_preemption_args,
     "DynamicResources": validate_dynamic_resources_args,
     "InterPodAffinity": validate_inter_pod_affinity_args,

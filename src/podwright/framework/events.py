@@ -23,6 +23,7 @@ __all__ = [
     "ASSIGNED_POD",
     "ASSIGNED_POD_ADD",
     "ASSIGNED_POD_DELETE",
+    "COSCHEDULING_POD_GROUP",
     "CSI_DRIVER",
     "CSI_NODE",
     "CSI_STORAGE_CAPACITY",
@@ -65,6 +66,7 @@ RESOURCE_CLAIM: Final = "resource.k8s.io/ResourceClaim"
 RESOURCE_SLICE: Final = "resource.k8s.io/ResourceSlice"
 DEVICE_CLASS: Final = "resource.k8s.io/DeviceClass"
 POD_GROUP: Final = "scheduling.k8s.io/PodGroup"
+COSCHEDULING_POD_GROUP: Final = "podgroups.v1alpha1.scheduling.x-k8s.io"
 WILDCARD: Final = "*"
 
 ALL_RESOURCES: Final = (

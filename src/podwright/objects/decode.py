@@ -56,7 +56,7 @@ NAMESPACED_GROUPS = frozenset(
      ("events.k8s.io", "Event"), ("networking.k8s.io", "Ingress"),
      ("networking.k8s.io", "NetworkPolicy"), ("rbac.authorization.k8s.io", "Role"),
      ("rbac.authorization.k8s.io", "RoleBinding"), ("resource.k8s.io", "ResourceClaim"),
-     ("resource.k8s.io", "ResourceClaimTemplate"), ("scheduling.x-k8s.io", "PodGroup")}
+     ("resource.k8s.io", "ResourceClaimTemplate")}
 )  # fmt: skip
 """Kinds that are not typed here but are known to live in a namespace."""
 

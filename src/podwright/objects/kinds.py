@@ -18,6 +18,7 @@ from podwright.objects.storage import (
     VolumeAttachment,
 )
 from podwright.objects.workload import (
+    CoschedulingPodGroup,
     Namespace,
     PodGroup,
     ReplicaSet,
@@ -53,6 +54,7 @@ Object: TypeAlias = (
     | PodDisruptionBudget
     | PriorityClass
     | PodGroup
+    | CoschedulingPodGroup
     | Workload
     | Unknown
 )
@@ -76,6 +78,7 @@ TYPES: tuple[type[KubernetesObject], ...] = (
     PodDisruptionBudget,
     PriorityClass,
     PodGroup,
+    CoschedulingPodGroup,
     Workload,
 )
 """The typed kinds, in the order of `Object`."""

@@ -10,7 +10,13 @@ from typing import ClassVar
 
 import msgspec
 
-from podwright.objects.meta import Condition, KubernetesObject, LabelSelector, Struct
+from podwright.objects.meta import (
+    Condition,
+    KubernetesObject,
+    LabelSelector,
+    ResourceList,
+    Struct,
+)
 from podwright.objects.pod import PodTemplateSpec
 
 
@@ -173,6 +179,38 @@ class PodGroup(KubernetesObject, frozen=True, kw_only=True):
 
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+
+
+class CoschedulingPodGroupSpec(Struct, frozen=True, kw_only=True):
+    """How the group is scheduled."""
+
+    min_member: int = 1
+    min_resources: ResourceList = msgspec.field(default_factory=dict)
+    schedule_timeout_seconds: int | None = None
+
+
+class CoschedulingPodGroupStatus(Struct, frozen=True, kw_only=True):
+    """How far the group is; written by its controller."""
+
+    phase: str = ""
+    occupied_by: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    schedule_start_time: str | None = None
+
+
+class CoschedulingPodGroup(KubernetesObject, frozen=True, kw_only=True):
+    """Pods that the plugin Coscheduling keeps together (scheduling.x-k8s.io/v1alpha1).
+
+    Members have the label `scheduling.x-k8s.io/pod-group`.
+    """
+
+    api_version: ClassVar[str] = "scheduling.x-k8s.io/v1alpha1"
+    kind: ClassVar[str] = "PodGroup"
+
+    spec: CoschedulingPodGroupSpec = CoschedulingPodGroupSpec()
+    status: CoschedulingPodGroupStatus = CoschedulingPodGroupStatus()
 
 
 class WorkloadControllerReference(Struct, frozen=True, kw_only=True):

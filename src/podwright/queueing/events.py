@@ -14,6 +14,7 @@ from podwright.framework.events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    COSCHEDULING_POD_GROUP,
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
@@ -32,6 +33,7 @@ from podwright.framework.events import (
     ClusterEvent,
 )
 from podwright.objects import (
+    CoschedulingPodGroup,
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -67,6 +69,7 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     VolumeAttachment: VOLUME_ATTACHMENT,
     StorageClass: STORAGE_CLASS,
     PodGroup: POD_GROUP,
+    CoschedulingPodGroup: COSCHEDULING_POD_GROUP,
 }
 
 
