@@ -518,6 +518,57 @@ def test_a_pod_that_would_preempt_says_whom_and_where(write):
     assert (document["nominatedNode"], document["victims"]) == ("large", ["default/there"])
 
 
+def test_preemption_is_explained_candidate_by_candidate(write):
+    nodes = NODES.replace('"2"', '"8"').replace("4Gi", "16Gi")
+    files = write(
+        "cluster.yaml",
+        nodes
+        + pod("cheap", "6", spec="nodeName: small\n  priority: 1")
+        + pod("cheap-too", "1", spec="nodeName: small\n  priority: 2")
+        + pod("dear", "7", spec="nodeName: large\n  priority: 50")
+        + pod("urgent", "6", spec="priority: 100"),
+    )
+    text = run(f"explain urgent {files}", status=1).stdout
+    told = text[text.index("Preemption:\n") :].splitlines()
+    assert told[1:6] == [
+        "  tried 2 of 2 nodes where room may help: 2 candidates",
+        "  NODE   VIOLATED BUDGETS  EVICTS             SPARES",
+        "  small  0                 default/cheap (1)  default/cheap-too (2)",
+        "  large  0                 default/dear (50)  nobody",
+        "  takes small: lowest priority of the most important victim",
+    ]
+    document = json.loads(run(f"explain urgent {files} -o json", status=1).stdout)["preemption"]
+    assert (document["chosen"], document["triedNodes"]) == ("small", 2)
+    assert document["criterion"] == "lowest priority of the most important victim"
+    assert document["candidates"][0] == {
+        "node": "small",
+        "victims": [{"pod": "default/cheap", "priority": 1}],
+        "spared": [{"pod": "default/cheap-too", "priority": 2}],
+        "violatedBudgets": 0,
+    }
+    one = run(f"explain urgent {files} --nodes 1", status=1).stdout
+    assert "and 1 more candidate (-o wide)" in one
+
+
+def test_preemption_that_finds_nobody_says_what_it_tried(write):
+    files = write(
+        "cluster.yaml",
+        NODES + pod("there", "8", spec="nodeName: large\n  priority: 100") + pod("web", "8"),
+    )
+    text = run(f"explain web {files}", status=1).stdout
+    assert (
+        "Preemption:\n"
+        "  tried 1 of 1 node where room may help: 0 candidates\n"
+        "  1 node: No preemption victims found for incoming pod\n"
+    ) in text
+    document = json.loads(run(f"explain web {files} -o json", status=1).stdout)["preemption"]
+    assert (document["chosen"], document["candidates"]) == (None, [])
+    too_big = write("big.yaml", NODES + pod("web", "80"))
+    assert "on no node would it help" in run(f"explain web {too_big}", status=1).stdout
+    fits = json.loads(run(f"explain web {write('a.yaml', NODES + pod('web', '1'))} -o json").stdout)
+    assert fits["preemption"] is None
+
+
 # ---------------------------------------------------------------- config
 
 

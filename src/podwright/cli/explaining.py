@@ -22,6 +22,7 @@ from podwright.cli.console import (
 from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.cli.inputs import about_workloads, find_node, find_pod, load_all
 from podwright.cli.options import Setup
+from podwright.cli.preempting import preemption_document, print_preemption
 from podwright.framework.explain import Explanation, FilterExplanation
 from podwright.framework.extenders import ExtenderAnswers
 from podwright.objects import Pod
@@ -151,6 +152,7 @@ def explanation_document(told: Told) -> dict[str, Any]:
             {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
             for near in told.near
         ],
+        "preemption": preemption_document(explanation.decision),
         "filters": [
             {
                 "plugin": answer.plugin,
@@ -235,6 +237,7 @@ def print_explanation(told: Told, *, shown: int | None) -> None:
         _print_near(wanted, None, "What each lacks:")
     elif not explanation.decision.node:
         _print_near(told.near, shown, "The closest nodes, and what each lacks:")
+    print_preemption(explanation.decision, shown)
     _print_unexamined(explanation, shown)
     _print_extenders(explanation)
     if explanation.filters:

@@ -1,0 +1,125 @@
+"""What `podwright explain` says of preemption: who could go where, who goes, and why there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from podwright.cli.console import print_heading, print_paragraph, print_table
+from podwright.columns.importance import priority_of
+from podwright.framework.decision import Decision, Rejection
+from podwright.objects import Pod
+from podwright.preemption import Candidate, Preemption
+
+_PODS_SHOWN = 6
+
+
+def preemption_of(decision: Decision) -> Preemption | None:
+    """Return what preemption found; None if it was not tried."""
+    result = decision.post_filter
+    details = None if result is None else result.details
+    return details if isinstance(details, Preemption) else None
+
+
+def preemption_document(decision: Decision) -> dict[str, Any] | None:
+    """Return what preemption found as a plain document; None if it was not tried."""
+    preemption = preemption_of(decision)
+    if preemption is None:
+        return None
+    tried, choice = preemption.dry_run, preemption.choice
+    return {
+        "nodesWhereRoomMayHelp": tried.helpable_count,
+        "triedNodes": tried.visited_count,
+        "rejections": [_rejection(rejection) for rejection in tried.rejections],
+        "candidates": [_candidate(candidate) for candidate in _ordered(preemption)],
+        "chosen": None if choice is None else choice.candidate.node,
+        "criterion": None if choice is None or choice.criterion is None else choice.criterion.told,
+        "equallyGood": [] if choice is None else list(choice.acceptable),
+        "losingNomination": [pod.key for pod in preemption.denominated],
+    }
+
+
+def _rejection(rejection: Rejection) -> dict[str, Any]:
+    return {"reasons": list(rejection.status.reasons), "nodeCount": rejection.count}
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "node": candidate.node,
+        "victims": [_pod(pod) for pod in candidate.victims],
+        "spared": [_pod(pod) for pod in candidate.spared],
+        "violatedBudgets": candidate.pdb_violations,
+    }
+
+
+def _pod(pod: Pod) -> dict[str, Any]:
+    return {"pod": pod.key, "priority": priority_of(pod)}
+
+
+def print_preemption(decision: Decision, shown: int | None) -> None:
+    """Print candidates, victims, who is spared, and which criterion decides.
+
+    Parameters
+    ----------
+    shown : int, optional
+        How many candidates to show; None: all, and all pods.
+    """
+    preemption = preemption_of(decision)
+    if preemption is None:
+        return
+    tried = preemption.dry_run
+    print_heading("Preemption:")
+    if not tried.helpable_count:
+        print_paragraph("on no node would it help that pods leave", indent=2)
+        return
+    count = len(tried.candidates)
+    print_paragraph(
+        f"tried {tried.visited_count} of {_count(tried.helpable_count, 'node')} where room may "
+        f"help: {_count(count, 'candidate')}",
+        indent=2,
+    )
+    for rejection in tried.rejections:
+        reason = rejection.status.message
+        print_paragraph(f"{_count(rejection.count, 'node')}: {reason}", indent=2, hanging=2)
+    candidates = _ordered(preemption)
+    if len(candidates) < count:
+        print_paragraph(f"extenders leave {len(candidates)} of them", indent=2)
+    if preemption.choice is None:
+        return
+    rows = [
+        (
+            candidate.node,
+            str(candidate.pdb_violations),
+            _named(candidate.victims, shown),
+            _named(candidate.spared, shown) or "nobody",
+        )
+        for candidate in (candidates if shown is None else candidates[:shown])
+    ]
+    print_table(("NODE", "VIOLATED BUDGETS", "EVICTS", "SPARES"), rows, indent=2)
+    if len(rows) < len(candidates):
+        more = _count(len(candidates) - len(rows), "more candidate")
+        print_paragraph(f"and {more} (-o wide)", indent=2)
+    choice = preemption.choice
+    why = "the only candidate" if choice.criterion is None else choice.criterion.told
+    print_paragraph(f"takes {choice.candidate.node}: {why}", indent=2)
+    if preemption.denominated:
+        names = _named(preemption.denominated, shown)
+        print_paragraph(f"takes the nomination to it from {names}", indent=2, hanging=2)
+
+
+def _ordered(preemption: Preemption) -> list[Candidate]:
+    """Return the candidates by name, the chosen one first."""
+    chosen = "" if preemption.choice is None else preemption.choice.candidate.node
+    return sorted(preemption.candidates, key=lambda one: (one.node != chosen, one.node))
+
+
+def _named(pods: Sequence[Pod], shown: int | None) -> str:
+    named = [
+        f"{pod.key} ({priority_of(pod)})" for pod in (pods if shown is None else pods[:_PODS_SHOWN])
+    ]
+    more = len(pods) - len(named)
+    return ", ".join(named) + (f" and {more} more (-o wide)" if more else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
