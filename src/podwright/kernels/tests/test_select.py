@@ -13,6 +13,7 @@ from podwright.kernels.select import (
     BLOCK,
     FEASIBLE,
     TIES,
+    add_up_pair,
     add_weighted,
     count_totals,
     find_in_order,
@@ -174,6 +175,15 @@ def test_rows_are_added_and_rejected_slot_by_slot(values: list[int], weight: int
     expected = [-1 if value > 0 else 1 + weight * value for value in values]
     assert totals.tolist() == expected
     assert has_code(codes) == any(value > 0 for value in values)
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100))), st.integers(0, 9))
+def test_two_rows_are_added_up_at_once(rows: list[tuple[int, int]], constant: int) -> None:
+    first = np.array([a for a, _ in rows], dtype=np.int64)
+    second = np.array([b for _, b in rows], dtype=np.int64)
+    totals = np.full(len(rows), -1, dtype=np.int32)
+    add_up_pair(first, 2, second, 3, constant, totals)
+    assert totals.tolist() == [constant + 2 * a + 3 * b for a, b in rows]
 
 
 def test_draws_are_spread_evenly() -> None:
