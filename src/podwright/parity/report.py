@@ -55,8 +55,7 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
 }
 """How to check a family; those not named hold single decisions."""
 
-NOT_YET = {
-}
+NOT_YET: dict[str, str] = {}
 """Families that cannot be checked yet; they are counted, never left out in silence."""
 
 
