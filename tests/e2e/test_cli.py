@@ -550,6 +550,31 @@ def test_preemption_is_explained_candidate_by_candidate(write):
     assert "and 1 more candidate (-o wide)" in one
 
 
+def test_the_search_for_candidates_begins_at_a_drawn_node_or_at_the_first(write):
+    nodes = NODES.replace('"2"', '"8"').replace("4Gi", "16Gi")
+    files = write(
+        "cluster.yaml",
+        nodes
+        + pod("a", "8", spec="nodeName: small")
+        + pod("b", "8", spec="nodeName: large")
+        + pod("urgent", "8", spec="priority: 100"),
+    )
+    config = write(
+        "c.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- pluginConfig:\n  - name: DefaultPreemption\n"
+        "    args: {minCandidateNodesAbsolute: 1, minCandidateNodesPercentage: 0}\n",
+    )
+
+    def chosen(options: str, seed: int) -> str:
+        line = f"explain urgent {files} -c {config} -o json --seed {seed} {options}"
+        document = json.loads(run(line, status=1).stdout)
+        return str(document["nominatedNode"])
+
+    assert {chosen("--preemption-offset zero", seed) for seed in range(6)} == {"small"}
+    assert {chosen("", seed) for seed in range(6)} == {"small", "large"}
+
+
 def test_preemption_that_finds_nobody_says_what_it_tried(write):
     files = write(
         "cluster.yaml",

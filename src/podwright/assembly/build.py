@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration, EffectiveProfile
 from podwright.framework import Plugin
@@ -30,11 +32,20 @@ def build_profiles(
     registry: Registry,
     *,
     tie_rule: TieRule = TieRule.DRAWN,
+    draws_preemption_offset: bool = True,
     source: str = "configuration",
 ) -> dict[str, Profile]:
     """Make the profiles of a configuration, by schedulerName.
 
     Each plugin is made once per profile and serves all its extension points.
+
+    Parameters
+    ----------
+    tie_rule : TieRule
+        How a node is chosen among equals.
+    draws_preemption_offset : bool
+        Whether a search for preemption's candidates begins at a drawn node; False: at the
+        first. It matters where the search ends before all nodes are tried.
 
     Raises
     ------
@@ -42,14 +53,16 @@ def build_profiles(
         If a plugin does not take its arguments.
     """
     return {
-        profile.scheduler_name: _build(profile, registry, tie_rule, source)
+        profile.scheduler_name: msgspec.structs.replace(
+            _build(profile, registry, source),
+            tie_rule=tie_rule,
+            draws_preemption_offset=draws_preemption_offset,
+        )
         for profile in configuration.profiles
     }
 
 
-def _build(
-    profile: EffectiveProfile, registry: Registry, tie_rule: TieRule, source: str
-) -> Profile:
+def _build(profile: EffectiveProfile, registry: Registry, source: str) -> Profile:
     names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
     made = {
         name: plugin
@@ -67,7 +80,6 @@ def _build(
             for name, weight in profile.plugins.get("score", ())
             if name in made
         ),
-        tie_rule=tie_rule,
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         **points,
     )

@@ -19,6 +19,7 @@ def build_machine(
     *,
     seed: int = 0,
     tie_rule: TieRule = TieRule.DRAWN,
+    draws_preemption_offset: bool = True,
     start_ns: int = 0,
     batching: bool = False,
     source: str = "configuration",
@@ -29,6 +30,8 @@ def build_machine(
     ----------
     seed : int
         Of all draws.
+    draws_preemption_offset : bool
+        As for `build_profiles`.
     start_ns : int
         The time at which the machine begins to run.
     batching : bool
@@ -40,7 +43,13 @@ def build_machine(
     InputError
         If a plugin does not take its arguments.
     """
-    profiles = build_profiles(configuration, registry, tie_rule=tie_rule, source=source)
+    profiles = build_profiles(
+        configuration,
+        registry,
+        tie_rule=tie_rule,
+        draws_preemption_offset=draws_preemption_offset,
+        source=source,
+    )
     return Machine(
         profiles,
         settings=QueueSettings(

@@ -71,6 +71,9 @@ class Scheduler:
         Of the draws among equal nodes.
     tie_rule : TieRule
         How a node is chosen among equals.
+    draws_preemption_offset : bool
+        Whether a search for preemption's candidates begins at a drawn node, as upstream's;
+        False: at the first one.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration, which needs it if it has some:
         `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
@@ -103,6 +106,7 @@ class Scheduler:
         gates: Gates = DEFAULT_GATES,
         seed: int = 0,
         tie_rule: TieRule = TieRule.DRAWN,
+        draws_preemption_offset: bool = True,
         source: str = "configuration",
         call_extender: CallExtender | None = None,
     ) -> None:
@@ -114,7 +118,11 @@ class Scheduler:
             source=source,
         )
         self.profiles: dict[str, Profile] = build_profiles(
-            self.configuration, registry, tie_rule=tie_rule, source=source
+            self.configuration,
+            registry,
+            tie_rule=tie_rule,
+            draws_preemption_offset=draws_preemption_offset,
+            source=source,
         )
         self._call_extender = call_extender
         self._extenders = extenders_of(self.configuration)

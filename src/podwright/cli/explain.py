@@ -12,6 +12,8 @@ from podwright.cli.options import (
     Format,
     Gates,
     Namespace,
+    Offset,
+    OffsetName,
     Output,
     Plugins,
     Seed,
@@ -65,6 +67,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     ] = None,
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
+    preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
     output: Output = Format.table,
 ) -> None:
@@ -86,6 +89,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         plugins=tuple(plugin or ()),
         seed=seed,
         tie_rule=tie_rule,
+        preemption_offset=preemption_offset,
         feature_gates=feature_gates,
     )
     fits = run_explain(

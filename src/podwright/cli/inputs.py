@@ -11,7 +11,7 @@ from typing import Self
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
 from podwright.cli.console import waiting
-from podwright.cli.options import Setup
+from podwright.cli.options import OffsetName, Setup
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -114,6 +114,7 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
             gates=gates,
             seed=setup.seed,
             tie_rule=TieRule(setup.tie_rule.value),
+            draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
             source=source,
             call_extender=_caller(configuration, source),
         )

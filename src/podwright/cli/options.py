@@ -39,6 +39,13 @@ class TieRuleName(StrEnum):
     first = "first"
 
 
+class OffsetName(StrEnum):
+    """Where a search for preemption's candidates begins."""
+
+    drawn = "drawn"
+    zero = "zero"
+
+
 class Format(StrEnum):
     """How a result is printed."""
 
@@ -84,6 +91,13 @@ Ties = Annotated[
         help="Which of equally good nodes: drawn by seed, as 1.36's heap does, or the first name.",
     ),
 ]
+Offset = Annotated[
+    OffsetName,
+    typer.Option(
+        "--preemption-offset",
+        help="Where the search for nodes to preempt on begins: at one drawn by seed, or the first.",
+    ),
+]
 Gates = Annotated[
     str,
     typer.Option(
@@ -114,4 +128,5 @@ class Setup:
     plugins: tuple[Path, ...] = ()
     seed: int = 0
     tie_rule: TieRuleName = TieRuleName.drawn
+    preemption_offset: OffsetName = OffsetName.drawn
     feature_gates: str = ""

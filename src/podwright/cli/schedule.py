@@ -12,6 +12,8 @@ from podwright.cli.options import (
     Files,
     Gates,
     Namespace,
+    Offset,
+    OffsetName,
     Plugins,
     Seed,
     Setup,
@@ -60,6 +62,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     namespace: Namespace = "",
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
+    preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
     output: Annotated[
         ScheduleFormat,
@@ -93,6 +96,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         plugins=tuple(plugin or ()),
         seed=seed,
         tie_rule=tie_rule,
+        preemption_offset=preemption_offset,
         feature_gates=feature_gates,
     )
     all_fit = run_schedule(

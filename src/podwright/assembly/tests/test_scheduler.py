@@ -123,3 +123,34 @@ def test_reversed_negative_scores_are_as_good_as_none(scheduler):
     with_it = scheduler.explain("default/web")
     assert {s.plugin: s.normalized for s in with_it.scores}["Below"] == {"a": 100, "b": 100}
     assert scheduler.schedule("default/web").total == with_it.totals["a"]
+
+
+FIRST_CANDIDATE = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: DefaultPreemption
+    args: {minCandidateNodesAbsolute: 1, minCandidateNodesPercentage: 0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("draws", "nominated"),
+    [
+        pytest.param(True, {"n0", "n1", "n2", "n3"}, id="drawn: any of the equal ones"),
+        pytest.param(False, {"n0"}, id="not drawn: the first"),
+    ],
+)
+def test_the_search_for_candidates_begins_where_it_is_told_to(draws, nominated):
+    configuration = pw.read_configuration(FIRST_CANDIDATE, source="c.yaml")
+    found = set()
+    for seed in range(30):
+        scheduler = pw.Scheduler(configuration, seed=seed, draws_preemption_offset=draws)
+        for i in range(4):
+            scheduler.add(make_node(f"n{i}", cpu="1"), make_pod(f"p{i}", cpu="1", node=f"n{i}"))
+        decision = scheduler.schedule(make_pod("urgent", cpu="1", priority=10))
+        assert decision.post_filter is not None
+        assert scheduler.pending["default/urgent"].status.nominated_node_name
+        found.add(decision.post_filter.nominated_node)
+    assert found == nominated
