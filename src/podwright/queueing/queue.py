@@ -47,10 +47,12 @@ from podwright.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from podwright.objects import KubernetesObject, Pod
+from podwright.objects import Pod
+from podwright.queueing.capture import QueueParts, capture, restore_parts
 from podwright.queueing.events import derive_pod_update
+from podwright.queueing.hint_tables import HintTables
 from podwright.queueing.hints import HintTable, Requeue
-from podwright.queueing.in_flight import InFlight, RecordedEvent
+from podwright.queueing.in_flight import InFlight
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import NominationMirror, Nominator
 from podwright.queueing.order import SortKey, priority_sort_key
@@ -58,13 +60,9 @@ from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
 from podwright.queueing.snapshot import (
-    FlightSnapshot,
-    NominationSnapshot,
     Numbering,
     Numbers,
     QueueSnapshot,
-    RecordedEventSnapshot,
-    WaitSnapshot,
 )
 from podwright.queueing.story import Story, Touch
 
@@ -80,12 +78,7 @@ _METRIC_NAME = {
     QueueName.UNSCHEDULABLE: "unschedulable",
     QueueName.GATED: "unschedulable",
 }
-_NO_HINTS = HintTable({})
 _ADDED = UNSCHEDULABLE_POD_ADD.label
-
-
-def _counted(counter: Mapping[tuple[str, str], int]) -> tuple[tuple[str, str, int], ...]:
-    return tuple((first, second, count) for (first, second), count in counter.items())
 
 
 class SchedulingQueue:
@@ -128,7 +121,7 @@ class SchedulingQueue:
         self.settings = QueueSettings() if settings is None else settings
         self.nominator = Nominator(lookup, mirror)
         self.scheduling_cycle = 0
-        self._hints = {} if hints is None else dict(hints)
+        self._hints = HintTables({} if hints is None else dict(hints))
         self._pre_enqueue = pre_enqueue
         self._start_ns = start_ns
         self._story = Story(story_limit_count)
@@ -178,7 +171,7 @@ class SchedulingQueue:
         self.nominator.update(before, new)
         if queued.place in SET_APART:
             for event in derive_pod_update(before, new):
-                verdict = self._verdict(queued, event, before, new)
+                verdict = self._hints.verdict(queued, event, before, new)
                 self._requeue(queued, verdict, event.label, now_ns)
                 if queued.place not in SET_APART:
                     break
@@ -283,7 +276,11 @@ class SchedulingQueue:
         queued.backoff_end_ns = None
         queued.was_flushed = False
         self._charge(queued, queued.rejectors, 1)
-        verdict = Requeue.AFTER_BACKOFF if always_backoff else self._verdict_for_in_flight(queued)
+        verdict = (
+            Requeue.AFTER_BACKOFF
+            if always_backoff
+            else self._hints.verdict_in_flight(queued, self._in_flight)
+        )
         # After the verdict: until here the events of the attempt were needed.
         self._in_flight.end(queued.uid)
         queued.place = QueueName.NOWHERE
@@ -327,7 +324,7 @@ class SchedulingQueue:
         if not len(self._places.unschedulable) and not len(self._in_flight):
             # Nobody waits for anything, and nobody will come back to ask.
             return []
-        candidates = self._candidates(event)
+        candidates = self._hints.candidates(event, self._places.unschedulable)
         if candidates is None:
             return []
         if pre_check is not None:
@@ -431,7 +428,7 @@ class SchedulingQueue:
             "PodPopped": len(self._in_flight),
         }
         metrics.queueing_hint_executions_total.clear()
-        for table in self._hints.values():
+        for table in self._hints.tables.values():
             metrics.queueing_hint_executions_total.update(table.executions)
         return metrics
 
@@ -441,51 +438,12 @@ class SchedulingQueue:
 
     def snapshot(self, numbering: Numbering) -> QueueSnapshot:
         """Write down everything that `restore` needs."""
-        places, metrics = self._places, self._metrics
-
-        def optional(obj: object | None) -> int | None:
-            return numbering.of(obj) if isinstance(obj, KubernetesObject) else None
-
-        return QueueSnapshot(
-            entered_count=self._entered_count,
-            scheduling_cycle=self.scheduling_cycle,
-            waiting=tuple(
-                numbering.of_queued(queued)
-                for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF)
-                for queued in places.pods_in(place)
-            ),
-            apart=tuple(
-                WaitSnapshot(numbering.of_queued(queued), *places.unschedulable.terms_of(queued))
-                for queued in places.unschedulable.in_order()
-            ),
-            in_flight=tuple(
-                FlightSnapshot(numbering.of_queued(queued), begin)
-                for begin, queued in self._in_flight.flights()
-            ),
-            events=tuple(
-                RecordedEventSnapshot(event, optional(old), optional(new))
-                for event, old, new in self._in_flight.events
-            ),
-            nominations=tuple(
-                NominationSnapshot(node, numbering.of(pod))
-                for node, pods in self.nominator.nodes().items()
-                for pod in pods
-            ),
-            incoming=_counted(metrics.queue_incoming_pods_total),
-            unschedulable=_counted(metrics.unschedulable_pods),
-            executions=tuple(
-                (profile, *key, count)
-                for profile, table in self._hints.items()
-                for key, count in table.executions.items()
-            ),
-            touches=self._story.touches(),
+        return capture(
+            self._parts, numbering, entered=self._entered_count, cycle=self.scheduling_cycle
         )
 
     def restore(
-        self,
-        snapshot: QueueSnapshot,
-        numbers: Numbers,
-        place_of: Mapping[int, QueueName],
+        self, snapshot: QueueSnapshot, numbers: Numbers, place_of: Mapping[int, QueueName]
     ) -> None:
         """Become as the queue was that `snapshot` was taken of; this one has to be new.
 
@@ -499,34 +457,18 @@ class SchedulingQueue:
         """
         self._entered_count = snapshot.entered_count
         self.scheduling_cycle = snapshot.scheduling_cycle
-        for number in snapshot.waiting:
-            self._places.restore(numbers.queued(number), place_of[number])
-        for wait in snapshot.apart:
-            self._places.put_apart(
-                numbers.queued(wait.queued), watched=wait.watched, can_time_out=wait.can_time_out
-            )
-        self._in_flight.restore(
-            [(flight.begin, numbers.queued(flight.queued)) for flight in snapshot.in_flight],
-            [
-                RecordedEvent(
-                    recorded.event,
-                    None if recorded.old is None else numbers.object(recorded.old),
-                    None if recorded.new is None else numbers.object(recorded.new),
-                )
-                for recorded in snapshot.events
-            ],
+        restore_parts(self._parts, snapshot, numbers, place_of)
+
+    @property
+    def _parts(self) -> QueueParts:
+        return QueueParts(
+            self._places,
+            self._in_flight,
+            self.nominator,
+            self._metrics,
+            self._story,
+            self._hints.tables,
         )
-        for nomination in snapshot.nominations:
-            self.nominator.restore(numbers.pod(nomination.pod), nomination.node)
-        for name, event, count in snapshot.incoming:
-            self._metrics.queue_incoming_pods_total[name, event] = count
-        for plugin, profile, count in snapshot.unschedulable:
-            self._metrics.unschedulable_pods[plugin, profile] = count
-        for profile, plugin, event, answer, count in snapshot.executions:
-            if profile in self._hints:
-                self._hints[profile].executions[plugin, event, answer] = count
-        for touch in snapshot.touches:
-            self._story.tell(*touch)
 
     def validate(self) -> None:
         """Assert every invariant; slow, for tests.
@@ -573,49 +515,6 @@ class SchedulingQueue:
         self._story.tell(now_ns, queued.key, "pop", "")
         return True
 
-    def _table(self, queued: QueuedPod) -> HintTable | None:
-        return self._hints.get(queued.pod.spec.scheduler_name)
-
-    def _verdict(
-        self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
-    ) -> Requeue:
-        table = self._table(queued)
-        if table is not None:
-            return table.requeue(queued, event, old, new)
-        # A profile without a table is a mistake of the caller's; upstream does not strand
-        # its pods either.
-        if event.is_wildcard:
-            return _NO_HINTS.requeue(queued, event, old, new)
-        return Requeue.AFTER_BACKOFF
-
-    def _verdict_for_in_flight(self, queued: QueuedPod) -> Requeue:
-        """Ask the rejectors about everything that happened during the attempt."""
-        if not queued.rejectors or queued.uid not in self._in_flight:
-            return Requeue.AFTER_BACKOFF
-        verdict = Requeue.SKIP
-        for recorded in self._in_flight.events_since_pop(queued.uid):
-            answer = self._verdict(queued, recorded.event, recorded.old, recorded.new)
-            if answer is Requeue.IMMEDIATELY:
-                return answer
-            if answer is Requeue.AFTER_BACKOFF:
-                verdict = answer
-                if not queued.pending_plugins:
-                    break
-        return verdict
-
-    def _candidates(self, event: ClusterEvent) -> list[QueuedPod] | None:
-        """Return the pods the event may concern; None if no plugin registered it."""
-        if event.is_wildcard:
-            return self._places.unschedulable.in_order()
-        rejectors = [
-            (profile, plugin)
-            for profile, table in self._hints.items()
-            for plugin in table.interested(event).functions_of
-        ]
-        if not rejectors:
-            return None
-        return self._places.unschedulable.rejected_by(rejectors)
-
     def _move(
         self,
         candidates: list[QueuedPod],
@@ -627,9 +526,9 @@ class SchedulingQueue:
         moved = []
         label = event.label
         for queued in candidates:
-            if queued.is_gated and not self._can_ungate(queued, event):
+            if queued.is_gated and not self._hints.can_ungate(queued, event):
                 continue
-            verdict = self._verdict(queued, event, old, new)
+            verdict = self._hints.verdict(queued, event, old, new)
             if verdict is Requeue.SKIP:
                 continue
             place = self._requeue(queued, verdict, label, now_ns)
@@ -637,11 +536,6 @@ class SchedulingQueue:
                 moved.append(queued.key)
         self._in_flight.record(event, old, new)
         return moved
-
-    def _can_ungate(self, queued: QueuedPod, event: ClusterEvent) -> bool:
-        """Tell whether the plugin that holds the pod registered the event."""
-        table = self._table(queued)
-        return table is not None and table.concerns(queued.gating_plugin, event)
 
     def _requeue(self, queued: QueuedPod, verdict: Requeue, label: str, now_ns: int) -> QueueName:
         """Put the pod where the verdict says.
@@ -690,11 +584,12 @@ class SchedulingQueue:
         """Put the pod among the unschedulable, as gated if a plugin holds it."""
         profile = queued.pod.spec.scheduler_name
         # Without a table there are no hints to ask: every event concerns the pod.
-        plugins = sorted(queued.rejectors) if profile in self._hints else ()
+        plugins = sorted(queued.rejectors) if profile in self._hints.tables else ()
         place = self._places.put_apart(
             queued,
             watched=tuple((profile, plugin) for plugin in plugins),
-            can_time_out=not queued.is_gated or self._can_ungate(queued, UNSCHEDULABLE_TIMEOUT),
+            can_time_out=not queued.is_gated
+            or self._hints.can_ungate(queued, UNSCHEDULABLE_TIMEOUT),
         )
         return self._arrived(queued, place, label, now_ns)
 

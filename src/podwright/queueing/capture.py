@@ -1,0 +1,127 @@
+"""Writing a queue down, part by part, and setting it up again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from podwright.objects import KubernetesObject
+from podwright.queueing.hints import HintTable
+from podwright.queueing.in_flight import InFlight, RecordedEvent
+from podwright.queueing.metrics import QueueMetrics
+from podwright.queueing.nominator import Nominator
+from podwright.queueing.places import Places
+from podwright.queueing.pod import QueueName
+from podwright.queueing.snapshot import (
+    FlightSnapshot,
+    NominationSnapshot,
+    Numbering,
+    Numbers,
+    QueueSnapshot,
+    RecordedEventSnapshot,
+    WaitSnapshot,
+)
+from podwright.queueing.story import Story
+
+
+class QueueParts(NamedTuple):
+    """What a queue is made of."""
+
+    places: Places
+    in_flight: InFlight
+    nominator: Nominator
+    metrics: QueueMetrics
+    story: Story
+    hints: Mapping[str, HintTable]
+
+
+def capture(parts: QueueParts, numbering: Numbering, *, entered: int, cycle: int) -> QueueSnapshot:
+    """Write the parts down.
+
+    Parameters
+    ----------
+    numbering : Numbering
+        Gives numbers to objects and queued pods.
+    entered, cycle : int
+        Pods that ever entered; attempts that ever began.
+    """
+    places, metrics = parts.places, parts.metrics
+
+    def optional(obj: object | None) -> int | None:
+        return numbering.of(obj) if isinstance(obj, KubernetesObject) else None
+
+    return QueueSnapshot(
+        entered_count=entered,
+        scheduling_cycle=cycle,
+        waiting=tuple(
+            numbering.of_queued(queued)
+            for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF)
+            for queued in places.pods_in(place)
+        ),
+        apart=tuple(
+            WaitSnapshot(numbering.of_queued(queued), *places.unschedulable.terms_of(queued))
+            for queued in places.unschedulable.in_order()
+        ),
+        in_flight=tuple(
+            FlightSnapshot(numbering.of_queued(queued), begin)
+            for begin, queued in parts.in_flight.flights()
+        ),
+        events=tuple(
+            RecordedEventSnapshot(event, optional(old), optional(new))
+            for event, old, new in parts.in_flight.events
+        ),
+        nominations=tuple(
+            NominationSnapshot(node, numbering.of(pod))
+            for node, pods in parts.nominator.nodes().items()
+            for pod in pods
+        ),
+        incoming=_counted(metrics.queue_incoming_pods_total),
+        unschedulable=_counted(metrics.unschedulable_pods),
+        executions=tuple(
+            (profile, *key, count)
+            for profile, table in parts.hints.items()
+            for key, count in table.executions.items()
+        ),
+        touches=parts.story.touches(),
+    )
+
+
+def restore_parts(
+    parts: QueueParts,
+    snapshot: QueueSnapshot,
+    numbers: Numbers,
+    place_of: Mapping[int, QueueName],
+) -> None:
+    """Set up new parts as a snapshot says."""
+    for number in snapshot.waiting:
+        parts.places.restore(numbers.queued(number), place_of[number])
+    for wait in snapshot.apart:
+        parts.places.put_apart(
+            numbers.queued(wait.queued), watched=wait.watched, can_time_out=wait.can_time_out
+        )
+    parts.in_flight.restore(
+        [(flight.begin, numbers.queued(flight.queued)) for flight in snapshot.in_flight],
+        [
+            RecordedEvent(
+                recorded.event,
+                None if recorded.old is None else numbers.object(recorded.old),
+                None if recorded.new is None else numbers.object(recorded.new),
+            )
+            for recorded in snapshot.events
+        ],
+    )
+    for nomination in snapshot.nominations:
+        parts.nominator.restore(numbers.pod(nomination.pod), nomination.node)
+    for name, event, count in snapshot.incoming:
+        parts.metrics.queue_incoming_pods_total[name, event] = count
+    for plugin, profile, count in snapshot.unschedulable:
+        parts.metrics.unschedulable_pods[plugin, profile] = count
+    for profile, plugin, event, answer, count in snapshot.executions:
+        if profile in parts.hints:
+            parts.hints[profile].executions[plugin, event, answer] = count
+    for touch in snapshot.touches:
+        parts.story.tell(*touch)
+
+
+def _counted(counter: Mapping[tuple[str, str], int]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((first, second, count) for (first, second), count in counter.items())
