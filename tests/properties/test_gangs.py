@@ -1,0 +1,105 @@
+"""Laws of gangs under random clusters, both kinds: all or none, and nobody stuck."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.stories.runner import Story
+
+pytestmark = pytest.mark.property
+
+ROUNDS = 6
+LONGER_THAN_ANY_WAIT_S = 310
+
+
+class Gang(NamedTuple):
+    """Pods of one size, of which some number is enough."""
+
+    name: str
+    least: int
+    members: int
+    cpu: int
+
+    @property
+    def pods(self) -> list[str]:
+        return [f"default/{self.name}-{i}" for i in range(self.members)]
+
+
+class Scene(NamedTuple):
+    """Nodes by their CPUs, gangs, and the order in which everything appears."""
+
+    nodes: list[int]
+    gangs: list[Gang]
+    commands: list[str]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    nodes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    gangs = [
+        Gang(f"g{i}", draw(st.integers(1, 4)), draw(st.integers(1, 5)), draw(st.integers(1, 2)))
+        for i in range(draw(st.integers(1, 4)))
+    ]
+    commands = [f"node n{i} cpu={cpu}" for i, cpu in enumerate(nodes)]
+    commands += [f"group default/{gang.name} min={gang.least}" for gang in gangs]
+    commands += [
+        f"pod {pod} cpu={gang.cpu} group={gang.name}" for gang in gangs for pod in gang.pods
+    ]
+    commands += ["cycle"] * draw(st.integers(0, 4))
+    return Scene(nodes, gangs, draw(st.permutations(commands)))
+
+
+def come_to_rest(kind: str, scene: Scene) -> Story:
+    """Run until nothing more can happen; the story asserts the machine's invariants."""
+    story = Story([[kind]])
+    for command in scene.commands:
+        story.run(f"0s {command}")
+    cycle_count = sum(gang.members for gang in scene.gangs) + 1
+    for index in range(ROUNDS):
+        at = f"{(index + 1) * LONGER_THAN_ANY_WAIT_S}s"
+        # An idle scheduler takes pods out of backoff at once, so there is always a next one.
+        for _ in range(cycle_count):
+            story.run(f"{at} cycle")
+        story.run(f"{at} flush_backoff")
+        story.run(f"{at} flush_unschedulable")
+    story.run(f"{(ROUNDS + 1) * LONGER_THAN_ANY_WAIT_S}s wait")
+    return story
+
+
+def node_of(story: Story) -> dict[str, str]:
+    names = story.server.names("Pod")
+    pods = [pod for pod in map(story.machine.pod, names) if pod is not None]
+    return {pod.key: pod.spec.node_name for pod in pods if pod.spec.node_name}
+
+
+def free_cpus(story: Story, scene: Scene) -> list[int]:
+    free = dict(enumerate(scene.nodes))
+    placed = node_of(story)
+    for gang in scene.gangs:
+        for pod in gang.pods:
+            if pod in placed:
+                free[int(placed[pod].removeprefix("n"))] -= gang.cpu
+    return list(free.values())
+
+
+@pytest.mark.parametrize("kind", ["gangs", "coscheduling"])
+@settings(max_examples=150)
+@given(scene=scenes())
+def test_gangs_are_placed_whole_or_not_at_all_and_never_block_each_other(
+    kind: str, scene: Scene
+) -> None:
+    story = come_to_rest(kind, scene)
+    assert not story.machine.waiting(), "a pod waits at Permit for longer than it may"
+    assert not story.machine.assumed(), "a pod keeps a node that it does not use"
+    free = free_cpus(story, scene)
+    assert min(free) >= 0, f"a node has more than it holds: {free}"
+    placed = node_of(story)
+    for gang in scene.gangs:
+        bound = sum(pod in placed for pod in gang.pods)
+        assert bound == 0 or bound >= gang.least, f"{gang}: {bound} bound"
+        if bound == 0 and gang.members >= gang.least:
+            room = sum(cpus // gang.cpu for cpus in free)
+            assert room < gang.least, f"{gang} is pending beside {free} free CPUs"
