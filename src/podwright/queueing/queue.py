@@ -59,11 +59,7 @@ from podwright.queueing.order import SortKey, priority_sort_key
 from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
-from podwright.queueing.snapshot import (
-    Numbering,
-    Numbers,
-    QueueSnapshot,
-)
+from podwright.queueing.snapshot import Numbering, Numbers, QueueSnapshot
 from podwright.queueing.story import Story, Touch
 
 __all__ = ["PreEnqueue", "SchedulingQueue"]
@@ -461,13 +457,9 @@ class SchedulingQueue:
 
     @property
     def _parts(self) -> QueueParts:
+        hints = self._hints.tables
         return QueueParts(
-            self._places,
-            self._in_flight,
-            self.nominator,
-            self._metrics,
-            self._story,
-            self._hints.tables,
+            self._places, self._in_flight, self.nominator, self._metrics, self._story, hints
         )
 
     def validate(self) -> None:
@@ -585,11 +577,11 @@ class SchedulingQueue:
         profile = queued.pod.spec.scheduler_name
         # Without a table there are no hints to ask: every event concerns the pod.
         plugins = sorted(queued.rejectors) if profile in self._hints.tables else ()
+        can_time_out = not queued.is_gated or self._hints.can_ungate(queued, UNSCHEDULABLE_TIMEOUT)
         place = self._places.put_apart(
             queued,
             watched=tuple((profile, plugin) for plugin in plugins),
-            can_time_out=not queued.is_gated
-            or self._hints.can_ungate(queued, UNSCHEDULABLE_TIMEOUT),
+            can_time_out=can_time_out,
         )
         return self._arrived(queued, place, label, now_ns)
 
