@@ -153,20 +153,23 @@ class History:
         start = bisect_right(log.versions, version)
         return log.changes[start : None if limit is None else start + limit]
 
-    def discard_before(self, version: int) -> list[Change]:
-        """Make a version the oldest and return the changes that went."""
-        count = version - self.oldest
-        if count <= 0:
-            return []
+    def until(self, version: int) -> Sequence[Change]:
+        """Return the changes up to a version."""
+        return self._changes[: max(version - self.oldest, 0)]
+
+    def discard_before(self, version: int) -> None:
+        """Make a version the oldest."""
+        gone = self.until(version)
+        if not gone:
+            return
         assert version <= self.current, f"{version} is not reached, only {self.current}"
-        gone, self._changes = self._changes[:count], self._changes[count:]
+        del self._changes[: len(gone)]
         self.oldest = version
         for kind in {change.kind: None for change in gone}:
             log = self._of_kind[kind]
             start = bisect_right(log.versions, version)
             del log.changes[:start]
             del log.versions[:start]
-        return gone
 
 
 def version_number(text: str) -> int:

@@ -16,7 +16,7 @@ functions of the seed and of the version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar, cast, overload
 
 from podwright.objects import (
@@ -161,7 +161,7 @@ class ObjectStore:
             raise AlreadyExists(kind, key, is_terminating=is_terminating)
         made = created(
             obj,
-            rules=self._rules.get(kind, CUSTOM),
+            rules=self.rules_of(kind),
             name=name,
             uid=uid_at(self.seed, version),
             version=version,
@@ -555,13 +555,17 @@ class ObjectStore:
         """Discard the history before a version; watches and pages from there are `Expired`."""
         assert self._batch is None, "a compaction within a batch"
         oldest = min(before, self._history.current)
-        changes = self._history.discard_before(oldest)
+        changes = self._history.until(oldest)
         if changes and self._journal is not None:
             self._journal.discard(oldest, changes)
+        self._history.discard_before(oldest)
 
     def _trim(self) -> None:
         # A quarter more than wanted is kept, so that this is rare.
-        if len(self._history) > self._window + self._window // 4:
+        if len(self._history) <= self._window + self._window // 4:
+            return
+        # What was written is written; a full disk refuses the next write, not this one.
+        with suppress(UnusableStore):
             self.compact(self._history.current - self._window)
 
     def restore(self, objects: Iterable[KubernetesObject], oldest: int) -> None:

@@ -1,0 +1,418 @@
+"""A store in a SQLite file: what was acknowledged survives the process.
+
+The file has one row per version that is still needed, appended in order, as etcd has: the
+versions in the window and, from before it, the last one of each object that is still there.
+No other index is needed, as the store reads from memory; a write is one row at the end of a
+table, and opening the store reads the table once.
+
+Each row has a checksum over all it says, versions have no gaps within the window, and each
+row names the version that it replaces. So a row that is lost or altered is noticed, also
+where SQLite itself would not.
+
+A file is looked at read-only, and completely, before it is opened for writing: one that is
+refused stays as it is. Why these settings: docs/decisions/0009-store.md
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode, decode_json
+from podwright.store.errors import UnusableStore
+from podwright.store.history import Change, change_of
+from podwright.store.kinds import GroupKind
+from podwright.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
+
+Synchronous: TypeAlias = Literal["normal", "full"]
+"""What a commit waits for: the operating system (a killed process loses nothing), or the disk
+(nor does a machine without power)."""
+
+APPLICATION_ID = 0x706F6477
+"""`podw`: tells our files from other SQLite databases."""
+
+FORMAT_VERSION = 1
+
+CHECK_STEPS_MAX = 200_000_000
+"""How far SQLite's own check goes before it is left at that, in virtual machine steps; a
+gigabyte takes less. All rows are read and checked in any case."""
+
+_STEPS_AT_ONCE = 1_000_000
+_NOT_THE_CONTENT = tuple(
+    f"SQLITE_{what}" for what in ("AUTH", "CANTOPEN", "FULL", "IOERR", "NOMEM", "PERM", "READONLY")
+)
+_COUNTED = ("seed", "oldest_version", "objects_at_oldest")
+
+_SCHEMA = f"""
+CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE versions (
+    version INTEGER PRIMARY KEY,
+    previous INTEGER NOT NULL,   -- the version that this one replaces; 0 for a new object
+    api_group TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    document BLOB,               -- JSON; NULL where the object was removed
+    checksum INTEGER NOT NULL    -- CRC-32 of all of the above
+);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+"""
+_INSERT = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)"
+_SELECT = "SELECT * FROM versions ORDER BY version"
+_SETTING = "INSERT OR REPLACE INTO settings VALUES (?, ?)"
+
+_Row: TypeAlias = tuple[int, int, str, str, str, bytes | None, int]
+
+
+def open_store(
+    path: str | Path,
+    *,
+    seed: int | None = None,
+    window: int = DEFAULT_WINDOW,
+    synchronous: Synchronous = "normal",
+) -> ObjectStore:
+    """Open the store in a file, or make one.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. SQLite keeps `-wal` beside it while the store is open, and after a crash.
+    seed : int, optional
+        For uids and names; a store that is there has its own, and another one is refused.
+    window : int
+        See `ObjectStore`.
+    synchronous : str
+        What a commit waits for.
+
+    Raises
+    ------
+    UnusableStore
+        The file is not a store, is damaged, is from a newer podwright, or is in use; it
+        stays as it is.
+    """
+    path = Path(path)
+    if not path.exists():
+        _create(path, 0 if seed is None else seed)
+    if not path.stat().st_size:
+        raise UnusableStore(f"{path} is empty: delete it to begin a store there")
+    with _refusing(path):
+        saved = _read(path)
+    if seed is not None and seed != saved.seed:
+        raise UnusableStore(
+            f"{path} was made with seed {saved.seed}, not {seed}; open it without a seed"
+        )
+    journal = SqliteJournal(path, synchronous)
+    store = ObjectStore(seed=saved.seed, window=window, journal=journal)
+    store.restore(saved.objects, saved.oldest)
+    store.replay(saved.changes)
+    try:
+        journal.expect(store.oldest_version, store.resource_version)
+    except UnusableStore:
+        journal.close()
+        raise
+    return store
+
+
+class SqliteJournal:
+    """Writes changes to the file of a store, which it has to itself.
+
+    Parameters
+    ----------
+    path : Path
+        A file that was found good.
+    synchronous : str
+        What a commit waits for.
+    """
+
+    def __init__(self, path: Path, synchronous: Synchronous) -> None:
+        self._path = path
+        self._connection = sqlite3.connect(_uri(path, "rw"), uri=True, isolation_level=None)
+        try:
+            with _refusing(path):
+                # Before WAL is entered: then no other process can open the file at all.
+                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute(f"PRAGMA synchronous = {synchronous}")
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.execute("COMMIT")
+        except UnusableStore:
+            self._connection.close()
+            raise
+
+    def expect(self, oldest: int, current: int) -> None:
+        """Make sure that nobody has written since the file was read.
+
+        Raises
+        ------
+        UnusableStore
+            The file is at other versions.
+        """
+        with _refusing(self._path):
+            found = _versions(self._connection)
+        if found != (oldest, current):
+            raise UnusableStore(f"{self._path} was written by another process; open it again")
+
+    def append(self, changes: Sequence[Change]) -> None:
+        """Keep changes in one transaction.
+
+        Raises
+        ------
+        UnusableStore
+            They cannot be written; none of them is.
+        """
+        rows = [_row_of(change) for change in changes]
+        with self._transaction():
+            self._connection.executemany(_INSERT, rows)
+
+    def discard(self, oldest: int, changes: Sequence[Change]) -> None:
+        """Delete what the changes replaced, and removals themselves.
+
+        Raises
+        ------
+        UnusableStore
+            They cannot be deleted; none of them is.
+        """
+        gone = [_version_of(change.old) for change in changes if change.old is not None]
+        grown = len(changes) - len(gone)
+        gone += [change.version for change in changes if change.new is None]
+        grown -= sum(change.new is None for change in changes)
+        with self._transaction():
+            self._connection.executemany(
+                "DELETE FROM versions WHERE version = ?", [(version,) for version in gone]
+            )
+            self._connection.execute(_SETTING, ("oldest_version", oldest))
+            # So that a row from before the window, where versions have gaps, is missed.
+            self._connection.execute(
+                "UPDATE settings SET value = value + ? WHERE name = 'objects_at_oldest'", (grown,)
+            )
+
+    def close(self) -> None:
+        """Move everything into the one file and let go of it."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise UnusableStore(f"{self._path} cannot be written: {error}") from error
+
+
+# -------------------------------------------------------------------------- the file
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    """What a file says.
+
+    Attributes
+    ----------
+    seed, oldest : int
+        Of the store.
+    objects : list of KubernetesObject
+        As they were at `oldest`.
+    changes : list of Change
+        Since then.
+    """
+
+    seed: int
+    oldest: int
+    objects: list[KubernetesObject]
+    changes: list[Change]
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"{path.absolute().as_uri()}?mode={mode}"
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into what a person can act on."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise UnusableStore(
+                f"{path} is in use by another process; stop that one, or use another file"
+            ) from error
+        if name.startswith("SQLITE_NOTADB"):
+            raise UnusableStore(
+                f"{path} is not a podwright store, nor any SQLite file that can be read"
+            ) from error
+        if name.startswith(_NOT_THE_CONTENT):
+            raise UnusableStore(f"{path} cannot be opened: {error}") from error
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, what: str) -> UnusableStore:
+    return UnusableStore(
+        f"{path} is damaged: {what}; it was left as it is: restore a copy, or use another file"
+    )
+
+
+def _create(path: Path, seed: int) -> None:
+    """Make an empty store under another name, then give it its own: all of it or nothing."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        raise UnusableStore(
+            f"{path} is missing but its {log.name} is there: restore the file, "
+            f"or delete {log.name} to begin an empty store"
+        )
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        draft.unlink(missing_ok=True)
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.executescript(_SCHEMA)
+            connection.execute(_SETTING, ("seed", seed))
+            connection.execute(_SETTING, ("oldest_version", FIRST_VERSION))
+            connection.execute(_SETTING, ("objects_at_oldest", 0))
+            connection.execute("PRAGMA journal_mode = WAL")
+        os.link(draft, path)  # fails where a rename would replace what another process made
+    except FileExistsError:
+        pass
+    except (OSError, sqlite3.Error) as error:
+        raise UnusableStore(f"{path} cannot be made: {error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what is not a store, or a newer one.
+
+    SQLite is asked, as it knows what is still in the log. Reading the file's header instead
+    would also take away the locks of a store that this process has open.
+    """
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (format_version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application_id != APPLICATION_ID:
+        raise UnusableStore(f"{path} is an SQLite file, but not a podwright store")
+    if format_version > FORMAT_VERSION:
+        raise UnusableStore(
+            f"{path} has format {format_version}, and this podwright reads up to "
+            f"{FORMAT_VERSION}: use a newer podwright"
+        )
+    if format_version < 1:
+        raise _damaged(path, f"format {format_version} does not exist")
+
+
+def _read(path: Path) -> _Saved:
+    """Read and check everything."""
+    with closing(sqlite3.connect(_uri(path, "ro"), uri=True, isolation_level=None)) as connection:
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("BEGIN")  # one state for all that follows
+        _check_format(connection, path)
+        problem = _integrity(connection)
+        if problem:
+            raise _damaged(path, problem)
+        settings: dict[str, Any] = dict(connection.execute("SELECT name, value FROM settings"))
+        for name in _COUNTED:
+            if not isinstance(settings.get(name), int):
+                raise _damaged(path, f"its setting {name} is missing or not a number")
+        oldest = settings["oldest_version"]
+        current: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
+        objects: list[KubernetesObject] = []
+        changes: list[Change] = []
+        for row in connection.execute(_SELECT):
+            try:
+                change = _change_of_row(row, current, oldest)
+            except (ValueError, TypeError, InvalidObject) as error:
+                raise _damaged(path, f"version {row[0]}: {error}") from error
+            if change.version <= oldest:
+                assert change.new is not None, "checked by _change_of_row"
+                objects.append(change.new)
+            elif change.version != oldest + len(changes) + 1:
+                raise _damaged(path, f"version {oldest + len(changes) + 1} is missing")
+            else:
+                changes.append(change)
+            if change.new is None:
+                del current[change.kind, change.key]
+            else:
+                current[change.kind, change.key] = change.new
+    expected = settings["objects_at_oldest"]
+    if len(objects) != expected:
+        raise _damaged(path, f"{len(objects)} of {expected} objects of version {oldest} are there")
+    return _Saved(settings["seed"], oldest, objects, changes)
+
+
+def _integrity(connection: sqlite3.Connection) -> str:
+    """Return what SQLite's own check finds; empty if nothing, also after so much work."""
+    left = CHECK_STEPS_MAX
+
+    def tick() -> bool:
+        nonlocal left
+        left -= _STEPS_AT_ONCE
+        return left < 0
+
+    connection.set_progress_handler(tick, _STEPS_AT_ONCE)
+    try:
+        (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_INTERRUPT":
+            raise
+        return ""
+    finally:
+        connection.set_progress_handler(None, 0)
+    return "" if result == "ok" else str(result).replace("\n", " ")
+
+
+def _versions(connection: sqlite3.Connection) -> tuple[int, int]:
+    (oldest,) = connection.execute(
+        "SELECT value FROM settings WHERE name = 'oldest_version'"
+    ).fetchone()
+    (newest,) = connection.execute("SELECT max(version) FROM versions").fetchone()
+    return oldest, max(oldest, newest or 0)
+
+
+# ---------------------------------------------------------------------------- rows
+
+
+def _row_of(change: Change) -> _Row:
+    document = None if change.new is None else msgspec.json.encode(change.new.raw)
+    previous = 0 if change.old is None else _version_of(change.old)
+    group, kind = change.kind
+    checksum = _checksum(change.version, previous, group, kind, change.key, document)
+    return change.version, previous, group, kind, change.key, document, checksum
+
+
+def _change_of_row(
+    row: tuple[Any, ...],
+    current: dict[tuple[GroupKind, NamespacedName], KubernetesObject],
+    oldest: int,
+) -> Change:
+    version, previous, group, kind_name, key, document, checksum = row
+    if checksum != _checksum(version, previous, group, kind_name, key, document):
+        raise ValueError("its checksum is wrong")
+    kind = (group, kind_name)
+    old = current.get((kind, key))
+    if version > oldest:
+        if previous != (0 if old is None else _version_of(old)):
+            raise ValueError(f"it replaces version {previous} of {kind_name} {key}, which is gone")
+    elif old is not None or document is None:
+        raise ValueError(f"{kind_name} {key} has more than one version before {oldest}")
+    if old is None and document is None:
+        raise ValueError(f"it removes {kind_name} {key}, which is not there")
+    new = None if document is None else decode(decode_json(document))
+    return change_of(version, kind, key, old, new)
+
+
+def _version_of(obj: KubernetesObject) -> int:
+    return int(obj.metadata.resource_version)
+
+
+def _checksum(
+    version: int, previous: int, group: str, kind: str, key: str, document: bytes | None
+) -> int:
+    head = f"{version}\0{previous}\0{group}\0{kind}\0{key}\0{document is None}\0"
+    return zlib.crc32(document or b"", zlib.crc32(head.encode()))
