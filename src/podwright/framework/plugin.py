@@ -89,6 +89,9 @@ class Plugin:
     Args : type, optional
         A msgspec Struct of the plugin's arguments; `__init__` then takes one of it.
         Without it, `pluginConfig` args become keyword arguments of `__init__`.
+    takes_gates : bool
+        True: `__init__` takes the feature gates too, a `podwright.config.Gates` under the
+        keyword `gates`. ``"Name" in gates`` tells whether one is on.
     pre_filter_reads, filter_reads, pre_score_reads, score_reads : Reads
         What the answers depend on besides `pod_key`. Answers that do not name
         `Reads.CLUSTER` are kept and brought up to date slot by slot; the default is safe
@@ -109,6 +112,7 @@ class Plugin:
 
     name: ClassVar[str] = ""
     Args: ClassVar[type[msgspec.Struct] | None] = None
+    takes_gates: ClassVar[bool] = False
     pre_filter_reads: ClassVar[Reads] = Reads.CLUSTER
     filter_reads: ClassVar[Reads] = Reads.CLUSTER
     pre_score_reads: ClassVar[Reads] = Reads.CLUSTER
@@ -197,6 +201,14 @@ class Plugin:
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the cluster events that may make a pod rejected by this plugin fit."""
         raise NotImplementedError
+
+    def remembers(self) -> bool:
+        """Tell whether the plugin knows something from earlier cycles that still counts.
+
+        The state of a machine cannot be written down meanwhile: a plugin that is made anew
+        would not know it.
+        """
+        return False
 
     # ------------------------------------------------------------ filtering
 

@@ -103,6 +103,12 @@ class SchedulingCycles:
             )
         self._decided(profile, queued, decision)
 
+    def being_tried(self) -> frozenset[str]:
+        """Return the uids of the pods whose cycle is suspended."""
+        if self.suspended is None:
+            return frozenset()
+        return self.groups.being_tried | {self.suspended.queued.uid}
+
     def waits_for(self, call: int) -> bool:
         """Tell whether a cycle is suspended until the answer to this call."""
         return self.suspended is not None and self.suspended.call == call
@@ -147,8 +153,7 @@ class SchedulingCycles:
         if not path.points:
             state.metrics.decided(profile.name, path, duration_ns=duration_ns)
             return
-        ranking = profile.runner.ranking
-        skipped, skipped_scores = ranking.outcome.skipped, ranking.skipped_scores
+        skipped, skipped_scores = profile.runner.skipped
         state.metrics.decided(profile.name, path, skipped, skipped_scores, duration_ns=duration_ns)
         result = decision.post_filter
         if result is not None and _has_tried_preemption(profile, result.status):
@@ -193,7 +198,7 @@ class SchedulingCycles:
                     self._state.pods.get(queued.key, queued.pod),
                     node,
                     result.status.plugin,
-                    result.details.victims,
+                    result.details,
                 )
         return None
 
@@ -205,9 +210,9 @@ class SchedulingCycles:
     def binding(self, profile: RunningProfile, queued: QueuedPod, node: str) -> Binding:
         """Return the pod that was decided on last, ready for its way to a node."""
         state, pod = self._state, queued.pod
-        ranking = profile.runner.ranking
-        placing = profile.placing(ranking.outcome.skipped)
-        cycle = Cycle(pod, state.cluster) if placing.is_plain else ranking.cycle.own(pod)
+        runner = profile.runner
+        placing = profile.placing(runner.skipped[0])
+        cycle = Cycle(pod, state.cluster) if placing.is_plain else runner.ranking.cycle.own(pod)
         state.binding_count += 1
         binding = Binding(state.binding_count, queued, node, cycle, placing)
         binding.started_ns = state.cycle_started_ns

@@ -36,7 +36,6 @@ from podwright.framework.run import Runner
 from podwright.machine.actions import Action, WakeAt
 from podwright.machine.binding import Binding, BindingCycles
 from podwright.machine.cycle import SchedulingCycles
-from podwright.machine.event_handlers import EventHandlers
 from podwright.machine.events import (
     CallDone,
     CycleDue,
@@ -50,12 +49,12 @@ from podwright.machine.events import (
     PodRejected,
     TimerFired,
 )
-from podwright.machine.evictions import HELD, Evictions, is_held
+from podwright.machine.evictions import HELD, is_held
 from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
-from podwright.machine.profiles import RunningProfile, hint_table
 from podwright.machine.reporting import emit
+from podwright.machine.rules import Asked, MachineRules, ModernRules
 from podwright.machine.snapshot import (
     MachineSnapshot,
     ObjectNumbering,
@@ -66,7 +65,7 @@ from podwright.machine.snapshot import (
 from podwright.machine.state import State
 from podwright.machine.validation import validate
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod
-from podwright.queueing import QueueSettings, SchedulingQueue, SortKey, Touch
+from podwright.queueing import PodQueue, QueueSettings, SortKey, Touch
 
 
 class Machine:
@@ -90,12 +89,15 @@ class Machine:
         The time at which the machine begins to run.
     batching : bool
         Whether opportunistic batching takes part; see `batching`.
+    rules : MachineRules, optional
+        Another rule set than that of kube-scheduler 1.36; all arguments but the profiles are
+        then its business.
 
     Attributes
     ----------
     cluster : Cluster
         Nodes and the pods on them; to read.
-    queue : SchedulingQueue
+    queue : PodQueue
         Pending pods; to read.
     """
 
@@ -110,31 +112,27 @@ class Machine:
         extenders: tuple[CalledExtender, ...] = (),
         start_ns: int = 0,
         batching: bool = False,
+        rules: MachineRules | None = None,
     ) -> None:
-        self.cluster = Cluster()
-        self.queue = SchedulingQueue(
-            settings,
-            hints={
-                name: hint_table(profile, has_extenders=bool(extenders))
-                for name, profile in profiles.items()
-            },
-            pre_enqueue=self._hold_back,
-            sort_key=sort_key,
-            lookup=self._pod_of,
-            mirror=self.cluster,
-            start_ns=start_ns,
-        )
-        running = {
-            name: RunningProfile(
-                profile, self.cluster, seed=seed, extenders=extenders, batching=batching
+        if rules is None:
+            rules = ModernRules(
+                settings=settings,
+                sort_key=sort_key,
+                seed=seed,
+                parallelism=parallelism,
+                extenders=extenders,
+                start_ns=start_ns,
+                batching=batching,
             )
-            for name, profile in profiles.items()
-        }
-        self._state = state = State(self.cluster, self.queue, running)
+        ruled = rules.begin(profiles, Asked(self._pod_of, self._hold_back))
+        self.cluster: Cluster = ruled.cluster
+        self.queue: PodQueue = ruled.queue
+        self._rules = rules
+        self._state = state = State(ruled.cluster, ruled.queue, ruled.profiles)
         self._bindings = BindingCycles(state)
-        self._evictions = Evictions(state, self._bindings, parallelism=parallelism)
+        self._evictions = rules.evictions(state, self._bindings)
         self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
-        self._handlers = EventHandlers(state, self._bindings)
+        self._handlers = rules.event_handlers(state, self._bindings)
         handle = MachineHandle(state, self._bindings)
         for profile in profiles.values():
             for plugin in profile.all_plugins():
@@ -345,7 +343,8 @@ class Machine:
     @property
     def can_snapshot(self) -> bool:
         """Whether nothing is under way that cannot be written down; see `snapshot`."""
-        return self._cycles.suspended is None and is_capturable(self._state)
+        is_idle = self._cycles.suspended is None
+        return is_idle and self._rules.can_snapshot and is_capturable(self._state)
 
     def snapshot(self, objects: ObjectNumbering) -> MachineSnapshot:
         """Write down everything that the machine knows; see `can_snapshot`.
@@ -378,5 +377,4 @@ class Machine:
         AssertionError
             With the pod and its story.
         """
-        suspended = self._cycles.suspended
-        validate(self._state, being_tried="" if suspended is None else suspended.queued.uid)
+        validate(self._state, being_tried=self._cycles.being_tried())

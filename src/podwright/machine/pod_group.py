@@ -136,6 +136,8 @@ class PodGroupCycles:
         self._state = state
         self._cycles = cycles
         self._evictions = evictions
+        self.being_tried: frozenset[str] = frozenset()
+        """The uids of the members of the cycle that runs."""
         self.last_decisions: tuple[Decision, ...] = ()
         """What was decided in the last cycle, member by member."""
 
@@ -154,7 +156,9 @@ class PodGroupCycles:
             # What one member is promised is no obstacle for the others. A failure gives it back.
             state.queue.nominator.remove(queued.uid)
         attempts = [Attempt(queued) for queued in members]
+        self.being_tried = frozenset([queued.uid for queued in members])
         outcome = yield from self._rehearse(profile, attempts)
+        self.being_tried = frozenset()
         self.last_decisions = tuple(
             [attempt.decision for attempt in attempts if attempt.decision is not None]
         )

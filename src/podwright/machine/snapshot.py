@@ -34,7 +34,7 @@ from podwright.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from podwright.queueing import QueuedPod, QueueName
+from podwright.queueing import PodQueue, QueuedPod, QueueName, SchedulingQueue
 from podwright.queueing.snapshot import (
     QueuedPodSnapshot,
     QueueSnapshot,
@@ -211,6 +211,12 @@ class _Numbers:
 
 def is_capturable(state: State) -> bool:
     """Tell whether nothing is under way that cannot be written down."""
+    if any(
+        plugin.remembers()
+        for running in state.profiles.values()
+        for plugin in running.profile.all_plugins()
+    ):
+        return False
     return not state.ready and all(
         not binding.cycle.state and not binding.answers and binding.steps is None
         for binding in state.bindings.values()
@@ -234,7 +240,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
     timer_count, timers = state.timers.snapshot()
     claims, volumes = cluster.storage.assumptions()
     bindings = {binding.number: binding for binding in state.assumed.values()} | state.bindings
-    queue = state.queue.snapshot(numbering)
+    queue = _modern(state.queue).snapshot(numbering)
     written = tuple(_binding(state, bindings[number], numbering) for number in sorted(bindings))
     return MachineSnapshot(
         now_ns=state.now_ns,
@@ -280,6 +286,11 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             if running.batch is not None
         },
     )
+
+
+def _modern(queue: PodQueue) -> SchedulingQueue:
+    assert isinstance(queue, SchedulingQueue), f"{type(queue).__name__} cannot be written down"
+    return queue
 
 
 def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSnapshot:
@@ -359,7 +370,7 @@ def restore(
         pod = numbers.pod(number)
         state.pods[pod.key] = pod
     places = {number: QueueName(entry.place) for number, entry in enumerate(snapshot.queued)}
-    state.queue.restore(snapshot.queue, numbers, places)
+    _modern(state.queue).restore(snapshot.queue, numbers, places)
     bindings = {entry.number: _binding_from(state, entry, numbers) for entry in snapshot.bindings}
     for entry in snapshot.bindings:
         binding = bindings[entry.number]

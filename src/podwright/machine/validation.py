@@ -9,13 +9,13 @@ from __future__ import annotations
 from podwright.machine.state import State
 
 
-def validate(state: State, *, being_tried: str = "") -> None:
+def validate(state: State, *, being_tried: frozenset[str] = frozenset()) -> None:
     """Assert every invariant.
 
     Parameters
     ----------
-    being_tried : str
-        The uid of the pod whose cycle is suspended; "" if none is.
+    being_tried : frozenset of str
+        The uids of the pods whose cycle is suspended.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def validate(state: State, *, being_tried: str = "") -> None:
     _bindings_agree(state)
 
 
-def _no_pod_is_lost(state: State, being_tried: str) -> None:
+def _no_pod_is_lost(state: State, being_tried: frozenset[str]) -> None:
     in_flight = {queued.uid for queued in state.queue.in_flight()}
     for key, pod in state.pods.items():
         if pod.spec.scheduler_name not in state.profiles:
@@ -36,7 +36,7 @@ def _no_pod_is_lost(state: State, being_tried: str) -> None:
         uid = pod.metadata.uid
         queued = state.queue.get(key)
         is_queued = queued is not None and queued.uid == uid
-        is_under_way = uid in state.bindings_by_uid or uid in state.assumed or uid == being_tried
+        is_under_way = uid in state.bindings_by_uid or uid in state.assumed or uid in being_tried
         if pod.spec.node_name:
             assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
             continue

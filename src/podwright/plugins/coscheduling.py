@@ -87,6 +87,12 @@ class Coscheduling(Plugin):
         name = pod.metadata.labels.get(LABEL)
         return f"{pod.metadata.namespace}/{name}" if name else None
 
+    def remembers(self) -> bool:
+        """Tell whether a group is backed off, has failed, or is known to have room."""
+        now_ns = 0 if self.handle is None else self.handle.now_ns
+        timed = (*self._backed_off_until_ns.values(), *self._has_room_until_ns.values())
+        return bool(self._failed_ns) or any(until_ns > now_ns for until_ns in timed)
+
     # ------------------------------------------------------------ the queue
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> tuple[int, int, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from podwright.assembly import Registry, build_machine
+from podwright.config import parse_gates
 from podwright.framework import Plugin
 from podwright.framework.binding import CallError
 from podwright.machine import (
@@ -49,9 +50,12 @@ class Driver:
         self,
         *plugins: type[Plugin],
         config: dict[str, Any] | None = None,
+        gates: str = "",
     ) -> None:
         registry = Registry(plugins)
-        configuration = effective_configuration(config or enabling(plugins), registry)
+        configuration = effective_configuration(
+            config or enabling(plugins), registry, parse_gates(gates)
+        )
         self.machine: Machine = build_machine(configuration, registry)
         self.now_ns = 1_700_000_000 * SECOND_NS
         self.actions: list[Action] = []
