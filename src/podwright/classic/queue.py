@@ -427,6 +427,11 @@ class ClassicQueue:
             case _:
                 return []
 
+    def backoff_end_ns(self, queued: QueuedPod) -> int:
+        """Return when the pod's backoff ends; -1 if it has no record."""
+        record = self._records.get(queued.key)
+        return -1 if record is None else record.end_ns
+
     def backoff_records(self) -> dict[str, BackoffRecord]:
         """Return the backoff records by `namespace/name`; a record's pod may be nowhere."""
         return self._records.all()

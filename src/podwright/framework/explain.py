@@ -145,6 +145,11 @@ def explain(
     call_extender : callable, optional
         Answers calls to extenders; needed if there are any that are interested in the pod.
     """
+    told = runner.recorded(
+        pod, cycle_number=cycle_number, now_ns=now_ns, call_extender=call_extender
+    )
+    if told is not None:
+        return told
     next_start = runner.next_start
     decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
     decision = run_steps(

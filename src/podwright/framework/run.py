@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
 from podwright.framework.extended import ExtendedCycle, ExtendedRun
-from podwright.framework.extenders import CalledExtender, Steps, interested_in
+from podwright.framework.extenders import CalledExtender, CallExtender, Steps, interested_in
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle, post_filter_steps, run_post_filters
 from podwright.framework.prepare import PreFilterOutcome
@@ -30,6 +30,9 @@ from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import Pod
+
+if TYPE_CHECKING:
+    from podwright.framework.explain import Explanation
 
 Judge: TypeAlias = Callable[[str], Status | None]
 """Says what the filters answer for one node, without the pods that are nominated to it."""
@@ -153,6 +156,23 @@ class Runner:
         """What the last pod was decided with; good until the next one."""
         assert self._last is not None, "nothing was decided yet"
         return self._last
+
+    @property
+    def skipped(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The filters and the scores that had nothing to do for the last pod."""
+        ranking = self.ranking
+        return ranking.outcome.skipped, ranking.skipped_scores
+
+    def recorded(  # noqa: PLR6301 - of other rules
+        self,
+        pod: Pod,  # noqa: ARG002
+        *,
+        cycle_number: int,  # noqa: ARG002
+        now_ns: int,  # noqa: ARG002
+        call_extender: CallExtender | None = None,  # noqa: ARG002
+    ) -> Explanation | None:
+        """Explain a cycle, where others than plugins decide; None: see `explain`."""
+        return None
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
         """Choose a node for `pod`, asking extenders on the way.

@@ -193,7 +193,7 @@ class SchedulingCycles:
         result = decision.post_filter
         if result is not None and isinstance(result.details, Preemption):
             node = result.nominated_node
-            if node and result.details.victims:
+            if node and self._evictions.is_wanted(result.details):
                 return self._evictions.announce(
                     self._state.pods.get(queued.key, queued.pod),
                     node,

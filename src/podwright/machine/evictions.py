@@ -34,6 +34,7 @@ from podwright.machine.events import CallDone
 from podwright.machine.reporting import emit, patch_status
 from podwright.machine.state import State
 from podwright.objects import Condition, Pod
+from podwright.preemption import Preemption
 
 HELD = "waiting for the preemption for this pod to be finished"
 
@@ -113,10 +114,15 @@ class Evictions:
         self._bindings = bindings
         self._parallelism = parallelism
 
+    def is_wanted(self, preemption: Preemption) -> bool:  # noqa: PLR6301 - other rules differ
+        """Tell whether there is something to do before the preemptor is tried again."""
+        return bool(preemption.victims)
+
     def announce(
-        self, preemptor: Pod, node: str, plugin: str, victims: tuple[Pod, ...]
+        self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
         """Hold the preemptor back from now on; None if there is nothing to do."""
+        victims = preemption.victims
         running = tuple([pod for pod in victims if pod.metadata.deletion_timestamp is None])
         if not running:
             return None

@@ -18,7 +18,7 @@ from podwright.machine.profiles import RunningProfile
 from podwright.machine.timers import Timers
 from podwright.machine.waiting import WaitingPod
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod, api_group
-from podwright.queueing import SchedulingQueue
+from podwright.queueing import PodQueue
 
 if TYPE_CHECKING:
     from podwright.machine.binding import Binding
@@ -47,7 +47,7 @@ class State:
     ----------
     cluster : Cluster
         Nodes, and the pods that count on them: those that have a node and assumed ones.
-    queue : SchedulingQueue
+    queue : PodQueue
         Pending pods.
     profiles : dict of str to RunningProfile
         By schedulerName.
@@ -85,7 +85,7 @@ class State:
     def __init__(
         self,
         cluster: Cluster,
-        queue: SchedulingQueue,
+        queue: PodQueue,
         profiles: Mapping[str, RunningProfile],
     ) -> None:
         self.cluster = cluster

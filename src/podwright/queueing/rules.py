@@ -1,24 +1,22 @@
-"""The place where a queue's rules are chosen.
+"""What the machine and `BlockingQueue` need of a queue, whatever its rules.
 
-A `PodQueue` is what the machine and `BlockingQueue` need of a queue; which class stands
-behind it is the configuration's `rules`. Another rule set is a class with these doors and a
-line in `RULES`.
+Which class stands behind it is the configuration's `rules`: `SchedulingQueue` here, or
+`podwright.classic.ClassicQueue`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from podwright.framework.events import ClusterEvent
 from podwright.objects import Pod
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import Nominator
 from podwright.queueing.pod import QueuedPod, QueueName
-from podwright.queueing.queue import SchedulingQueue
 from podwright.queueing.story import Touch
 
-__all__ = ["RULES", "PodQueue"]
+__all__ = ["PodQueue"]
 
 
 class PodQueue(Protocol):
@@ -31,6 +29,10 @@ class PodQueue(Protocol):
     @property
     def has_next(self) -> bool:
         """Whether `pop` would return a pod."""
+
+    @property
+    def scheduling_cycle(self) -> int:
+        """How many pods were popped."""
 
     def __len__(self) -> int: ...
 
@@ -99,6 +101,9 @@ class PodQueue(Protocol):
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
         """Return the pods in one place, in order."""
 
+    def backoff_end_ns(self, queued: QueuedPod) -> int:
+        """Return when the pod's backoff ends; -1 if it has none."""
+
     def metrics(self) -> QueueMetrics:
         """Return the counters."""
 
@@ -107,7 +112,3 @@ class PodQueue(Protocol):
 
     def validate(self) -> None:
         """Assert every invariant."""
-
-
-RULES: Final[Mapping[str, Callable[..., PodQueue]]] = {"1.36": SchedulingQueue}
-"""Rule set to class; all take the arguments of `SchedulingQueue`."""
