@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from podwright.assembly.registry import Registry
-from podwright.config import EffectiveConfiguration, EffectiveProfile
+from podwright.config import EffectiveConfiguration, EffectiveProfile, Gates
 from podwright.framework import Plugin
 from podwright.framework.profile import Profile, TieRule
 
@@ -54,7 +54,7 @@ def build_profiles(
     """
     return {
         profile.scheduler_name: msgspec.structs.replace(
-            _build(profile, registry, source),
+            _build(profile, registry, configuration.gates, source),
             tie_rule=tie_rule,
             draws_preemption_offset=draws_preemption_offset,
         )
@@ -62,13 +62,13 @@ def build_profiles(
     }
 
 
-def _build(profile: EffectiveProfile, registry: Registry, source: str) -> Profile:
+def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: str) -> Profile:
     names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
-    made = {
-        name: plugin
-        for name in names
-        if (plugin := registry.make(name, profile.args.get(name), source=source)) is not None
-    }
+    made: dict[str, Plugin] = {}
+    for name in names:
+        plugin = registry.make(name, profile.args.get(name), gates=gates, source=source)
+        if plugin is not None:
+            made[name] = plugin
     points: dict[str, Any] = {
         field: _in_order(point, profile.plugins.get(point, ()), made)
         for point, field in _POINTS.items()

@@ -12,7 +12,9 @@ from importlib import import_module
 import msgspec
 
 from podwright.config import (
+    DEFAULT_GATES,
     IN_TREE_POINTS,
+    Gates,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     Plugins,
@@ -116,13 +118,17 @@ class Registry:
         cls: type[Plugin] = getattr(import_module(f"podwright.plugins.{module}"), name)
         return cls
 
-    def make(self, name: str, args: object, *, source: str) -> Plugin | None:
+    def make(
+        self, name: str, args: object, *, gates: Gates = DEFAULT_GATES, source: str
+    ) -> Plugin | None:
         """Make a plugin from its arguments.
 
         Parameters
         ----------
         args : object
             A struct for plugins with an `Args` class, else a mapping or None.
+        gates : Gates
+            Given to plugins that take them (`Plugin.takes_gates`).
         source : str
             Where the configuration comes from, for errors.
 
@@ -135,7 +141,7 @@ class Registry:
         if cls is None:
             return None
         try:
-            return _make(cls, args)
+            return _make(cls, args, {"gates": gates} if cls.takes_gates else {})
         except _ArgumentsError as error:
             message = f'initializing plugin "{name}": {error}; {_how_to_give(cls)}'
             raise InputError([FieldError(source=source, path="", message=message)]) from error
@@ -148,16 +154,23 @@ class _ArgumentsError(Exception):
     """The arguments are not those that a plugin takes."""
 
 
-def _make(cls: type[Plugin], args: object) -> Plugin:
+def _make(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugin:
+    """Make a plugin.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Keywords that do not come from the configuration.
+    """
     if cls.Args is None:
         keywords = args if isinstance(args, Mapping) else {}
         meta = ("apiVersion", "kind")
         keywords = {key: value for key, value in keywords.items() if key not in meta}
         try:
-            inspect.signature(cls).bind(**keywords)
+            inspect.signature(cls).bind(**given, **keywords)
         except TypeError as error:
             raise _ArgumentsError(error) from error
-        return cls(**keywords)
+        return cls(**given, **keywords)
     try:
         if args is None:
             args = cls.Args()
@@ -165,7 +178,7 @@ def _make(cls: type[Plugin], args: object) -> Plugin:
             args = msgspec.convert(args, cls.Args)
     except (TypeError, msgspec.ValidationError) as error:
         raise _ArgumentsError(error) from error
-    return cls(args)  # type: ignore[call-arg]  # a class with Args takes one of them
+    return cls(args, **given)  # type: ignore[call-arg]  # a class with Args takes one of them
 
 
 def _how_to_give(cls: type[Plugin]) -> str:
@@ -190,5 +203,5 @@ def _arguments_of(cls: type[Plugin]) -> dict[str, bool]:
     return {
         parameter.name: parameter.default is inspect.Parameter.empty
         for parameter in inspect.signature(cls).parameters.values()
-        if parameter.kind in named
+        if parameter.kind in named and not (cls.takes_gates and parameter.name == "gates")
     }

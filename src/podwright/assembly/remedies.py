@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from podwright.columns import Cluster
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework.explain import Explanation
 from podwright.framework.extenders import EXTENDER
 from podwright.framework.status import Code, Status
@@ -202,7 +203,11 @@ def _rejection_of(explanation: Explanation, node: str) -> Status:
 
 
 def nearest_nodes(
-    explanation: Explanation, cluster: Cluster, *, limit: int | None = 5
+    explanation: Explanation,
+    cluster: Cluster,
+    *,
+    limit: int | None = 5,
+    gates: Gates = DEFAULT_GATES,
 ) -> list[NearNode]:
     """Return the nodes that come closest to taking the pod, the closest first.
 
@@ -215,6 +220,8 @@ def nearest_nodes(
         In the state in which it was when the explanation was made.
     limit : int, optional
         How many; None: every node that rejects the pod.
+    gates : Gates
+        With which the explanation was made.
 
     Returns
     -------
@@ -238,7 +245,7 @@ def nearest_nodes(
         shortage = 0.0
         lacks: list[str] = []
         for status in statuses:
-            share, texts = _lacks(explanation.pod, cluster, node, status)
+            share, texts = _lacks(explanation.pod, cluster, node, status, gates)
             shortage += share
             lacks += texts
         plugins = tuple(status.plugin for status in statuses)
@@ -249,7 +256,9 @@ def nearest_nodes(
     return [entry[2] for entry in near[:limit]]
 
 
-def _lacks(pod: Pod, cluster: Cluster, name: str, status: Status) -> tuple[float, list[str]]:
+def _lacks(
+    pod: Pod, cluster: Cluster, name: str, status: Status, gates: Gates
+) -> tuple[float, list[str]]:
     """Return the share that is short (0 if it is not an amount), and what is lacking."""
     slot = cluster.nodes.slot_of.get(name)
     if slot is None:
@@ -260,7 +269,7 @@ def _lacks(pod: Pod, cluster: Cluster, name: str, status: Status) -> tuple[float
     if status.plugin == "NodeResourcesFit":
         return _shortages(pod, cluster, slot, status)
     tell = _DETAILS.get(status.plugin)
-    details = [] if tell is None else list(tell(pod, node))
+    details = [] if tell is None else list(tell(pod, node, gates))
     return 0.0, details or list(status.reasons)
 
 
@@ -286,14 +295,15 @@ def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[f
     return share, texts
 
 
-def _untolerated(pod: Pod, node: Node) -> Iterator[str]:
+def _untolerated(pod: Pod, node: Node, gates: Gates) -> Iterator[str]:
+    compares = "TaintTolerationComparisonOperators" in gates
     for taint in node.spec.taints:
-        if untolerated_taint([taint], pod.spec.tolerations) is not None:
+        if untolerated_taint([taint], pod.spec.tolerations, comparison_operators=compares):
             value = f"={taint.value}" if taint.value else ""
             yield f"toleration for taint {taint.key}{value}:{taint.effect}"
 
 
-def _unmatched_labels(pod: Pod, node: Node) -> Iterator[str]:
+def _unmatched_labels(pod: Pod, node: Node, _gates: Gates) -> Iterator[str]:
     labels = node.metadata.labels
     for key, wanted in pod.spec.node_selector.items():
         if labels.get(key) != wanted:
@@ -301,11 +311,11 @@ def _unmatched_labels(pod: Pod, node: Node) -> Iterator[str]:
             yield f"label {key}={wanted} ({has})"
 
 
-def _cordoned(_pod: Pod, _node: Node) -> Iterator[str]:
+def _cordoned(_pod: Pod, _node: Node, _gates: Gates) -> Iterator[str]:
     yield "it is cordoned (spec.unschedulable)"
 
 
-_DETAILS: dict[str, Callable[[Pod, Node], Iterator[str]]] = {
+_DETAILS: dict[str, Callable[[Pod, Node, Gates], Iterator[str]]] = {
     "NodeAffinity": _unmatched_labels,
     "NodeUnschedulable": _cordoned,
     "TaintToleration": _untolerated,

@@ -395,7 +395,8 @@ class Scheduler:
 
         Call it before anything else is scheduled: it reads the cluster as it is.
         """
-        return nearest_nodes(explanation, self.cluster, limit=limit)
+        gates = self.configuration.gates
+        return nearest_nodes(explanation, self.cluster, limit=limit, gates=gates)
 
     def _find(self, pod: Pod | str) -> Pod:
         if isinstance(pod, Pod):

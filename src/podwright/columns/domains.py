@@ -48,6 +48,8 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
         What a node must match to be counted.
     tolerations : tuple of Toleration, optional
         If given, nodes with another taint that keeps pods away are not counted.
+    compares_tolerations : bool
+        Whether the operators Gt and Lt of tolerations compare; else they tolerate nothing.
     absent_is_empty : bool
         Whether pods on nodes without the label are counted in the domain of the empty value.
     """
@@ -58,6 +60,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
     node_selector: tuple[tuple[str, str], ...] = ()
     affinity: NodeSelector | None = None
     tolerations: tuple[Toleration, ...] | None = None
+    compares_tolerations: bool = False
     absent_is_empty: bool = False
 
     @classmethod
@@ -79,7 +82,10 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
             taint_sets = nodes.taint_set_ids[rows]
             tolerated: Mask = np.array(
                 [
-                    untolerated_taint(taints, self.tolerations) is None
+                    untolerated_taint(
+                        taints, self.tolerations, comparison_operators=self.compares_tolerations
+                    )
+                    is None
                     for taints in nodes.taint_sets.values
                 ],
                 dtype=np.bool_,

@@ -10,7 +10,8 @@ has.
 
 **Configuration.** ``defaultingType: System`` spreads pods without constraints of their own,
 if a service or a controller selects them, softly over hosts (maxSkew 3) and zones (5);
-``List`` takes ``defaultConstraints`` instead.
+``List`` takes ``defaultConstraints`` instead. Without the gate
+MatchLabelKeysInPodTopologySpread, which is on, ``matchLabelKeys`` is not read.
 
 **Example.** ``{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable:
 DoNotSchedule}`` with counts 2, 1, 1 leaves the second and third zone; the first says ``node(s)
@@ -33,6 +34,7 @@ from podwright.columns.default_selector import conjunction, default_selector
 from podwright.columns.domains import DomainRule
 from podwright.columns.matching import PodSelector
 from podwright.columns.selectors import SelectorCounters
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.config.schema import PodTopologySpreadArgs
 from podwright.framework import (
     Cycle,
@@ -108,6 +110,8 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
         Nodes that count; empty and None if nodeAffinityPolicy is Ignore.
     tolerations : tuple of Toleration, optional
         Of the pod; None if nodeTaintsPolicy is Ignore.
+    compares_tolerations : bool
+        Whether their operators Gt and Lt compare.
     """
 
     max_skew: int
@@ -118,6 +122,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     node_selector: tuple[tuple[str, str], ...] = ()
     affinity: NodeSelector | None = None
     tolerations: tuple[Toleration, ...] | None = None
+    compares_tolerations: bool = False
 
 
 class Spreading(msgspec.Struct, frozen=True, kw_only=True):
@@ -317,8 +322,14 @@ class PodTopologySpread(Plugin):
     normalization = Normalization.CUSTOM
     scores_in_range = True
 
-    def __init__(self, args: PodTopologySpreadArgs | None = None) -> None:
+    takes_gates = True
+
+    def __init__(
+        self, args: PodTopologySpreadArgs | None = None, *, gates: Gates = DEFAULT_GATES
+    ) -> None:
         args = args or PodTopologySpreadArgs()
+        self._reads_label_keys = "MatchLabelKeysInPodTopologySpread" in gates
+        self._compares = "TaintTolerationComparisonOperators" in gates
         self._is_system_default = args.defaulting_type == "System"
         self._defaults = _SYSTEM_DEFAULTS if self._is_system_default else args.default_constraints
         # Default constraints have no selector yet: compiled, they are the same for every pod
@@ -326,8 +337,8 @@ class PodTopologySpread(Plugin):
         self._plain_defaults: tuple[tuple[Constraint, ...], tuple[Constraint, ...]] | None = None
         if not any(c.match_label_keys or c.node_taints_policy for c in self._defaults):
             self._plain_defaults = (
-                _compile(_PLAIN_POD, self._defaults, "DoNotSchedule"),
-                _compile(_PLAIN_POD, self._defaults, "ScheduleAnyway"),
+                self._compile(_PLAIN_POD, self._defaults, "DoNotSchedule"),
+                self._compile(_PLAIN_POD, self._defaults, "ScheduleAnyway"),
             )
 
     def events_to_register(self) -> tuple[EventHint, ...]:
@@ -462,8 +473,8 @@ class PodTopologySpread(Plugin):
         spec, metadata = pod.spec, pod.metadata
         if spec.topology_spread_constraints:
             try:
-                hard = _compile(pod, spec.topology_spread_constraints, "DoNotSchedule")
-                soft = _compile(pod, spec.topology_spread_constraints, "ScheduleAnyway")
+                hard = self._compile(pod, spec.topology_spread_constraints, "DoNotSchedule")
+                soft = self._compile(pod, spec.topology_spread_constraints, "ScheduleAnyway")
             except SelectorError as error:
                 return Spreading(namespace=metadata.namespace, error=str(error))
             return Spreading(namespace=metadata.namespace, hard=hard, soft=soft)
@@ -472,8 +483,8 @@ class PodTopologySpread(Plugin):
         if self._plain_defaults is not None and not spec.node_selector and spec.affinity is None:
             hard, soft = self._plain_defaults
         else:
-            hard = _compile(pod, self._defaults, "DoNotSchedule")
-            soft = _compile(pod, self._defaults, "ScheduleAnyway")
+            hard = self._compile(pod, self._defaults, "DoNotSchedule")
+            soft = self._compile(pod, self._defaults, "ScheduleAnyway")
         return Spreading(
             namespace=metadata.namespace,
             hard=hard,
@@ -483,40 +494,43 @@ class PodTopologySpread(Plugin):
             controller=metadata.controller,
         )
 
-
-def _compile(
-    pod: Pod, constraints: Iterable[TopologySpreadConstraint], action: UnsatisfiableAction
-) -> tuple[Constraint, ...]:
-    """Compile the constraints with one action (`filterTopologySpreadConstraints`)."""
-    spec, labels = pod.spec, pod.metadata.labels
-    required = None
-    if spec.affinity is not None and spec.affinity.node_affinity is not None:
-        required = spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
-    node_selector = tuple(sorted(spec.node_selector.items()))
-    compiled = []
-    for constraint in constraints:
-        if constraint.when_unsatisfiable != action:
-            continue
-        selector = label_selector(constraint.label_selector)
-        merged = {key: labels[key] for key in constraint.match_label_keys if key in labels}
-        if merged:
-            selector = conjunction(selector, labels_as_selector(merged).requirements)
-        honors_affinity = constraint.node_affinity_policy != "Ignore"
-        honors_taints = constraint.node_taints_policy == "Honor"
-        min_domains = constraint.min_domains
-        compiled.append(
-            Constraint(
-                max_skew=constraint.max_skew,
-                topology_key=constraint.topology_key,
-                selector=selector,
-                min_domains=1 if min_domains is None else min_domains,
-                matches_self=selector.matches(labels),
-                node_selector=node_selector if honors_affinity else (),
-                affinity=required if honors_affinity else None,
-                tolerations=spec.tolerations if honors_taints else None,
+    def _compile(
+        self, pod: Pod, constraints: Iterable[TopologySpreadConstraint], action: UnsatisfiableAction
+    ) -> tuple[Constraint, ...]:
+        """Compile the constraints with one action (`filterTopologySpreadConstraints`)."""
+        spec, labels = pod.spec, pod.metadata.labels
+        required = None
+        if spec.affinity is not None and spec.affinity.node_affinity is not None:
+            required = (
+                spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
             )
-        )
-    return tuple(compiled)
+        node_selector = tuple(sorted(spec.node_selector.items()))
+        compiled = []
+        for constraint in constraints:
+            if constraint.when_unsatisfiable != action:
+                continue
+            selector = label_selector(constraint.label_selector)
+            keys = constraint.match_label_keys if self._reads_label_keys else ()
+            merged = {key: labels[key] for key in keys if key in labels}
+            if merged:
+                selector = conjunction(selector, labels_as_selector(merged).requirements)
+            honors_affinity = constraint.node_affinity_policy != "Ignore"
+            honors_taints = constraint.node_taints_policy == "Honor"
+            min_domains = constraint.min_domains
+            compiled.append(
+                Constraint(
+                    max_skew=constraint.max_skew,
+                    topology_key=constraint.topology_key,
+                    selector=selector,
+                    min_domains=1 if min_domains is None else min_domains,
+                    matches_self=selector.matches(labels),
+                    node_selector=node_selector if honors_affinity else (),
+                    affinity=required if honors_affinity else None,
+                    tolerations=spec.tolerations if honors_taints else None,
+                    compares_tolerations=honors_taints and self._compares,
+                )
+            )
+        return tuple(compiled)
 
 
 def _with_selectors(
@@ -553,6 +567,7 @@ def _rule(constraint: Constraint, keys: tuple[str, ...]) -> DomainRule:
         node_selector=constraint.node_selector,
         affinity=constraint.affinity,
         tolerations=constraint.tolerations,
+        compares_tolerations=constraint.compares_tolerations,
     )
 
 
@@ -570,6 +585,7 @@ def _soft_rule(constraint: Constraint, keys: tuple[str, ...]) -> DomainRule:
         node_selector=constraint.node_selector,
         affinity=constraint.affinity,
         tolerations=constraint.tolerations,
+        compares_tolerations=constraint.compares_tolerations,
         absent_is_empty=not keys,
     )
 

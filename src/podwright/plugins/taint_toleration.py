@@ -6,8 +6,8 @@ fewest get 100.
 
 **Why it matters.** Taints reserve nodes: control planes, GPUs, nodes about to be drained.
 
-**Configuration.** None. The operators Gt and Lt tolerate nothing while the gate
-TaintTolerationComparisonOperators is off.
+**Configuration.** None. The operators Gt and Lt compare numbers if the gate
+TaintTolerationComparisonOperators is on; while it is off, as by default, they tolerate nothing.
 
 **Example.** A node with the taint ``gpu=yes:NoSchedule`` says
 ``node(s) had untolerated taint(s)``, except to pods with the toleration
@@ -23,6 +23,7 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 
 from podwright._arrays import I64Array
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import (
     Cycle,
     NodeColumns,
@@ -75,10 +76,14 @@ class TaintToleration(Plugin):
     score_reads = Reads.NODE
     normalization = Normalization.DEFAULT_REVERSED
     scores_in_range = True
+    takes_gates = True
+
+    def __init__(self, *, gates: Gates = DEFAULT_GATES) -> None:
+        self._compares = "TaintTolerationComparisonOperators" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
-        return hints.events_to_register()
+        return hints.events_to_register(comparison_operators=self._compares)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the tolerations."""
@@ -93,8 +98,10 @@ class TaintToleration(Plugin):
         # There is no PreFilter to do this in: upstream would not run it either.
         table = cycle.find(_UNTOLERATED)
         if table is None:
-            tolerations = cycle.pod.spec.tolerations
-            table = _PerTaintSet(lambda taints: _is_kept_away(taints, tolerations))
+            tolerations, compares = cycle.pod.spec.tolerations, self._compares
+            table = _PerTaintSet(
+                lambda taints: _is_kept_away(taints, tolerations, compares=compares)
+            )
             cycle.write(_UNTOLERATED, table)
         codes = table.of(nodes) * out.code_of(_REJECTION)
         out.codes[out.rows] = codes[nodes.taint_set_ids[out.rows]]
@@ -104,7 +111,11 @@ class TaintToleration(Plugin):
         tolerations = tuple(
             t for t in cycle.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")
         )
-        cycle.write(_INTOLERABLE, _PerTaintSet(lambda taints: _count(taints, tolerations)))
+        compares = self._compares
+        cycle.write(
+            _INTOLERABLE,
+            _PerTaintSet(lambda taints: _count(taints, tolerations, compares=compares)),
+        )
         return Status.OK
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
@@ -113,13 +124,19 @@ class TaintToleration(Plugin):
         out.values[out.rows] = counts[nodes.taint_set_ids[out.rows]]
 
 
-def _is_kept_away(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
-    return int(untolerated_taint(taints, tolerations) is not None)
+def _is_kept_away(
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], *, compares: bool
+) -> int:
+    untolerated = untolerated_taint(taints, tolerations, comparison_operators=compares)
+    return int(untolerated is not None)
 
 
-def _count(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+def _count(
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], *, compares: bool
+) -> int:
     """Upstream: countIntolerableTaintsPreferNoSchedule."""
     return sum(
-        taint.effect == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+        taint.effect == "PreferNoSchedule"
+        and not any(tolerates(t, taint, comparison_operators=compares) for t in tolerations)
         for taint in taints
     )
