@@ -10,7 +10,7 @@ until there are a few thousand, which are then written as one block of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -438,18 +438,23 @@ class Recorder:
         self.machine = machine
         self.log = log
         self._last = machine.last_decision
-        self._handle = machine.handle
-        self._append = log.append
-
-    def handle(self, event: Event, now_ns: int) -> list[Action]:
+        self.handle = self._bound()
         """Let the machine handle an event, and record it; see `Machine.handle`."""
-        actions = self._handle(event, now_ns)
-        kind = type(event)
-        if kind is CycleDue or kind is ExtenderReplied:
-            self._append_cycle(event, now_ns, actions)
-        else:
-            self._append(now_ns, event, actions)
-        return actions
+
+    def _bound(self) -> Callable[[Event, int], list[Action]]:
+        # A closure, because this is on the way of every event.
+        handle, append, append_cycle = self.machine.handle, self.log.append, self._append_cycle
+
+        def handle_and_record(event: Event, now_ns: int) -> list[Action]:
+            actions = handle(event, now_ns)
+            kind = type(event)
+            if kind is CycleDue or kind is ExtenderReplied:
+                append_cycle(event, now_ns, actions)
+            else:
+                append(now_ns, event, actions)
+            return actions
+
+        return handle_and_record
 
     def _append_cycle(self, event: Event, now_ns: int, actions: list[Action]) -> None:
         machine, log = self.machine, self.log

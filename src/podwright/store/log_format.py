@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
@@ -262,8 +262,9 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kinds : bytes
         Per event its kind.
     numbers : list of int
-        Of each event that is about an object its number, of each answer the number of the
-        call; of other events nothing.
+        Of each event that is about an object, its number.
+    calls : list of int
+        Of each answer, the number of the call.
     rest : dict of int to dict
         By place in the block, the fields of events that have others.
     cycles : dict of int to str
@@ -277,6 +278,7 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kind_names: list[str]
     kinds: bytes
     numbers: list[int]
+    calls: list[int]
     rest: dict[int, dict[str, Any]]
     cycles: dict[int, str]
     actions: list[bytes]
@@ -353,42 +355,34 @@ def decode_actions(data: bytes) -> list[Action]:
 def encode_objects(numbers: Iterable[int], objects: Iterable[KubernetesObject]) -> Objects:
     """Put objects into columns; parts that are the same object are written once."""
     columns = Objects()
-    specs: dict[int, int] = {}
-    statuses: dict[int, int] = {}
-    raws: dict[int, int] = {}
     others: dict[str, tuple[list[int], list[KubernetesObject]]] = {}
-    append_pod, append_metadata = columns.pods.append, columns.metadata.append
-    append_spec, append_status = columns.spec_of.append, columns.status_of.append
-    append_raw = columns.raw_of.append
+    pods: list[Pod] = []
     for number, obj in zip(numbers, objects, strict=True):
-        if type(obj) is not Pod:
+        if type(obj) is Pod:
+            columns.pods.append(number)
+            pods.append(obj)
+        else:
             numbered, listed = others.setdefault(type(obj).__name__, ([], []))
             numbered.append(number)
             listed.append(obj)
-            continue
-        spec, status, raw = obj.spec, obj.status, obj.raw
-        append_pod(number)
-        append_metadata(obj.metadata)
-        place = specs.get(id(spec))
-        if place is None:
-            place = specs[id(spec)] = len(specs)
-            columns.specs.append(spec)
-        append_spec(place)
-        place = statuses.get(id(status))
-        if place is None:
-            place = statuses[id(status)] = len(statuses)
-            columns.statuses.append(status)
-        append_status(place)
-        place = raws.get(id(raw))
-        if place is None:
-            place = raws[id(raw)] = len(raws)
-            columns.raws.append(raw)
-        append_raw(place)
+    columns.metadata = [pod.metadata for pod in pods]
+    columns.specs, columns.spec_of = _once([pod.spec for pod in pods])
+    columns.statuses, columns.status_of = _once([pod.status for pod in pods])
+    columns.raws, columns.raw_of = _once([pod.raw for pod in pods])
     columns.others = {
         name: (numbered, msgspec.Raw(_ENCODER.encode(listed)))
         for name, (numbered, listed) in others.items()
     }
     return columns
+
+
+def _once(parts: list[_T]) -> tuple[list[_T], list[int]]:
+    """Return the parts without repetitions of the same one, and where each of them is."""
+    distinct = {id(part): part for part in parts}
+    if len(distinct) == len(parts):
+        return parts, list(range(len(parts)))
+    place_of = dict(zip(distinct, range(len(distinct)), strict=True))
+    return list(distinct.values()), [place_of[id(part)] for part in parts]
 
 
 def decode_objects(columns: Objects) -> Iterator[tuple[int, KubernetesObject]]:
@@ -432,10 +426,15 @@ def _shape(cls: type[Event]) -> int:
 _NAMES = tuple(_EVENT_OF)
 _CODES = {cls: code for code, cls in enumerate(_EVENT_OF.values())}
 _SHAPES = {cls: _shape(cls) for cls in _CODES}
-_SHAPE_OF_CODE = tuple(_SHAPES.values())
-_LATER_FIELDS = {
-    cls: tuple(field.name for field in msgspec.structs.fields(cls)[1:]) for cls in _CODES
+_OBJECT_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _OBJECT)
+_CALL_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _CALL)
+_OTHER_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _OTHER)
+_WITH_REST = {
+    _CODES[cls]: tuple(f.name for f in msgspec.structs.fields(cls)[shape == _CALL :])
+    for cls, shape in _SHAPES.items()
+    if shape in (_CALL, _OTHER)
 }
+"""By code, the fields that have no column of their own."""
 
 
 class Numbered:
@@ -453,23 +452,36 @@ class Numbered:
 
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object, a new one if it is not known."""
-        number = self._numbers.get(id(obj))
-        if number is None:
-            number = self._numbers[id(obj)] = self.count
-            self.count = number + 1
-            self._kept[number] = obj
-            self._new.append(obj)
-        return number
+        return self.of_all([obj])[0]
+
+    def of_all(self, objects: Sequence[KubernetesObject]) -> list[int]:
+        """Return the numbers of objects."""
+        addresses = list(map(id, objects))
+        numbers = self._numbers
+        new = {
+            address: obj
+            for address, obj in zip(addresses, objects, strict=True)
+            if address not in numbers
+        }
+        if new:
+            begin = self.count
+            self.count = begin + len(new)
+            numbers.update(zip(new, range(begin, self.count), strict=True))
+            self._kept.update(new)
+            self._new.extend(new.values())
+        return list(map(numbers.__getitem__, addresses))
 
     def take_new(self) -> tuple[range, list[KubernetesObject]]:
         """Return the objects that got numbers since this was called last."""
         new, self._new = self._new, []
         return range(self.count - len(new), self.count), new
 
-    def keep_only(self, numbers: Iterable[int]) -> None:
+    def keep_only(self, numbers: Container[int]) -> None:
         """Forget all objects but some."""
-        self._kept = {number: self._kept[number] for number in numbers}
-        self._numbers = {id(obj): number for number, obj in self._kept.items()}
+        self._numbers = {
+            address: number for address, number in self._numbers.items() if number in numbers
+        }
+        self._kept = {address: self._kept[address] for address in self._numbers}
 
 
 def encode_events(
@@ -489,24 +501,21 @@ def encode_events(
         Gives numbers to the objects; the new ones are written with the events.
     """
     kinds = bytes(map(_CODES.__getitem__, map(type, events)))
-    numbers: list[int] = []
+    listed: Sequence[Any] = events
+    about = [event.obj for event, code in zip(listed, kinds, strict=True) if code in _OBJECT_CODES]
+    calls = [event.call for event, code in zip(listed, kinds, strict=True) if code in _CALL_CODES]
     rest: dict[int, dict[str, Any]] = {}
-    number_of, shapes = numbered.of, _SHAPE_OF_CODE
-    event: Any
-    for place, (event, code) in enumerate(zip(events, kinds, strict=True)):
-        shape = shapes[code]
-        if shape == _OBJECT:
-            numbers.append(number_of(event.obj))
-        elif shape == _CALL:
-            numbers.append(event.call)
-            for name in _LATER_FIELDS[type(event)]:
-                value = getattr(event, name)
-                if value is not None:
-                    rest.setdefault(place, {})[name] = _written(value, numbered)
-        elif shape == _OTHER:
-            rest[place] = {
-                name: _written(getattr(event, name), numbered) for name in event.__struct_fields__
-            }
+    if calls or not _OTHER_CODES.isdisjoint(kinds):
+        for place, (event, code) in enumerate(zip(listed, kinds, strict=True)):
+            if code in _WITH_REST:
+                fields = {
+                    name: _written(value, numbered)
+                    for name in _WITH_REST[code]
+                    if (value := getattr(event, name)) is not None
+                }
+                if fields:
+                    rest[place] = fields
+    numbers = numbered.of_all(about)
     deltas = [later - earlier for earlier, later in itertools.pairwise(times)]
     return EventBlock(
         objects=encode_objects(*numbered.take_new()),
@@ -514,6 +523,7 @@ def encode_events(
         kind_names=list(_NAMES),
         kinds=kinds,
         numbers=numbers,
+        calls=calls,
         rest=rest,
         cycles=dict(cycles),
         actions=list(actions),
@@ -538,7 +548,7 @@ def decode_events(
         objects.setdefault(number, obj)
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
-    numbers = iter(block.numbers)
+    numbers, calls = iter(block.numbers), iter(block.calls)
     now_ns = 0
     for place, (kind, delta, actions) in enumerate(
         zip(block.kinds, block.times, block.actions, strict=True)
@@ -557,7 +567,7 @@ def decode_events(
         else:
             fields = _read_fields(cls, block.rest.get(place, {}), objects)
             if shape == _CALL:
-                fields["call"] = next(numbers)
+                fields["call"] = next(calls)
             event = cls(**fields)
         yield Entry(first + place, now_ns, event, actions, block.cycles.get(place, ""))
 
