@@ -102,8 +102,7 @@ def open_store(
         _create(path, 0 if seed is None else seed)
     if not path.stat().st_size:
         raise UnusableStore(f"{path} is empty: delete it to begin a store there")
-    with _refusing(path):
-        saved = _read(path)
+    saved = _read(path)
     if seed is not None and seed != saved.seed:
         raise UnusableStore(
             f"{path} was made with seed {saved.seed}, not {seed}; open it without a seed"
@@ -244,9 +243,7 @@ def _refusing(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise UnusableStore(
-                f"{path} is in use by another process; stop that one, or use another file"
-            ) from error
+            raise _in_use(path) from error
         if name.startswith("SQLITE_NOTADB"):
             raise UnusableStore(
                 f"{path} is not a podwright store, nor any SQLite file that can be read"
@@ -254,6 +251,14 @@ def _refusing(path: Path) -> Iterator[None]:
         if name.startswith(_NOT_THE_CONTENT):
             raise UnusableStore(f"{path} cannot be opened: {error}") from error
         raise _damaged(path, str(error)) from error
+
+
+def _in_use(path: Path) -> UnusableStore:
+    return UnusableStore(f"{path} is in use by another process; stop that one, or use another file")
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 def _damaged(path: Path, what: str) -> UnusableStore:
@@ -264,7 +269,7 @@ def _damaged(path: Path, what: str) -> UnusableStore:
 
 def _create(path: Path, seed: int) -> None:
     """Make an empty store under another name, then give it its own: all of it or nothing."""
-    log = path.with_name(f"{path.name}-wal")
+    log = _log_of(path)
     if log.exists():
         raise UnusableStore(
             f"{path} is missing but its {log.name} is there: restore the file, "
@@ -308,8 +313,22 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _read(path: Path) -> _Saved:
-    """Read and check everything."""
-    with closing(sqlite3.connect(_uri(path, "ro"), uri=True, isolation_level=None)) as connection:
+    """Read and check everything, and leave no trace."""
+    # Where there is no log, nobody has the store open and nobody crashed with it. Then SQLite
+    # may take the file for immutable, and makes no log and no shared memory beside it.
+    has_log = _log_of(path).exists()
+    mode = "ro" if has_log else "ro&immutable=1"
+    try:
+        with _refusing(path):
+            return _read_as(path, mode)
+    except UnusableStore as error:
+        if not has_log and _log_of(path).exists():
+            raise _in_use(path) from error
+        raise
+
+
+def _read_as(path: Path, mode: str) -> _Saved:
+    with closing(sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("BEGIN")  # one state for all that follows
         _check_format(connection, path)
