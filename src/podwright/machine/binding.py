@@ -512,7 +512,7 @@ def forget(state: State, binding: Binding) -> bool:
         # A pod of the same name may have taken its place, once its node was gone.
         if placed is None or placed.pod.metadata.uid == binding.uid:
             state.cluster.remove(key)
-        if state.groups:
+        if state.groups.is_used:
             state.groups.mark(binding.pod, is_scheduled=False)
         return True
     placed = state.cluster.pods.get(binding.queued.key)

@@ -83,7 +83,7 @@ class SchedulingCycles:
         state.cycle_started_ns = state.now_ns
         pod = queued.pod
         profile = state.profiles.get(pod.spec.scheduler_name)
-        if state.groups and profile is not None:
+        if state.groups.is_used and profile is not None:
             group = state.groups.group_of(GANG_SCHEDULING, pod)
             if isinstance(group, str):
                 self._go_on(Suspended(profile, queued, self.groups.steps(queued, group)), None)
@@ -245,7 +245,7 @@ class SchedulingCycles:
             handle_failure(state, queued, binding.pod, failed(error))
             return
         state.assumed[queued.uid] = binding
-        if state.groups:
+        if state.groups.is_used:
             state.groups.mark(binding.pod, is_scheduled=True)
         if not placing.is_plain:
             ended = self._reserve(binding) or self._permit(binding)

@@ -120,7 +120,7 @@ class EventHandlers:
 
     def _group(self, old: Pod | None, pod: Pod) -> None:
         groups = self._state.groups
-        if not groups:
+        if not groups.is_used:
             return
         if old is None:
             groups.put(pod)
@@ -156,7 +156,7 @@ class EventHandlers:
         old = state.pods.pop(pod.key, None)
         if old is None:
             return
-        if state.groups:
+        if state.groups.is_used:
             state.groups.remove(old)
         if old.spec.node_name or pod.spec.node_name:
             state.cluster.delete(pod)

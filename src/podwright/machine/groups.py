@@ -29,9 +29,8 @@ class Groups:
             if plugin.implements("group_of"):
                 self._plugins.setdefault(plugin.name, plugin)
         self._members: dict[tuple[str, Hashable], Members] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._plugins)
+        self.is_used = bool(self._plugins)
+        """Whether any plugin keeps pods together."""
 
     def has(self, plugin: str) -> bool:
         """Tell whether a plugin of this name takes part."""

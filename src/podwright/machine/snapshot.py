@@ -379,7 +379,7 @@ def restore(
         if entry.has_uid:
             state.bindings_by_uid[binding.uid] = binding
     state.assumed.update((uid, bindings[number]) for uid, number in snapshot.assumed)
-    if state.groups:
+    if state.groups.is_used:
         state.groups.rebuild(state.pods.values(), state.assumed)
     for waiting in snapshot.waiting:
         state.waiting[waiting.uid] = _waiting_from(waiting)
