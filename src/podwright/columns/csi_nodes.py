@@ -1,4 +1,4 @@
-"""CSINodes as columns: limits per driver, and which in-tree plugins are migrated.
+"""CSINodes as columns: drivers, their limits, and which in-tree plugins are migrated.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, `getVolumeLimits`;
 pkg/scheduler/framework/plugins/volumebinding/binder.go, `isPluginMigratedToCSIOnNode`
@@ -6,7 +6,7 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go, `isPluginMigratedToCSIO
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple
 
 from podwright._arrays import I64Array
 from podwright.columns.csi_migration import MIGRATED_PLUGINS
@@ -16,8 +16,13 @@ from podwright.objects import CSINode
 
 NO_LIMIT = -1
 
-_Row: TypeAlias = tuple[dict[str, int], frozenset[str]]
-"""Limits by driver, and the migrated plugins."""
+
+class _Row(NamedTuple):
+    """What one CSINode says."""
+
+    limits: dict[str, int]
+    migrated: frozenset[str]
+    drivers: frozenset[str]
 
 
 class CSINodeColumns:
@@ -29,6 +34,7 @@ class CSINodeColumns:
         self._written: dict[int, _Row] = {}
         self._limits = SlotColumns(nodes, fill=NO_LIMIT)
         self._migrated = SlotColumns(nodes, fill=0)
+        self._installed = SlotColumns(nodes, fill=0)
 
     def limits(self, driver: str) -> I64Array | None:
         """Return how many volumes of a driver fit.
@@ -43,7 +49,17 @@ class CSINodeColumns:
     def has_limits(self, slot: int) -> bool:
         """Tell whether a node limits any driver's volumes."""
         row = self._written.get(slot)
-        return row is not None and bool(row[0])
+        return row is not None and bool(row.limits)
+
+    def installed(self, driver: str) -> I64Array | None:
+        """Tell where a driver is.
+
+        Returns
+        -------
+        (n_slots,) int64 or None
+            1 where the node's CSINode names it, else 0; None if none does.
+        """
+        return self._installed.find(driver)
 
     def migrated(self, plugin: str) -> I64Array | None:
         """Tell where an in-tree plugin is migrated.
@@ -76,22 +92,27 @@ class CSINodeColumns:
         if row == old:
             return
         if old is not None:
-            for driver in old[0]:
+            for driver in old.limits:
                 self._limits.of(driver)[slot] = NO_LIMIT
-            for plugin in old[1]:
+            for plugin in old.migrated:
                 self._migrated.of(plugin)[slot] = 0
+            for driver in old.drivers:
+                self._installed.of(driver)[slot] = 0
             del self._written[slot]
         if row is not None:
-            for driver, limit in row[0].items():
+            for driver, limit in row.limits.items():
                 self._limits.of(driver)[slot] = limit
-            for plugin in sorted(row[1]):
+            for plugin in sorted(row.migrated):
                 self._migrated.of(plugin)[slot] = 1
+            for driver in sorted(row.drivers):
+                self._installed.of(driver)[slot] = 1
             self._written[slot] = row
 
     def renumber(self) -> None:
         """Forget what is known per slot."""
         self._limits.clear()
         self._migrated.clear()
+        self._installed.clear()
         self._written.clear()
 
 
@@ -102,4 +123,8 @@ def _row(csi_node: CSINode) -> _Row:
         if driver.allocatable is not None and driver.allocatable.count is not None
     }
     listed = csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
-    return limits, frozenset(listed.split(",")) if listed else frozenset()
+    return _Row(
+        limits,
+        frozenset(listed.split(",")) if listed else frozenset(),
+        frozenset(driver.name for driver in csi_node.spec.drivers),
+    )

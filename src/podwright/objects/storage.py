@@ -227,6 +227,7 @@ class CSIDriverSpec(Struct, frozen=True, kw_only=True):
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(KubernetesObject, frozen=True, kw_only=True):

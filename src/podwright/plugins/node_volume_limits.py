@@ -8,7 +8,9 @@ that took over; a claim without a volume counts for its class's provisioner.
 **Why it matters.** A node beyond its limit leaves the pod waiting for a volume that is never
 attached.
 
-**Configuration.** None.
+**Configuration.** None. With the gate VolumeLimitScaling, which is off by default, nodes are
+rejected too whose CSINode does not name a driver of the pod's volumes, if its CSIDriver says
+``preventPodSchedulingIfMissing``.
 
 **Example.** A pod with two new volumes does not go to a node with 24 of 25:
 ``node(s) exceed max volume count``.
@@ -24,11 +26,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from podwright._arrays import Mask
+from podwright._arrays import I32Array, Mask
 from podwright.columns import NodeColumns, Reads
 from podwright.columns.csi_migration import CSIVolume, migration_of
 from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, inline_volumes
+from podwright.columns.storage import StorageIndex
 from podwright.columns.volume_use import csi_volumes
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
@@ -49,6 +53,10 @@ class NodeVolumeLimits(Plugin):
     name = "NodeVolumeLimits"
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.PODS | Reads.STORAGE
+    takes_gates: ClassVar[bool] = True
+
+    def __init__(self, *, gates: Gates = DEFAULT_GATES) -> None:
+        self._asks_for_drivers = "VolumeLimitScaling" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
@@ -85,6 +93,8 @@ class NodeVolumeLimits(Plugin):
             out.codes[rows] = out.code_of(new)
             return
         storage = cycle.cluster.storage
+        if self._asks_for_drivers:
+            rows = _reject_without_driver(new, storage, rows, out)
         full: Mask = np.zeros(len(rows), dtype=np.bool_)
         for driver, count in Counter(volume.driver for volume in new).items():
             limits = storage.csi_nodes.limits(driver)
@@ -107,6 +117,30 @@ class NodeVolumeLimits(Plugin):
             for slot in rows[np.isin(rows, list(errors))].tolist():
                 if storage.csi_nodes.has_limits(slot):
                     out.reject_slot(slot, Status.error(errors[slot]))
+
+
+def _reject_without_driver(
+    new: tuple[CSIVolume, ...], storage: StorageIndex, rows: I32Array, out: Verdicts
+) -> I32Array:
+    """Reject the slots that lack a driver whose absence keeps pods away; return the others.
+
+    Notes
+    -----
+    Where several are missing, the driver of the first volume is told; upstream tells any.
+    Upstream: csi.go, `checkCSIDriverOnNode`
+    """
+    for name in dict.fromkeys(volume.driver for volume in new):
+        driver = storage.csi_drivers.get(name)
+        if driver is None or not driver.spec.prevent_pod_scheduling_if_missing:
+            continue
+        installed = storage.csi_nodes.installed(name)
+        is_there: Mask = (
+            np.zeros(len(rows), dtype=np.bool_) if installed is None else installed[rows] != 0
+        )
+        missing = Status.unschedulable(f"{name} CSI driver is not installed on the node")
+        out.codes[rows[~is_there]] = out.code_of(missing)
+        rows = rows[is_there]
+    return rows
 
 
 def _may_count(volume: Volume) -> bool:

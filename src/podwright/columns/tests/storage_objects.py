@@ -78,14 +78,14 @@ def csi_node(name, *, migrated="", **limits):
     )
 
 
-def csi_driver(name, *, storage_capacity=True):
+def csi_driver(name, *, storage_capacity=True, **spec):
     """Return a driver that reports its capacity."""
     return decode(
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "CSIDriver",
             "metadata": {"name": name},
-            "spec": {"storageCapacity": storage_capacity},
+            "spec": {"storageCapacity": storage_capacity} | spec,
         }
     )
 

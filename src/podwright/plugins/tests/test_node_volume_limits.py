@@ -3,11 +3,13 @@ import pytest
 from podwright.columns.tests.storage_objects import (
     attachment,
     claim,
+    csi_driver,
     csi_node,
     storage_class,
     using,
     volume,
 )
+from podwright.config import parse_gates
 from podwright.framework import Code, Status
 from podwright.plugins.node_volume_limits import NodeVolumeLimits
 from podwright.plugins.tests.one_node_at_a_time import cycle_of, filtered, node, pod
@@ -152,3 +154,51 @@ def test_an_ephemeral_volume_of_a_placed_pod_that_is_not_its_own_is_an_error():
 def test_pods_without_volumes_that_could_count_are_skipped():
     cycle = cycle_of(pod(volumes=[{"name": "t", "projected": {}}]), node("n0"))
     assert NodeVolumeLimits().pre_filter(cycle) == Status.SKIPPED
+
+
+MISSING = "csi.x CSI driver is not installed on the node"
+SCALES = parse_gates("VolumeLimitScaling=true")
+
+
+@pytest.mark.parametrize(
+    ("gates", "spec", "messages"),
+    [
+        pytest.param(
+            SCALES, {"preventPodSchedulingIfMissing": True}, ["", MISSING, MISSING], id="missing"
+        ),
+        pytest.param(
+            SCALES, {"preventPodSchedulingIfMissing": False}, ["", "", ""], id="not asked for"
+        ),
+        pytest.param(SCALES, {}, ["", "", ""], id="the driver does not say"),
+        pytest.param(SCALES, None, ["", "", ""], id="there is no CSIDriver"),
+        pytest.param(
+            parse_gates(""),
+            {"preventPodSchedulingIfMissing": True},
+            ["", "", ""],
+            id="the gate is off",
+        ),
+    ],
+)
+def test_a_driver_may_be_asked_for(gates, spec, messages):
+    drivers = [] if spec is None else [csi_driver("csi.x", **spec)]
+    # n0 has the driver, n1 another one, n2 no CSINode.
+    csi_nodes = [csi_node("n0", csi_x=5), csi_node("n1", csi_y=5)]
+    nodes = [node(f"n{i}") for i in range(3)]
+    wanted = pod(volumes=using("a"))
+    cycle = cycle_of(wanted, *nodes, *bound("a"), *csi_nodes, *drivers)
+    plugin = NodeVolumeLimits(gates=gates)
+    assert plugin.pre_filter(cycle) == Status.OK
+    answers = filtered(plugin, cycle)
+    assert [answers[f"n{i}"].message for i in range(3)] == messages
+    assert {answer.code for answer in answers.values()} <= {Code.SUCCESS, Code.UNSCHEDULABLE}
+
+
+def test_a_driver_that_is_there_still_has_its_limit():
+    objects = [*bound("a"), csi_driver("csi.x", preventPodSchedulingIfMissing=True)]
+    cycle = cycle_of(
+        pod(volumes=using("a")), node("n0"), node("n1"), *objects, csi_node("n0", csi_x=0)
+    )
+    plugin = NodeVolumeLimits(gates=SCALES)
+    plugin.pre_filter(cycle)
+    answers = filtered(plugin, cycle)
+    assert [answers[name].message for name in ("n0", "n1")] == [FULL, MISSING]
