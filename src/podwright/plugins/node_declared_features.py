@@ -8,7 +8,8 @@ with ``hostUsers: false``).
 
 **Why it matters.** During an upgrade not every node can run every pod.
 
-**Configuration.** None; the feature gate NodeDeclaredFeatures is on by default.
+**Configuration.** None. Without the feature gate NodeDeclaredFeatures, which is on by default,
+the plugin is in no default profile, and says nothing where a profile names it.
 
 **Example.** A pod with that restart rule hears from older nodes
 ``node(s) didn't match Pod's required features``.
@@ -23,6 +24,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
 from podwright.framework.events import EventHint
 from podwright.framework.signature import FEATURES
@@ -39,9 +41,15 @@ class NodeDeclaredFeatures(Plugin):
     name = "NodeDeclaredFeatures"
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE
+    takes_gates = True
+
+    def __init__(self, *, gates: Gates = DEFAULT_GATES) -> None:
+        self._is_enabled = "NodeDeclaredFeatures" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
+        if not self._is_enabled:
+            return ()
         return hints.events_to_register(required_features=required_features)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -54,7 +62,9 @@ class NodeDeclaredFeatures(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods that need nothing."""
-        return Status.OK if required_features(cycle.pod) else Status.SKIPPED
+        if not self._is_enabled or not required_features(cycle.pod):
+            return Status.SKIPPED
+        return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Reject nodes that lack a feature, looking at each distinct set once."""

@@ -110,6 +110,22 @@ def test_label_keys_are_read_or_not(gates, feasible):
     assert set(scheduler.explain(pod).feasible) == feasible
 
 
+def test_without_declared_features_a_profile_that_names_the_plugin_asks_for_none():
+    text = """
+    apiVersion: kubescheduler.config.k8s.io/v1
+    kind: KubeSchedulerConfiguration
+    profiles:
+    - plugins: {multiPoint: {enabled: [{name: NodeDeclaredFeatures}]}}
+    """
+    configuration = pw.read_configuration(text, source="c.yaml")
+    pod = make_pod("web", spec={"hostNetwork": True, "hostUsers": False})
+    for gates, fits in (("", False), ("NodeDeclaredFeatures=false", True)):
+        scheduler = pw.Scheduler(configuration if fits else None, gates=parse_gates(gates))
+        scheduler.add(make_node("n1"))
+        assert bool(scheduler.explain(pod).feasible) is fits
+    assert not any(p.name == "NodeDeclaredFeatures" for p in _profile(parse_gates(gates)).filter)
+
+
 class Gated(pw.Plugin):
     """A plugin of the user's own that asks for the gates."""
 
