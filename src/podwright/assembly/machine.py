@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.assembly.build import build_profiles
+from podwright.assembly.classic import ClassicRules, classic_profiles, classic_setup
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration
 from podwright.framework.extenders import extenders_of
@@ -24,7 +25,7 @@ def build_machine(
     batching: bool = False,
     source: str = "configuration",
 ) -> Machine:
-    """Make a machine that runs every profile of a configuration.
+    """Make a machine that runs every profile of a configuration, by the rules that it chooses.
 
     Parameters
     ----------
@@ -41,8 +42,14 @@ def build_machine(
     Raises
     ------
     InputError
-        If a plugin does not take its arguments.
+        If a plugin does not take its arguments, or the classic rules are not valid.
     """
+    classic = classic_setup(configuration, source=source)
+    if classic is not None:
+        return Machine(
+            classic_profiles(configuration, registry, source=source),
+            rules=ClassicRules(classic, seed=seed, start_ns=start_ns),
+        )
     profiles = build_profiles(
         configuration,
         registry,

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 import msgspec
 
 from podwright.assembly.build import build_profiles
+from podwright.assembly.classic import called_extenders, classic_profiles, classic_setup
 from podwright.assembly.registry import Registry
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
+from podwright.classic import MirroredCluster, ParallelizeUntil, in_order
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -79,6 +81,9 @@ class Scheduler:
         `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
         `ExtenderCall` with an `ExtenderReply`. They are asked about nodes, scores and
         victims, never to bind.
+    parallelize_until : ParallelizeUntil
+        How the classic rules carry out pieces of work that do not depend on each other, such
+        as on a pool of threads; the decisions do not depend on it.
 
     Raises
     ------
@@ -98,7 +103,7 @@ class Scheduler:
     ['large']
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a scheduler can be told
         self,
         configuration: KubeSchedulerConfiguration | None = None,
         *,
@@ -109,6 +114,7 @@ class Scheduler:
         draws_preemption_offset: bool = True,
         source: str = "configuration",
         call_extender: CallExtender | None = None,
+        parallelize_until: ParallelizeUntil = in_order,
     ) -> None:
         registry = Registry(plugins)
         self.configuration: EffectiveConfiguration = effective(
@@ -117,23 +123,38 @@ class Scheduler:
             implements=registry.points_of,
             source=source,
         )
-        self.profiles: dict[str, Profile] = build_profiles(
-            self.configuration,
-            registry,
-            tie_rule=tie_rule,
-            draws_preemption_offset=draws_preemption_offset,
-            source=source,
-        )
         self._call_extender = call_extender
-        self._extenders = extenders_of(self.configuration)
+        self.cluster: Cluster
+        self.profiles: dict[str, Profile]
+        self._runners: dict[str, Runner]
+        classic = classic_setup(
+            self.configuration, parallelize_until=parallelize_until, source=source
+        )
+        if classic is None:
+            self.profiles = build_profiles(
+                self.configuration,
+                registry,
+                tie_rule=tie_rule,
+                draws_preemption_offset=draws_preemption_offset,
+                source=source,
+            )
+            self._extenders = extenders_of(self.configuration)
+            self.cluster = Cluster()
+            self._runners = {
+                name: Runner(profile, self.cluster, seed=seed, extenders=self._extenders)
+                for name, profile in self.profiles.items()
+            }
+        else:
+            self.profiles = classic_profiles(self.configuration, registry, source=source)
+            self._extenders = called_extenders(classic.algorithm)
+            self.cluster = mirrored = MirroredCluster()
+            self._runners = {
+                name: classic.runner(profile, mirrored, seed=seed)
+                for name, profile in self.profiles.items()
+            }
         if self._extenders and call_extender is None:
             raise InputError([_nobody_calls(self._extenders[0], source)])
-        self.cluster = Cluster()
         self.pending: dict[str, Pod] = {}
-        self._runners = {
-            name: Runner(profile, self.cluster, seed=seed, extenders=self._extenders)
-            for name, profile in self.profiles.items()
-        }
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0

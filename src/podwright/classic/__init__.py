@@ -6,7 +6,8 @@ these; what a rule means is said here by plain Python over one node at a time. N
 starts a thread: parallel steps take a `parallelize_until` from whoever calls.
 
 Start with `scheduler` (a whole decision), then one module of `predicates/` and one of
-`priorities/`. `queue` stands by itself.
+`priorities/`. `queue` stands by itself. `runner`, `mirror` and `extender_calls` put the rules
+into the words of `framework`, so that the same machine, `Scheduler` and explanations work.
 """
 
 from podwright.classic.algorithm import Algorithm, algorithm_from_policy, algorithm_of_provider
@@ -14,20 +15,24 @@ from podwright.classic.cluster import ClassicCluster
 from podwright.classic.events import QueueCall, queue_calls
 from podwright.classic.extender import Extender, ExtenderAnswer, ExtenderError, ExtenderSettings
 from podwright.classic.failure import Failure, fit_error
+from podwright.classic.mirror import MirroredCluster
 from podwright.classic.node_info import NodeInfo
 from podwright.classic.node_tree import NodeTree, nodes_to_find
 from podwright.classic.parallel import ParallelizeUntil, in_order
 from podwright.classic.policy import Policy, PolicyError, read_policy
 from podwright.classic.preemption import Preemption, Victims, preempt
 from podwright.classic.queue import ClassicQueue, ClassicQueueSettings
+from podwright.classic.runner import ClassicPreemption, ClassicRunner
 from podwright.classic.scheduler import ClassicScheduler, Decision
 from podwright.classic.scores import ScoreTable, prioritize, select_host
 
 __all__ = [
     "Algorithm",
     "ClassicCluster",
+    "ClassicPreemption",
     "ClassicQueue",
     "ClassicQueueSettings",
+    "ClassicRunner",
     "ClassicScheduler",
     "Decision",
     "Extender",
@@ -35,6 +40,7 @@ __all__ = [
     "ExtenderError",
     "ExtenderSettings",
     "Failure",
+    "MirroredCluster",
     "NodeInfo",
     "NodeTree",
     "ParallelizeUntil",

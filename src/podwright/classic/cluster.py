@@ -104,7 +104,7 @@ class ClassicCluster:
         if isinstance(obj, Node):
             self._remove_node(obj.name)
         elif isinstance(obj, Pod):
-            self._remove_pod(obj)
+            self.take_off(obj)
             self.nominator.remove(obj.metadata.uid)
         elif (shelf := self._shelf_of.get(type(obj))) is not None:
             shelf.pop(obj.key, None)
@@ -156,7 +156,8 @@ class ClassicCluster:
         info.add_pod(pod)
         self._note_affinity(info)
 
-    def _remove_pod(self, pod: Pod) -> None:
+    def take_off(self, pod: Pod) -> None:
+        """Take a pod off its node; one that is not there is passed over."""
         info = self.node_infos.get(pod.spec.node_name)
         if info is None:
             return

@@ -87,6 +87,15 @@ class NodeTree:
                 self._restart()
         return ""
 
+    def position(self) -> tuple[int, dict[ZoneKey, int]]:
+        """Return where the next visit goes on; for `go_back`, while no node comes or goes."""
+        return self._zone_index, dict(self._next_index)
+
+    def go_back(self, position: tuple[int, dict[ZoneKey, int]]) -> None:
+        """Let the next visit go on where it would have at that position."""
+        self._zone_index = position[0]
+        self._next_index = dict(position[1])
+
     def _restart(self) -> None:
         self._zone_index = 0
         for zone in self._zones:

@@ -35,7 +35,11 @@ from podwright.config.schema import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from podwright.config.validation import validate, validate_node_resources_fit_args
+from podwright.config.validation import (
+    validate,
+    validate_node_resources_fit_args,
+    validate_rules,
+)
 from podwright.objects.errors import FieldError
 
 _SECOND_NS = 1_000_000_000
@@ -237,7 +241,8 @@ def effective(
         profiles from being built.
     """
     defaulted = set_defaults(configuration, gates)
-    raise_errors(validate(defaulted, gates), source=source)
+    problems = [*validate_rules(configuration), *validate(defaulted, gates)]
+    raise_errors(problems, source=source)
     errors: list[FieldError] = []
     ignored = tuple(
         resource.name

@@ -75,7 +75,10 @@ def _decode(document: object, errors: list[FieldError]) -> KubeSchedulerConfigur
         )
     if errors:
         return None
-    configuration = decode(_without_type(document), KubeSchedulerConfiguration, "", errors)
+    plain = _without_type(document)
+    if isinstance(plain.get("rules"), str):
+        plain["rules"] = {"name": plain["rules"]}
+    configuration = decode(plain, KubeSchedulerConfiguration, "", errors)
     if configuration is None:
         return None
     profiles = tuple(

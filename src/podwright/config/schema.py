@@ -9,7 +9,7 @@ staging/src/k8s.io/component-base/config/v1alpha1/types.go
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -266,6 +266,49 @@ class Extender(_Struct, frozen=True, kw_only=True):
     ignorable: bool = False
 
 
+class Rules(_Struct, frozen=True, kw_only=True):
+    """Which rule set decides: podwright's one key of its own, written `rules: classic` for short.
+
+    All but the name is for the classic rules, those of Kubernetes 1.16.
+
+    Parameters
+    ----------
+    name : str
+        The rules of 1.36 are `modern`.
+    algorithm_provider : str
+        Predicates and priorities by the name of a fixed set; "" is DefaultProvider.
+    policy : dict, optional
+        A Policy of that time instead of a provider.
+    hard_pod_affinity_symmetric_weight : int
+        The weight of required affinity in scores; a policy's own wins.
+    non_preempting_priority : bool
+        The gate of that name, off by default: `preemptionPolicy: Never` is honoured.
+    balanced_allocation : str
+        Whose rounding BalancedResourceAllocation has.
+    backoff_flush_period_ns, unschedulable_flush_period_ns : int
+        How often pods whose backoff is over, or that wait too long, are looked for.
+    max_unschedulable_duration_ns : int
+        What too long is.
+    """
+
+    name: Literal["modern", "classic"] = "modern"
+    algorithm_provider: str = ""
+    # The classic rules read it themselves, and say what is wrong with it.
+    policy: dict[str, Any] | None = None
+    hard_pod_affinity_symmetric_weight: Int32 = 1
+    non_preempting_priority: bool = False
+    balanced_allocation: Literal["1.16", "1.7"] = "1.16"
+    backoff_flush_period_ns: DurationNs = msgspec.field(
+        default=1 * _SECOND_NS, name="backoffFlushPeriod"
+    )
+    unschedulable_flush_period_ns: DurationNs = msgspec.field(
+        default=30 * _SECOND_NS, name="unschedulableFlushPeriod"
+    )
+    max_unschedulable_duration_ns: DurationNs = msgspec.field(
+        default=60 * _SECOND_NS, name="maxUnschedulableDuration"
+    )
+
+
 class KubeSchedulerConfiguration(_Struct, frozen=True, kw_only=True):
     """The whole document."""
 
@@ -280,3 +323,4 @@ class KubeSchedulerConfiguration(_Struct, frozen=True, kw_only=True):
     profiles: tuple[KubeSchedulerProfile, ...] = ()
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
+    rules: Rules | None = None

@@ -22,7 +22,7 @@ from podwright.config.args_validation import (
 )
 from podwright.config.duration import format_duration
 from podwright.config.expand import POINT_TYPES, set_at
-from podwright.config.field import Unquoted, duplicate, invalid, required
+from podwright.config.field import Unquoted, duplicate, invalid, problem, required
 from podwright.config.gates import DEFAULT_GATES, Gates
 from podwright.config.names import is_extended_resource_name
 from podwright.config.schema import (
@@ -34,11 +34,17 @@ from podwright.config.schema import (
     KubeSchedulerProfile,
     LeaderElection,
     PluginSet,
+    Rules,
 )
 from podwright.objects.errors import FieldError
 from podwright.objects.names import label_key_errors
 
-__all__ = ["REMOVED_PLUGINS", "validate", "validate_node_resources_fit_args"]
+__all__ = [
+    "REMOVED_PLUGINS",
+    "validate",
+    "validate_node_resources_fit_args",
+    "validate_rules",
+]
 
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins of older configuration versions that v1 refuses by name."""
@@ -57,6 +63,44 @@ _VALIDATORS: dict[str, Callable[[str, Any, Gates], Iterator[FieldError]]] = {
 }
 # Upstream looks for removed plugins at these points only, not under multiPoint.
 _POINTS_WITH_REMOVED = tuple(p for p in POINT_TYPES if not p.startswith("placement"))
+
+
+def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError]:
+    """Find what does not go together with the rules of a configuration, as it was written."""
+    rules = configuration.rules
+    if rules is None:
+        return []
+    if rules.name == "modern":
+        return [] if rules == Rules() else [problem("rules", _MODERN_HAVE_NONE)]
+    errors = []
+    if rules.policy is not None and rules.algorithm_provider:
+        errors.append(problem("rules.algorithmProvider", "a policy is used instead of a provider"))
+    for index, profile in enumerate(configuration.profiles):
+        for field, value in (("plugins", profile.plugins), ("pluginConfig", profile.plugin_config)):
+            if value:
+                errors.append(problem(f"profiles[{index}].{field}", _CLASSIC_HAVE_NO_PLUGINS))
+    if configuration.extenders:
+        errors.append(problem("extenders", "the classic rules have theirs in rules.policy"))
+    periods = ("backoffFlushPeriod", "unschedulableFlushPeriod", "maxUnschedulableDuration")
+    for name, value_ns in zip(
+        periods,
+        (
+            rules.backoff_flush_period_ns,
+            rules.unschedulable_flush_period_ns,
+            rules.max_unschedulable_duration_ns,
+        ),
+        strict=True,
+    ):
+        if value_ns <= 0:
+            text = Unquoted(format_duration(value_ns))
+            errors.append(invalid(f"rules.{name}", text, "must be greater than zero"))
+    return errors
+
+
+_MODERN_HAVE_NONE = 'settings of the classic rules, but not "name: classic"'
+_CLASSIC_HAVE_NO_PLUGINS = (
+    "the classic rules have predicates and priorities, not plugins: see rules.policy"
+)
 
 
 def validate(
@@ -237,7 +281,7 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[FieldError]:
 
 def _extended_resource(path: str, name: str) -> Iterator[FieldError]:
     problems = label_key_errors(name)
-    for problem in problems:
-        yield invalid(path, name, problem)
+    for wrong in problems:
+        yield invalid(path, name, wrong)
     if not problems and not is_extended_resource_name(name):
         yield invalid(path, name, "is an invalid extended resource name")

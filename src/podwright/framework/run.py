@@ -163,13 +163,13 @@ class Runner:
         ranking = self.ranking
         return ranking.outcome.skipped, ranking.skipped_scores
 
-    def recorded(  # noqa: PLR6301 - of other rules
+    def recorded(
         self,
-        pod: Pod,  # noqa: ARG002
+        pod: Pod,
         *,
-        cycle_number: int,  # noqa: ARG002
-        now_ns: int,  # noqa: ARG002
-        call_extender: CallExtender | None = None,  # noqa: ARG002
+        cycle_number: int,
+        now_ns: int,
+        call_extender: CallExtender | None = None,
     ) -> Explanation | None:
         """Explain a cycle, where others than plugins decide; None: see `explain`."""
         return None

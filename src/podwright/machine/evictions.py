@@ -114,7 +114,7 @@ class Evictions:
         self._bindings = bindings
         self._parallelism = parallelism
 
-    def is_wanted(self, preemption: Preemption) -> bool:  # noqa: PLR6301 - other rules differ
+    def is_wanted(self, preemption: Preemption) -> bool:
         """Tell whether there is something to do before the preemptor is tried again."""
         return bool(preemption.victims)
 

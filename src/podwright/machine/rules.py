@@ -139,6 +139,6 @@ class ModernRules:
         """Remove victims while other pods are being scheduled."""
         return Evictions(state, bindings, parallelism=self.parallelism)
 
-    def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:  # noqa: PLR6301
+    def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
         """Tell the queue what exactly changed."""
         return EventHandlers(state, bindings)

@@ -1,0 +1,229 @@
+"""From a configuration to the classic rules: an algorithm, runners, and a machine's rule set.
+
+Upstream: cmd/kube-scheduler/app/options/options.go, pkg/scheduler/factory/factory.go (1.16)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from podwright.assembly.classic_events import ClassicEventHandlers
+from podwright.assembly.classic_evictions import ClassicEvictions
+from podwright.assembly.registry import Registry
+from podwright.classic import (
+    Algorithm,
+    ClassicQueue,
+    ClassicQueueSettings,
+    ClassicRunner,
+    MirroredCluster,
+    ParallelizeUntil,
+    Policy,
+    PolicyError,
+    algorithm_from_policy,
+    algorithm_of_provider,
+    in_order,
+    read_policy,
+)
+from podwright.classic.algorithm import PROVIDERS
+from podwright.classic.extender_calls import called_extender
+from podwright.classic.policy import affinity_weight_problem
+from podwright.config import EffectiveConfiguration, Rules
+from podwright.framework import Plugin
+from podwright.framework.extenders import CalledExtender
+from podwright.framework.profile import Profile
+from podwright.machine.binding import BindingCycles
+from podwright.machine.profiles import RunningProfile
+from podwright.machine.rules import Asked, Ruled
+from podwright.machine.state import State
+from podwright.objects.errors import FieldError, InputError, nearest
+
+_POLICY_PATH = "rules.policy"
+
+
+class ClassicSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """The classic rules of a configuration.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    queue : ClassicQueueSettings
+    percentage_of_nodes_to_score : int
+        0: by the size of the cluster.
+    non_preempting_priority : bool
+        The gate of that name.
+    parallelize_until : ParallelizeUntil
+        How pieces of work are carried out.
+    """
+
+    algorithm: Algorithm
+    queue: ClassicQueueSettings = ClassicQueueSettings()
+    percentage_of_nodes_to_score: int = 0
+    non_preempting_priority: bool = False
+    parallelize_until: ParallelizeUntil = in_order
+
+    def runner(self, profile: Profile, cluster: MirroredCluster, *, seed: int) -> ClassicRunner:
+        """Make what decides for one scheduler name."""
+        return ClassicRunner(
+            profile,
+            cluster,
+            self.algorithm,
+            seed=seed,
+            percentage_of_nodes_to_score=self.percentage_of_nodes_to_score,
+            non_preempting_priority=self.non_preempting_priority,
+            parallelize_until=self.parallelize_until,
+        )
+
+
+def classic_setup(
+    configuration: EffectiveConfiguration,
+    *,
+    parallelize_until: ParallelizeUntil = in_order,
+    source: str = "configuration",
+) -> ClassicSetup | None:
+    """Return the classic rules if the configuration chooses them, else None.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with them.
+    """
+    rules = configuration.configuration.rules
+    if rules is None or rules.name != "classic":
+        return None
+    return ClassicSetup(
+        algorithm=_algorithm(rules, source),
+        queue=ClassicQueueSettings(
+            initial_backoff_ns=configuration.pod_initial_backoff_ns,
+            max_backoff_ns=configuration.pod_max_backoff_ns,
+            backoff_flush_ns=rules.backoff_flush_period_ns,
+            unschedulable_flush_ns=rules.unschedulable_flush_period_ns,
+            max_unschedulable_ns=rules.max_unschedulable_duration_ns,
+        ),
+        percentage_of_nodes_to_score=(
+            configuration.configuration.percentage_of_nodes_to_score or 0
+        ),
+        non_preempting_priority=rules.non_preempting_priority,
+        parallelize_until=parallelize_until,
+    )
+
+
+def _algorithm(rules: Rules, source: str) -> Algorithm:
+    errors: list[FieldError] = []
+    weight = rules.hard_pod_affinity_symmetric_weight
+    problem = affinity_weight_problem(weight)
+    if problem:
+        path = "rules.hardPodAffinitySymmetricWeight"
+        errors.append(FieldError(source=source, path=path, message=problem))
+    provider = rules.algorithm_provider or "DefaultProvider"
+    if provider not in PROVIDERS:
+        errors.append(_unknown_provider(provider, source))
+    policy = Policy()
+    if rules.policy is not None:
+        try:
+            # A weight that is wrong by itself is said once.
+            policy = read_policy(rules.policy, hard_pod_affinity_weight=1 if problem else weight)
+        except PolicyError as error:
+            errors += [_in_configuration(one, source) for one in error.errors]
+    if errors:
+        raise InputError(errors)
+    as_1_7 = rules.balanced_allocation == "1.7"
+    if rules.policy is None:
+        return algorithm_of_provider(
+            provider, hard_pod_affinity_weight=weight, balanced_as_1_7=as_1_7
+        )
+    return algorithm_from_policy(policy, hard_pod_affinity_weight=weight, balanced_as_1_7=as_1_7)
+
+
+def _unknown_provider(name: str, source: str) -> FieldError:
+    near = nearest(name, PROVIDERS)
+    hint = f'; did you mean "{near}"?' if near else f"; there are: {', '.join(PROVIDERS)}"
+    return FieldError(
+        source=source,
+        path="rules.algorithmProvider",
+        value=name,
+        message=f'couldn\'t create scheduler using provider "{name}": '
+        f'plugin "{name}" has not been registered{hint}',
+    )
+
+
+def _in_configuration(error: FieldError, source: str) -> FieldError:
+    """Return what is wrong with a policy where it stands in a configuration."""
+    path = f"{_POLICY_PATH}.{error.path}" if error.path else _POLICY_PATH
+    return FieldError(source=source, path=path, message=error.message)
+
+
+def called_extenders(algorithm: Algorithm) -> tuple[CalledExtender, ...]:
+    """Return the extenders of a policy in the order in which they are asked."""
+    return tuple(called_extender(index, settings) for index, settings in algorithm.extenders)
+
+
+def classic_profiles(
+    configuration: EffectiveConfiguration, registry: Registry, *, source: str = "configuration"
+) -> dict[str, Profile]:
+    """Return a profile per scheduler name that has the queue's order and who binds, no more."""
+
+    def made(plugin: str) -> tuple[Plugin, ...]:
+        return tuple(filter(None, [registry.make(plugin, None, source=source)]))
+
+    def one(name: str) -> Profile:
+        return Profile(
+            scheduler_name=name, queue_sort=made("PrioritySort"), bind=made("DefaultBinder")
+        )
+
+    return {
+        profile.scheduler_name: one(profile.scheduler_name) for profile in configuration.profiles
+    }
+
+
+class _ClassicProfile(RunningProfile):
+    """One scheduler name under the classic rules."""
+
+    def __init__(self, runner: ClassicRunner) -> None:
+        # The parent's constructor would make a runner of its own.
+        self.profile = runner.profile
+        self.name = runner.profile.scheduler_name
+        self.extenders = runner.extenders
+        self.runner = runner
+        self.batch = None
+        self._placing = {}
+
+
+class ClassicRules:
+    """The rules of kube-scheduler 1.16, for a machine.
+
+    Parameters
+    ----------
+    setup : ClassicSetup
+    seed : int
+        Of all draws.
+    start_ns : int
+        The time at which the machine begins to run: the phase of both flushes.
+    """
+
+    can_snapshot = False
+    """Its node tree has a history that objects do not tell; a run is repeated from its start."""
+
+    def __init__(self, setup: ClassicSetup, *, seed: int = 0, start_ns: int = 0) -> None:
+        self._setup = setup
+        self._seed = seed
+        self._start_ns = start_ns
+
+    def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
+        """Make the queue in three parts, and a runner per scheduler name over one cluster."""
+        queue = ClassicQueue(self._setup.queue, start_ns=self._start_ns, lookup=asked.lookup)
+        cluster = MirroredCluster(queue.nominator)
+        running: dict[str, RunningProfile] = {
+            name: _ClassicProfile(self._setup.runner(profile, cluster, seed=self._seed))
+            for name, profile in profiles.items()
+        }
+        return Ruled(cluster, queue, running)
+
+    def evictions(self, state: State, bindings: BindingCycles) -> ClassicEvictions:
+        """Remove victims at once."""
+        return ClassicEvictions(state, bindings)
+
+    def event_handlers(self, state: State, bindings: BindingCycles) -> ClassicEventHandlers:
+        """Tell the queue that something changed."""
+        return ClassicEventHandlers(state, bindings)

@@ -1,0 +1,249 @@
+"""Extenders of a policy as calls that somebody else makes.
+
+A cycle of the classic rules is plain code that calls its extenders and has their answers at
+once. Whoever drives it may have to wait for them. So a cycle is begun with the answers that are
+known; one that asks for more ends in `AnswerWanted`, the call is made, and the cycle runs again
+from its beginning. It is a function of its inputs, so it comes to the same point.
+
+Keys on the wire are those of 1.16, which are capitalised.
+
+Upstream: pkg/scheduler/core/extender.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podwright.classic.cluster import ClassicCluster
+from podwright.classic.extender import (
+    Extender,
+    ExtenderAnswer,
+    ExtenderError,
+    ExtenderSettings,
+    request_body,
+)
+from podwright.classic.preemption import Victims
+from podwright.config import Extender as ExtenderOfConfiguration
+from podwright.config import ExtenderCall, ExtenderManagedResource, ExtenderReply, ExtenderVerb
+from podwright.framework.extenders import Answers, CalledExtender, ExtenderAnswers
+from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
+from podwright.framework.status import Status
+from podwright.objects import Pod, encode
+
+__all__ = ["AnswerWanted", "PolicyExtenders", "called_extender"]
+
+_TIMEOUT_NS = 5_000_000_000
+_OK = 200
+
+
+class AnswerWanted(Exception):  # noqa: N818 - named for what it is
+    """The cycle cannot go on without the answer to a call; it is to be run again with it."""
+
+    def __init__(self, call: ExtenderCall) -> None:
+        super().__init__(f"{call.verb} call to {call.url}")
+        self.call = call
+
+
+def called_extender(index: int, settings: ExtenderSettings) -> CalledExtender:
+    """Return an extender of a policy in the words of a configuration.
+
+    Parameters
+    ----------
+    index : int
+        Its place in the policy.
+    """
+    return CalledExtender(
+        settings=ExtenderOfConfiguration(
+            url_prefix=settings.url_prefix,
+            filter_verb=settings.filter_verb,
+            preempt_verb=settings.preempt_verb,
+            prioritize_verb=settings.prioritize_verb,
+            bind_verb=settings.bind_verb,
+            weight=settings.weight,
+            enable_https=settings.enable_https,
+            http_timeout_ns=settings.http_timeout_ns or _TIMEOUT_NS,
+            node_cache_capable=settings.node_cache_capable,
+            managed_resources=tuple(
+                ExtenderManagedResource(
+                    name=resource.name, ignored_by_scheduler=resource.ignored_by_scheduler
+                )
+                for resource in settings.managed_resources
+            ),
+            ignorable=settings.ignorable,
+        ),
+        index=index,
+        managed=frozenset(resource.name for resource in settings.managed_resources),
+    )
+
+
+class PolicyExtenders:
+    """The extenders of a policy, and the answers that are known in this cycle.
+
+    Parameters
+    ----------
+    numbered : sequence of (int, ExtenderSettings)
+        In the order of calls, each with its index in the policy.
+    cluster : ClassicCluster
+        Where nodes and victims are looked up.
+
+    Attributes
+    ----------
+    called : tuple of CalledExtender
+        The same for whoever makes the calls.
+    extenders : tuple of Extender
+        The same for the rules.
+    """
+
+    def __init__(
+        self, numbered: Sequence[tuple[int, ExtenderSettings]], cluster: ClassicCluster
+    ) -> None:
+        self._cluster = cluster
+        self._replies: Sequence[ExtenderReply] = ()
+        self._asked_count = 0
+        self._answers = Answers()
+        self.called = tuple(called_extender(index, settings) for index, settings in numbered)
+        self.extenders = tuple(
+            self._extender(settings, called)
+            for (_, settings), called in zip(numbered, self.called, strict=True)
+        )
+
+    def begin(self, replies: Sequence[ExtenderReply]) -> None:
+        """Begin the cycle from its start, with the replies that have come so far, in order."""
+        self._replies = replies
+        self._asked_count = 0
+        self._answers = Answers()
+
+    def answers(self) -> tuple[ExtenderAnswers, ...]:
+        """Return what extenders said in this cycle, to explain it."""
+        return self._answers.all()
+
+    def _extender(self, settings: ExtenderSettings, called: CalledExtender) -> Extender:
+        def ask_filter(pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
+            told = self._answers.of(called)
+            told.asked = tuple(node_names)
+            answer = self._ask(called, "filter", self._body(settings, pod, node_names))
+            read = _filtered(settings, answer)
+            told.kept = read.node_names
+            told.rejected = {
+                name: Status.unschedulable(reason).by("Extender")
+                for name, reason in read.failed.items()
+            }
+            if read.error:
+                told.errors.append(read.error)
+            return read
+
+        def ask_scores(pod: Pod, node_names: Sequence[str]) -> Mapping[str, int]:
+            answer = self._ask(called, "prioritize", self._body(settings, pod, node_names))
+            scores = _scores(answer)
+            self._answers.of(called).scores = {
+                name: score * settings.weight for name, score in scores.items()
+            }
+            return scores
+
+        def ask_preempt(pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, Victims]:
+            answer = self._ask(called, "preempt", _victims_body(settings, pod, victims))
+            return self._accepted(answer)
+
+        return Extender(settings, filter=ask_filter, prioritize=ask_scores, preempt=ask_preempt)
+
+    def _body(
+        self, settings: ExtenderSettings, pod: Pod, node_names: Sequence[str]
+    ) -> dict[str, Any]:
+        return request_body(settings, pod, [self._cluster.node_infos[name] for name in node_names])
+
+    def _ask(self, called: CalledExtender, verb: ExtenderVerb, body: Mapping[str, Any]) -> Any:
+        """Return the JSON value of the answer, if it is known already."""
+        call = called.call(verb, body)
+        if self._asked_count == len(self._replies):
+            raise AnswerWanted(call)
+        reply = self._replies[self._asked_count]
+        self._asked_count += 1
+        try:
+            return _value(call, reply)
+        except ExtenderError as error:
+            self._answers.of(called).errors.append(str(error))
+            raise
+
+    def _accepted(self, answer: Any) -> dict[str, Victims]:
+        left = _field(answer, "ExtenderPreemptionResult", "NodeNameToMetaVictims", dict) or {}
+        accepted = {}
+        for name, entry in left.items():
+            info = self._cluster.node_infos.get(name)
+            if info is None:
+                raise ExtenderError(f"the extender accepts victims on an unknown node: {name}")
+            by_uid = {pod.metadata.uid: pod for pod in info.pods.values()}
+            uids = [
+                _field(pod, "MetaPod", "UID", str) or ""
+                for pod in _field(entry, "MetaVictims", "Pods", list) or ()
+            ]
+            missing = [uid for uid in uids if uid not in by_uid]
+            if missing:
+                raise ExtenderError(
+                    f"the extender claims to preempt a pod that is not on node {name}: {missing[0]}"
+                )
+            violations = _field(entry, "MetaVictims", "NumPDBViolations", int) or 0
+            accepted[name] = Victims(tuple(by_uid[uid] for uid in uids), violations)
+        return accepted
+
+
+def _value(call: ExtenderCall, reply: ExtenderReply) -> Any:
+    if reply.error:
+        raise ExtenderError(reply.error)
+    if reply.status != _OK:
+        verb = call.url.rpartition("/")[2]
+        raise ExtenderError(f"Failed {verb} with extender at URL {call.url}, code {reply.status}")
+    try:
+        return read_first_value(reply.body)
+    except MalformedJSON as error:
+        raise ExtenderError(str(error)) from error
+
+
+def _field(answer: Any, struct: str, key: str, kind: type[Any]) -> Any:
+    try:
+        return typed_field(answer, struct, key, kind)
+    except MalformedJSON as error:
+        raise ExtenderError(str(error)) from error
+
+
+def _filtered(settings: ExtenderSettings, answer: Any) -> ExtenderAnswer:
+    struct = "ExtenderFilterResult"
+    error = _field(answer, struct, "Error", str) or ""
+    failed = _field(answer, struct, "FailedNodes", dict) or {}
+    names = _field(answer, struct, "NodeNames", list)
+    if not settings.node_cache_capable or names is None:
+        nodes = _field(answer, struct, "Nodes", dict)
+        items = _field(nodes, "NodeList", "items", list) or ()
+        names = [(item.get("metadata") or {}).get("name", "") for item in items]
+    return ExtenderAnswer(tuple(names), failed, error)
+
+
+def _scores(answer: Any) -> dict[str, int]:
+    if answer is not None and not isinstance(answer, list):
+        raise ExtenderError("HostPriorityList: a list is expected")
+    scores: dict[str, int] = {}
+    for entry in answer or ():
+        host = _field(entry, "HostPriority", "Host", str) or ""
+        scores[host] = scores.get(host, 0) + (_field(entry, "HostPriority", "Score", int) or 0)
+    return scores
+
+
+def _victims_body(
+    settings: ExtenderSettings, pod: Pod, victims: Mapping[str, Victims]
+) -> dict[str, Any]:
+    knows_pods = settings.node_cache_capable
+    entries = {
+        name: {
+            "Pods": [
+                {"UID": victim.metadata.uid} if knows_pods else encode(victim)
+                for victim in found.pods
+            ],
+            "NumPDBViolations": found.violations_count,
+        }
+        for name, found in victims.items()
+    }
+    return {
+        "Pod": encode(pod),
+        "NodeNameToVictims": None if knows_pods else entries,
+        "NodeNameToMetaVictims": entries if knows_pods else None,
+    }

@@ -1,0 +1,99 @@
+"""The columns, and beside them the plain objects that the classic rules read.
+
+Drivers, metrics and whoever looks at a cluster know one cluster. Under the classic rules it is
+this one: whatever is put into the columns goes into a `ClassicCluster` as well. The columns
+decide nothing then.
+"""
+
+from __future__ import annotations
+
+from podwright.classic.cluster import ClassicCluster
+from podwright.columns import Cluster
+from podwright.columns.placement import PlacedPod
+from podwright.objects import Node, Object, Pod, with_fields, with_node_name
+from podwright.queueing import Nominator
+
+__all__ = ["MirroredCluster", "identified"]
+
+
+class MirroredCluster(Cluster):
+    """Columns with a `ClassicCluster` beside them.
+
+    Parameters
+    ----------
+    nominator : Nominator, optional
+        Of the queue, if there is one.
+
+    Attributes
+    ----------
+    classic : ClassicCluster
+        The same nodes, the same pods on them, the same nominations.
+    """
+
+    def __init__(self, nominator: Nominator | None = None) -> None:
+        super().__init__()
+        self.classic = ClassicCluster(nominator)
+        self._counted: dict[str, tuple[Pod, Pod]] = {}
+        """By "namespace/name": the pod as it was placed, and as it counts, with its node."""
+
+    def put(self, obj: Object) -> None:
+        """Add an object or take over its new version."""
+        super().put(obj)
+        if not isinstance(obj, Pod):
+            self.classic.put(obj)
+            return
+        placed = self.pods.get(obj.key)
+        if placed is not None and self._counted[obj.key][0] is not placed.pod:
+            # A version that counts the same in the columns; its labels are read here.
+            self._count_on(placed.pod, placed.slot)
+
+    def delete(self, obj: Object) -> None:
+        """Take an object out; unknown ones are ignored."""
+        node = self._node(obj.metadata.name) if isinstance(obj, Node) else None
+        super().delete(obj)
+        if isinstance(obj, Node):
+            # Its zone is that of the version that was put.
+            self.classic.remove(obj if node is None else node)
+        elif not isinstance(obj, Pod):
+            self.classic.remove(obj)
+
+    def _node(self, name: str) -> Node | None:
+        info = self.classic.node_infos.get(name)
+        return None if info is None else info.node
+
+    def place(self, pod: Pod, slot: int) -> PlacedPod:
+        """Count `pod` on the node in `slot`."""
+        placed = super().place(pod, slot)
+        self._count_on(pod, slot)
+        return placed
+
+    def remove(self, key: str) -> Pod | None:
+        """Stop counting a placed pod; None if it was not placed."""
+        counted = self._counted.pop(key, None)
+        if counted is not None:
+            self.classic.take_off(counted[1])
+        return super().remove(key)
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Note that a pending pod is nominated to a node."""
+        super().nominate(pod, node_name)
+        self.classic.nominator.add(identified(pod), node_name)
+
+    def denominate(self, pod: Pod) -> None:
+        """Forget where `pod` was nominated to."""
+        super().denominate(pod)
+        self.classic.nominator.remove(identified(pod).metadata.uid)
+
+    def _count_on(self, pod: Pod, slot: int) -> None:
+        before = self._counted.get(pod.key)
+        if before is not None:
+            self.classic.take_off(before[1])
+        name = self.nodes.names[slot]
+        counted = pod if pod.spec.node_name == name else with_node_name(pod, name)
+        self._counted[pod.key] = pod, counted
+        self.classic.add_to_node(counted, name)
+
+
+def identified(pod: Pod) -> Pod:
+    """Return the pod with a uid: the rules know pods by it, and pods of files may have none."""
+    return pod if pod.metadata.uid else with_fields(pod, "metadata", uid=pod.key)

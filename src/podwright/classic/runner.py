@@ -1,0 +1,371 @@
+"""The classic rules in the words of the machine: a `Runner` that decides by them.
+
+Whoever asks a `Runner` (the machine, `Scheduler`, explanations) gets the same `Decision`,
+`Preemption` and `Explanation` as from plugins: a predicate stands where a filter would, a
+priority where a score plugin would, with its map as raw and its reduce as normalised score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from podwright.classic.algorithm import Algorithm
+from podwright.classic.extender import ExtenderError
+from podwright.classic.extender_calls import AnswerWanted, PolicyExtenders
+from podwright.classic.failure import NO_NODES, Failures, SchedulingError, is_unresolvable
+from podwright.classic.mirror import MirroredCluster, identified
+from podwright.classic.node_info import NodeInfo
+from podwright.classic.parallel import WORKERS, ParallelizeUntil, in_order
+from podwright.classic.preemption import Preemption as Found
+from podwright.classic.preemption import Victims, preempt
+from podwright.classic.scheduler import ClassicScheduler, seeded_draw
+from podwright.classic.scheduler import Decision as ClassicDecision
+from podwright.config import ExtenderReply
+from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
+from podwright.framework.explain import Explanation, FilterExplanation, ScoreExplanation
+from podwright.framework.extenders import EXTENDER, CallExtender, Steps, run_steps
+from podwright.framework.profile import Profile
+from podwright.framework.run import Runner, Suggest
+from podwright.framework.status import Code, Status
+from podwright.objects import Pod
+from podwright.preemption import Candidate, Choice, DryRun, Preemption
+
+__all__ = ["ClassicPreemption", "ClassicRunner"]
+
+T = TypeVar("T")
+
+_PREEMPTION = "Preemption"
+_CRITERIA = (
+    "it needs no victims",
+    "fewest violations of disruption budgets",
+    "lowest priority of the first victim",
+    "smallest sum of the victims' priorities",
+    "fewest victims",
+    "its most important victims started last",
+    "first by name of several equal ones",
+)
+
+
+class ClassicPreemption(Preemption, frozen=True, kw_only=True):
+    """What preemption found, with the criterion of these rules.
+
+    Parameters
+    ----------
+    decided_by : int, optional
+        The criterion that left one node, from 0; 6: a tie remained. None: there was no other.
+    """
+
+    decided_by: int | None = None
+
+    def told(self) -> tuple[str, ...]:
+        """Say in sentences what was tried, who would go, who may stay, and what decided."""
+        tried = self.dry_run
+        lines: tuple[str, ...] = (
+            f"tried {tried.visited_count} nodes where room may help:"
+            f" {len(tried.candidates)} candidates",
+        )
+        if self.choice is None:
+            return lines
+        for candidate in self.candidates:
+            names = ", ".join(pod.key for pod in candidate.victims) or "nobody"
+            broken = candidate.pdb_violations
+            against = f", against {broken} disruption budgets" if broken else ""
+            lines += (f"{candidate.node}: evicts {names}{against}",)
+        decided = self.decided_by
+        why = "the only candidate" if decided is None else _CRITERIA[decided]
+        return (*lines, f"takes {self.choice.candidate.node}: {why}")
+
+
+class ClassicRunner(Runner):
+    """Decides for the pods of one scheduler name by the rules of 1.16.
+
+    Parameters
+    ----------
+    profile : Profile
+        The name, the order of the queue, and who binds; nothing in it decides.
+    cluster : MirroredCluster
+        Read; placing the pod is the caller's business.
+    algorithm : Algorithm
+        Predicates, priorities, extenders.
+    seed : int
+        Of all draws.
+    percentage_of_nodes_to_score : int
+        0: by the size of the cluster.
+    non_preempting_priority : bool
+        The gate of that name.
+    parallelize_until : ParallelizeUntil
+        How pieces of work are carried out.
+    workers : int
+        How many at a time.
+    """
+
+    cluster: MirroredCluster
+
+    def __init__(
+        self,
+        profile: Profile,
+        cluster: MirroredCluster,
+        algorithm: Algorithm,
+        *,
+        seed: int = 0,
+        percentage_of_nodes_to_score: int = 0,
+        non_preempting_priority: bool = False,
+        parallelize_until: ParallelizeUntil = in_order,
+        workers: int = WORKERS,
+    ) -> None:
+        self._policy_extenders = PolicyExtenders(algorithm.extenders, cluster.classic)
+        super().__init__(profile, cluster, seed=seed, extenders=self._policy_extenders.called)
+        self.rules = ClassicScheduler(
+            algorithm,
+            cluster.classic,
+            extenders=self._policy_extenders.extenders,
+            percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+            non_preempting_priority=non_preempting_priority,
+            parallelize_until=parallelize_until,
+            workers=workers,
+        )
+        self.found = ClassicDecision()
+        """What came of the last cycle, in the rules' own words."""
+        self._named = _names_in(algorithm)
+
+    @property
+    def skipped(self) -> tuple[frozenset[str], frozenset[str]]:
+        """No plugin was asked, so none had nothing to do."""
+        return frozenset(), frozenset()
+
+    # ---------------------------------------------------------------- deciding
+
+    def decide(self, pod: Pod, *, cycle_number: int, suggest: Suggest | None = None) -> Decision:
+        """Choose a node for `pod`, or say why there is none; extenders are asked in `steps`."""
+        assert suggest is None, "no results are kept from one pod to the next"
+        draw_below = seeded_draw(self.seed, cycle_number)
+        self.found = found = self.rules.decide(identified(pod), draw_below)
+        return self._decision(pod, found)
+
+    def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
+        """Choose a node for `pod`, asking extenders on the way."""
+        tree = self.cluster.classic.tree
+        position = tree.position()
+
+        def again() -> Decision:
+            tree.go_back(position)
+            return self.decide(pod, cycle_number=cycle_number)
+
+        return (yield from self._until_answered(again))
+
+    def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
+        """Look for room that evicting would make, if no node fits; nothing is changed."""
+        diagnosis = decision.diagnosis
+        if diagnosis is None or not diagnosis.node_count:
+            return decision
+        pod = identified(decision.pod)
+        try:
+            result = _result(pod, preempt(self.rules, pod, self.found.failed))
+        except (SchedulingError, ExtenderError) as error:
+            # Upstream logs it; the pod waits like any other that fits nowhere.
+            result = PostFilterResult(status=Status.error(str(error)).by(_PREEMPTION))
+        return msgspec.structs.replace(decision, post_filter=result)
+
+    def post_filter_steps(
+        self, decision: Decision, *, cycle_number: int, now_ns: int
+    ) -> Steps[Decision]:
+        """Look for room, asking extenders on the way; see `post_filter`."""
+
+        def again() -> Decision:
+            return self.post_filter(decision, cycle_number=cycle_number, now_ns=now_ns)
+
+        return (yield from self._until_answered(again))
+
+    def _until_answered(self, run: Callable[[], T]) -> Steps[T]:
+        """Run something from its beginning until it has all answers that it wants."""
+        replies: list[ExtenderReply] = []
+        while True:
+            self._policy_extenders.begin(replies)
+            try:
+                return run()
+            except AnswerWanted as wanted:
+                replies.append((yield wanted.call))
+
+    def _decision(self, pod: Pod, found: ClassicDecision) -> Decision:
+        node_count = len(self.cluster.classic.tree)
+        examined_count = len({*found.feasible, *found.failed})
+        if found.node:
+            table = found.table
+            return Decision(
+                pod=pod,
+                node=found.node,
+                slot=self.cluster.nodes.slot_of.get(found.node, -1),
+                feasible_count=len(found.feasible),
+                evaluated_count=examined_count,
+                tie_count=len(found.best),
+                total=None if table is None else max(table.totals),
+            )
+        if found.error == NO_NODES:
+            return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
+        if found.error:
+            # The condition says Unschedulable, whatever went wrong.
+            return Decision(pod=pod, error=Status.unschedulable(found.error))
+        rejections = self._rejections(found.failed)
+        return Decision(
+            pod=pod,
+            diagnosis=Diagnosis(
+                node_count=node_count,
+                rejections=rejections,
+                rejected_by=frozenset(rejection.status.plugin for rejection in rejections),
+                # Upstream's text has its full stop even where no reason was given.
+                post_filter_message="" if rejections else ".",
+            ),
+            evaluated_count=examined_count,
+        )
+
+    def _rejections(self, failed: Mapping[str, Failures]) -> tuple[Rejection, ...]:
+        counts: dict[Status, int] = {}
+        for failures in failed.values():
+            status = self._status(failures)
+            counts[status] = counts.get(status, 0) + 1
+        return tuple(Rejection(status, count) for status, count in counts.items())
+
+    def _status(self, failures: Failures) -> Status:
+        reasons = tuple(failure.reason for failure in failures)
+        is_final = is_unresolvable(failures)
+        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if is_final else Code.UNSCHEDULABLE
+        first = failures[0].predicate
+        return Status(code, reasons, self._named.get(first, first) or EXTENDER)
+
+    # ---------------------------------------------------------------- explaining
+
+    def recorded(
+        self,
+        pod: Pod,
+        *,
+        cycle_number: int,
+        now_ns: int,
+        call_extender: CallExtender | None = None,
+    ) -> Explanation:
+        """Run one cycle for `pod` with everything recorded; nothing is changed."""
+        tree = self.cluster.classic.tree
+        position = tree.position()
+        decision = run_steps(self.steps(pod, cycle_number=cycle_number), call_extender)
+        answers = self._policy_extenders.answers()
+        tree.go_back(position)
+        found = self.found
+        decision = run_steps(
+            self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
+            call_extender,
+        )
+        nodes = self.cluster.classic.nodes()
+        examined = {*found.feasible, *found.failed}
+        error = decision.error
+        filters: tuple[FilterExplanation, ...] = ()
+        if nodes and error is None:
+            filters = self._filters(identified(pod), nodes)
+        return Explanation(
+            pod=pod,
+            decision=decision,
+            node_names=tuple(node.name for node in nodes),
+            pre_filter=Status.OK,
+            skipped_filters=frozenset(f.plugin for f in filters if not f.applies),
+            not_examined=tuple(node.name for node in nodes if node.name not in examined),
+            filters=filters,
+            rejected={name: self._status(failures) for name, failures in found.failed.items()},
+            feasible=tuple(found.feasible),
+            scores=_scores(found),
+            totals=_totals(found),
+            winners=tuple(found.best),
+            tied=tuple(found.best),
+            extenders=answers,
+            error=error,
+        )
+
+    def _filters(self, pod: Pod, nodes: Sequence[NodeInfo]) -> tuple[FilterExplanation, ...]:
+        """Ask every predicate about every node, by itself."""
+        meta = self.rules.metadata(pod)
+        told = []
+        for predicate in self.rules.algorithm.predicates:
+            if not predicate.concerns(meta):
+                told.append(FilterExplanation(plugin=predicate.name, applies=False))
+                continue
+            rejected = {
+                node.name: self._status(failures).by(predicate.name)
+                for node in nodes
+                if (failures := predicate.check(meta, node))
+            }
+            told.append(FilterExplanation(plugin=predicate.name, applies=True, rejected=rejected))
+        return tuple(told)
+
+
+def _names_in(algorithm: Algorithm) -> dict[str, str]:
+    """Return, for names in failures that are not a configured predicate's, whose they are."""
+    configured = {predicate.name for predicate in algorithm.predicates}
+    parts = {
+        "PodFitsResources": "GeneralPredicates",
+        "HostName": "GeneralPredicates",
+        "PodFitsHostPorts": "GeneralPredicates",
+        "MatchNodeSelector": "GeneralPredicates",
+        "NodeUnschedulable": "CheckNodeUnschedulable",
+    }
+    return {part: whole for part, whole in parts.items() if whole in configured}
+
+
+def _scores(found: ClassicDecision) -> tuple[ScoreExplanation, ...]:
+    table = found.table
+    if table is None:
+        return ()
+    return tuple(
+        ScoreExplanation(
+            plugin=name,
+            weight=weight,
+            raw=dict(zip(table.node_names, row if mapped is None else mapped, strict=True)),
+            normalized=dict(zip(table.node_names, row, strict=True)),
+        )
+        for name, weight, mapped, row in zip(
+            table.names, table.weights, table.mapped, table.rows, strict=True
+        )
+    )
+
+
+def _totals(found: ClassicDecision) -> dict[str, int]:
+    table = found.table
+    return {} if table is None else dict(zip(table.node_names, table.totals, strict=True))
+
+
+# ---------------------------------------------------------------------------- preemption
+
+
+def _result(pod: Pod, found: Found) -> PostFilterResult:
+    candidates = tuple(_candidate(name, victims) for name, victims in found.candidates.items())
+    choice = None
+    if found.node:
+        choice = Choice(
+            candidate=next(one for one in candidates if one.node == found.node),
+            criterion=None,
+            acceptable=tuple(sorted(found.choice.node_names)),
+        )
+    details = ClassicPreemption(
+        dry_run=DryRun(
+            candidates=candidates,
+            visited_count=len(found.potential),
+            helpable_count=len(found.potential),
+        ),
+        candidates=candidates,
+        choice=choice,
+        denominated=tuple(other for other in found.clear if other is not pod),
+        decided_by=found.choice.criterion,
+    )
+    if found.node:
+        status = Status(Code.SUCCESS, (), _PREEMPTION)
+        return PostFilterResult(status=status, nominated_node=found.node, details=details)
+    is_hopeless = any(other is pod for other in found.clear)
+    return PostFilterResult(
+        status=Status.unschedulable(found.result).by(_PREEMPTION),
+        # Upstream takes a nomination back only where no node can be helped at all.
+        nominated_node="" if is_hopeless else None,
+        details=details,
+    )
+
+
+def _candidate(name: str, victims: Victims) -> Candidate:
+    return Candidate(node=name, victims=victims.pods, pdb_violations=victims.violations_count)
