@@ -53,10 +53,11 @@ def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
 
 
 class StoragePool(NamedTuple):
-    """Room for volumes of a class: the nodes that have access, and the largest volume."""
+    """Room for volumes of a class: who has access, the largest volume, and how much it is."""
 
     nodes: Selector
     limit_bytes: int
+    capacity_bytes: int
 
 
 class StorageIndex:
@@ -324,7 +325,8 @@ def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
         nodes = label_selector(capacity.node_topology)
     except SelectorError:
         return None
-    return StoragePool(nodes, quantity_value(limit))
+    total = 0 if capacity.capacity is None else quantity_value(capacity.capacity)
+    return StoragePool(nodes, quantity_value(limit), total)
 
 
 _NOT_COMPARED = frozenset({"metadata", "raw"})

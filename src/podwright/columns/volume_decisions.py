@@ -9,6 +9,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go, `FindPodVolum
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from podwright.columns.csi_migration import TranslationError, migrated_affinity,
 from podwright.columns.node_selector import labels_mask, node_selector_mask, value_mask
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.storage import StorageIndex, class_of
-from podwright.columns.volume_shelves import Matches, required_affinity, storage_nano
+from podwright.columns.volume_shelves import Matches, VolumeShelf, required_affinity, storage_nano
 from podwright.objects import (
     NodeSelector,
     PersistentVolume,
@@ -72,6 +73,15 @@ class Decisions:
     def provisions(self, row: int) -> list[PersistentVolumeClaim]:
         """Return the claims for which volumes are to be made on a row."""
         return [claim for claim, mask in self._provisions if mask[row]]
+
+    def matched(self) -> Iterator[tuple[PersistentVolumeClaim, VolumeShelf, I64Array]]:
+        """Give the claims that were matched, and per row the number of the volume on its shelf."""
+        for claim, (shelf, chosen) in zip(self._matched, self._matches.chosen, strict=True):
+            yield claim, shelf, chosen
+
+    def to_provision(self) -> Iterator[tuple[PersistentVolumeClaim, Mask]]:
+        """Give the claims for which volumes are to be made, and on which rows."""
+        yield from self._provisions
 
     def match(self, claim: PersistentVolumeClaim, storage: StorageIndex) -> Mask:
         """Choose a volume for the next claim; tell which rows have one."""

@@ -33,7 +33,6 @@ from podwright.config.schema import (
     NodeResourcesFitArgs,
     ResourceSpec,
     ScoringStrategy,
-    UtilizationShapePoint,
 )
 from podwright.framework import (
     Code,
@@ -47,6 +46,7 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.framework.events import EventHint
+from podwright.framework.shape import shape_table
 from podwright.framework.signature import resources_fragment
 from podwright.kernels.fit import (
     FIRST_RESOURCE_BIT,
@@ -77,7 +77,6 @@ _DEFAULT_STRATEGY = ScoringStrategy(
     resources=(ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1)),
 )
 _FIXED = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
-_SHAPE_SCORE_UNIT = 10  # a shape says 0 to 10, a score is 0 to 100
 
 
 class _Request:
@@ -250,31 +249,3 @@ def score_plan(
         source = NON_ZERO if name in ("cpu", "memory") else REQUESTED
         plan += (source, nodes.resource_index(name), amount, resource.weight)
     return np.array(plan, dtype=np.int64)
-
-
-def shape_table(shape: Sequence[UtilizationShapePoint]) -> I64Array:
-    """Return the score for each utilisation from 0 to 100 per cent.
-
-    Returns
-    -------
-    (101,) int64
-
-    Notes
-    -----
-    Upstream: pkg/scheduler/framework/plugins/helper/shape_score.go, BuildBrokenLinearFunction
-    """
-    points = [(point.utilization, point.score * _SHAPE_SCORE_UNIT) for point in shape]
-    return np.array([_broken_linear(points, p) for p in range(101)], dtype=np.int64)
-
-
-def _broken_linear(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    for i, (right, score) in enumerate(points):
-        if utilization <= right:
-            if i == 0:
-                return score
-            left, before = points[i - 1]
-            rise = (score - before) * (utilization - left)
-            # Go divides towards zero, which matters where the line falls.
-            part = abs(rise) // (right - left)
-            return before + part if rise >= 0 else before - part
-    return points[-1][1]

@@ -11,12 +11,14 @@ node, so that the next pod does not get the same volume.
 **Why it matters.** A pod on a node from which its volume cannot be reached never starts.
 
 **Configuration.** ``bindTimeoutSeconds`` (600): how long PreBind waits for the volumes.
-``shape`` belongs to the gate StorageCapacityScoring, which is off; so PreScore always skips.
+With the gate StorageCapacityScoring, which is off by default, nodes are scored by how much of the
+storage that the pod would get there it would use, and ``shape`` says which share scores what;
+without it PreScore skips.
 
 **Example.** A claim of a local volume on n1 keeps its pod on n1: elsewhere
 ``node(s) didn't match PersistentVolume's node affinity``.
 
-Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go and binder.go
+Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, binder.go and scorer.go
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from podwright._arrays import I64Array
 from podwright.columns import NodeColumns, Reads
 from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, ownership_error
 from podwright.columns.storage import StorageIndex, class_of
@@ -40,12 +43,15 @@ from podwright.columns.volume_decisions import (
     decide,
 )
 from podwright.columns.volume_shelves import is_bound_to
+from podwright.columns.volume_utilization import utilization
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.config.schema import VolumeBindingArgs
 from podwright.framework.binding import ClaimUpdate, Pending, Progress, VolumeUpdate
 from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
 from podwright.framework.events import EventHint
 from podwright.framework.plugin import Plugin
 from podwright.framework.scores import Scores
+from podwright.framework.shape import shape_table
 from podwright.framework.signature import volumes_fragment
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
@@ -146,12 +152,20 @@ class VolumeBinding(Plugin):
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
     pre_score_reads: ClassVar[Reads] = Reads.NOTHING
-    score_reads: ClassVar[Reads] = Reads.NOTHING
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
     scores_in_range: ClassVar[bool] = True
     rests_when_skipped: ClassVar[bool] = True
 
-    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+    takes_gates: ClassVar[bool] = True
+
+    def __init__(
+        self, args: VolumeBindingArgs | None = None, *, gates: Gates = DEFAULT_GATES
+    ) -> None:
         self.args = VolumeBindingArgs() if args is None else args
+        self._scores: I64Array | None = None
+        if "StorageCapacityScoring" in gates:
+            assert self.args.shape, "set_defaults fills the shape in"
+            self._scores = shape_table(self.args.shape)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
@@ -231,12 +245,24 @@ class VolumeBinding(Plugin):
     # ------------------------------------------------------------ scoring
 
     def pre_score(self, cycle: Cycle) -> Status:
-        """Skip: volumes are scored only with the gate StorageCapacityScoring."""
-        return Status.SKIPPED
+        """Skip, unless the gate StorageCapacityScoring is on."""
+        return Status.SKIPPED if self._scores is None else Status.OK
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Score nothing; PreScore skips before."""
-        out.values[out.rows] = 0
+        """Score the mean over the classes of the pod's volumes; 0 for pods without any."""
+        rows, claims = out.rows, cycle.find(_STATE)
+        out.values[rows] = 0
+        if self._scores is None or claims is None:
+            return
+        storage = cycle.cluster.storage
+        decisions = decide(claims, storage, nodes, rows)
+        total: I64Array = np.zeros(len(rows), dtype=np.int64)
+        count: I64Array = np.zeros(len(rows), dtype=np.int64)
+        for percent, counts in utilization(decisions, storage, nodes, rows):
+            total[counts] += self._scores[percent[counts]]
+            count += counts
+        # Halves are rounded up, as Go's math.Round does for positive numbers.
+        out.values[rows] = (2 * total + count) // np.maximum(2 * count, 1)
 
     # ------------------------------------------------------------ placing
 

@@ -4,6 +4,7 @@ import pytest
 
 import podwright as pw
 from podwright.assembly import Registry, build_profiles
+from podwright.columns.tests.storage_objects import claim, storage_class, using, volume
 from podwright.config import KubeSchedulerConfiguration, effective, parse_gates
 from podwright.framework.events import Hint
 from podwright.testing import make_node, make_pod
@@ -124,6 +125,23 @@ def test_without_declared_features_a_profile_that_names_the_plugin_asks_for_none
         scheduler.add(make_node("n1"))
         assert bool(scheduler.explain(pod).feasible) is fits
     assert not any(p.name == "NodeDeclaredFeatures" for p in _profile(parse_gates(gates)).filter)
+
+
+def test_storage_is_scored_for_the_whole_cycle():
+    scheduler = pw.Scheduler(gates=parse_gates("StorageCapacityScoring=true"))
+    scheduler.add(make_node("n1"), make_node("n2"), storage_class("local"))
+    scheduler.add(volume("v", "10Gi", on=["n1"]), volume("w", "50Gi", on=["n2"]))
+    for name in ("a", "b"):
+        scheduler.add(claim(name), make_pod(name, spec={"volumes": using(name)}))
+    scheduler.add(make_pod("plain"))
+    explanation = scheduler.explain("default/a")
+    (scores,) = [s for s in explanation.scores if s.plugin == "VolumeBinding"]
+    assert scores.normalized == {"n1": 50, "n2": 90}
+    (scores,) = [s for s in scheduler.explain("default/plain").scores if s.plugin == scores.plugin]
+    assert scores.normalized == {"n1": 0, "n2": 0}
+    decisions = {decision.pod.name: decision for decision in scheduler.schedule_all()}
+    assert (decisions["a"].node, decisions["a"].total) == ("n2", explanation.totals["n2"])
+    assert decisions["b"].node == "n1"
 
 
 class Gated(pw.Plugin):

@@ -8,7 +8,8 @@ from podwright.config.schema import (
     UtilizationShapePoint,
 )
 from podwright.framework import Code
-from podwright.plugins.node_resources_fit import NodeResourcesFit, shape_table
+from podwright.framework.shape import shape_table
+from podwright.plugins.node_resources_fit import NodeResourcesFit
 from podwright.plugins.tests.one_node_at_a_time import cycle_of, filtered, node, pod, scored
 
 CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))

@@ -10,9 +10,10 @@ from podwright.columns.tests.storage_objects import (
     using,
     volume,
 )
-from podwright.framework import Code
+from podwright.config import UtilizationShapePoint, VolumeBindingArgs, parse_gates
+from podwright.framework import Code, Status
 from podwright.objects import with_fields
-from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, pod, reasons
+from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, pod, reasons, scored
 from podwright.plugins.volume_binding import ASSUMED, VolumeBinding
 
 NO_VOLUME = ("node(s) didn't find available persistent volumes to bind",)
@@ -352,3 +353,121 @@ def test_pods_without_claims_share_one_key():
     assert plugin.pod_key(pod("p", volumes=scratch)) != plugin.pod_key(pod("q", volumes=scratch))
     assert plugin.key_is_of_template(pod(volumes=using("c")))
     assert not plugin.key_is_of_template(pod(volumes=scratch))
+
+
+# ------------------------------------------------------------------------------ scoring
+
+SCORES = parse_gates("StorageCapacityScoring=true")
+
+
+def shape(*points):
+    return VolumeBindingArgs(
+        shape=tuple(UtilizationShapePoint(utilization=u, score=s) for u, s in points)
+    )
+
+
+LEAST = shape((0, 10), (100, 0))
+MOST = shape((0, 0), (100, 10))
+
+
+def scores(args, wanted, *objects):
+    plugin = VolumeBinding(args, gates=SCORES)
+    cycle = cycle_of(wanted, *nodes(), *objects)
+    assert plugin.pre_filter(cycle) == Status.OK
+    assert plugin.pre_score(cycle) == Status.OK
+    return list(scored(plugin, cycle).values())
+
+
+@pytest.mark.parametrize(
+    ("args", "wanted", "volumes", "expected"),
+    [
+        pytest.param(
+            LEAST,
+            ["5Gi"],
+            [("v0", "10Gi", "n0"), ("v1", "50Gi", "n1"), ("v2", "5Gi", "n2")],
+            [50, 90, 0],
+            id="the emptier the better",
+        ),
+        pytest.param(
+            MOST,
+            ["5Gi"],
+            [("v0", "10Gi", "n0"), ("v1", "50Gi", "n1"), ("v2", "5Gi", "n2")],
+            [50, 10, 100],
+            id="the fuller the better",
+        ),
+        pytest.param(
+            LEAST,
+            ["5Gi", "5Gi"],
+            [("v0", "10Gi", "n0"), ("w0", "40Gi", "n0")],
+            [80, 0, 0],
+            id="volumes of one class are added up; without volumes it is 0",
+        ),
+        pytest.param(
+            shape((0, 0), (50, 10), (100, 0)),
+            ["5Gi"],
+            [("v0", "10Gi", "n0"), ("v1", "20Gi", "n1"), ("v2", "8Gi", "n2")],
+            [100, 50, 76],
+            id="a broken line, cut off",
+        ),
+    ],
+)
+def test_volumes_that_are_there_are_scored_by_what_is_used(args, wanted, volumes, expected):
+    objects = [volume(name, size, on=[host]) for name, size, host in volumes]
+    objects += [claim(f"c{i}", size) for i, size in enumerate(wanted)]
+    names = [f"c{i}" for i in range(len(wanted))]
+    assert scores(args, pod(volumes=using(*names)), storage_class("local"), *objects) == expected
+
+
+def test_classes_count_alike_and_halves_are_rounded_up():
+    objects = [
+        storage_class("local"),
+        storage_class("fast"),
+        volume("v", "10Gi", on=["n0"]),
+        volume("w", "200Gi", of_class="fast", on=["n0"]),
+        claim("a", "5Gi"),
+        claim("b", "70Gi", of_class="fast"),
+    ]
+    # 50 and 65: 57.5
+    assert scores(LEAST, pod(volumes=using("a", "b")), *objects) == [58, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        pytest.param(["20Gi"], [80, 50, 0], id="one claim"),
+        pytest.param(["20Gi", "20Gi"], [60, 0, 0], id="claims of a class share the pool"),
+    ],
+)
+def test_volumes_that_are_to_be_made_are_scored_by_the_pool(sizes, expected):
+    objects = [
+        storage_class("made", "csi.x"),
+        csi_driver("csi.x"),
+        capacity("p0", "made", {HOST: "n0"}, capacity="100Gi"),
+        capacity("p1", "made", {HOST: "n1"}, capacity="40Gi", maximumVolumeSize="30Gi"),
+        *(claim(f"c{i}", size, of_class="made") for i, size in enumerate(sizes)),
+    ]
+    names = [f"c{i}" for i in range(len(sizes))]
+    assert scores(LEAST, pod(volumes=using(*names)), *objects) == expected
+
+
+def test_volumes_of_drivers_that_tell_no_capacity_score_nothing():
+    objects = [storage_class("made", "csi.y"), claim("c", of_class="made")]
+    assert scores(LEAST, pod(volumes=using("c")), *objects) == [0, 0, 0]
+
+
+def test_a_volume_that_is_there_goes_before_one_that_is_to_be_made():
+    objects = [
+        storage_class("made", "csi.x"),
+        storage_class("local"),
+        csi_driver("csi.x"),
+        capacity("p0", "made", {}, capacity="100Gi"),
+        volume("v", "10Gi", on=["n0"]),
+        claim("a", "5Gi"),
+        claim("b", "20Gi", of_class="made"),
+    ]
+    assert scores(LEAST, pod(volumes=using("a", "b")), *objects)[0] == 50
+
+
+def test_without_the_gate_nothing_is_scored():
+    cycle, _ = prepared(pod(volumes=using("c")), storage_class("local"), claim("c"))
+    assert VolumeBinding(LEAST).pre_score(cycle).is_skip
