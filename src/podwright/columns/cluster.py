@@ -30,6 +30,7 @@ from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
 from podwright.objects import Namespace, Node, Object, Pod, PodSpec
+from podwright.objects.requests import has_actual_resources
 
 
 class Reads(IntFlag):
@@ -212,8 +213,8 @@ class Cluster:
             and before.labels == after.labels
             and before.uid == after.uid
             and before.deletion_timestamp == after.deletion_timestamp
-            and not _has_actual_resources(old)
-            and not _has_actual_resources(pod)
+            and not has_actual_resources(old)
+            and not has_actual_resources(pod)
             and _same_but_for_the_node(old.spec, pod.spec)
         )
 
@@ -403,17 +404,6 @@ class Rehearsal:
     def _apply(self, placed: PlacedPod, sign: int) -> None:
         self._cluster._count(placed, sign)  # noqa: SLF001 - one class in two parts
         self._done.append((placed, sign))
-
-
-def _has_actual_resources(pod: Pod) -> bool:
-    """Tell whether the status says that a pod has other resources than it asks for."""
-    status = pod.status
-    return bool(
-        status.container_statuses
-        or status.init_container_statuses
-        or status.resources is not None
-        or status.allocated_resources is not None
-    )
 
 
 def _same_but_for_the_node(old: PodSpec, new: PodSpec) -> bool:

@@ -13,7 +13,11 @@ from podwright.columns.pod_volumes import uses_volumes
 from podwright.columns.ports import host_ports
 from podwright.columns.selectors import SelectorCounters
 from podwright.objects import Pod
-from podwright.objects.requests import assigned_requests, non_zero_requests
+from podwright.objects.requests import (
+    assigned_requests,
+    has_actual_resources,
+    non_zero_requests,
+)
 
 _MOST_REMEMBERED = 65_536
 
@@ -35,7 +39,10 @@ class PodKeysCache:
             like, keys = known
             if (
                 like.spec is pod.spec
-                and like.status is pod.status
+                and (
+                    like.status is pod.status
+                    or not (has_actual_resources(like) or has_actual_resources(pod))
+                )
                 and like.metadata.labels == pod.metadata.labels
                 and like.metadata.namespace == pod.metadata.namespace
             ):

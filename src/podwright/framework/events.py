@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -178,7 +179,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The name in metrics and stories: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
-        return self.custom_label or f"{self.resource}{self.action.label}"
+        return self.custom_label or _label_of(self.resource, self.action.value)
 
     @property
     def is_wildcard(self) -> bool:
@@ -202,6 +203,11 @@ class ClusterEvent(msgspec.Struct, frozen=True):
             and bool(self.action & incoming.action)
             and int(incoming.action) <= int(self.action)
         )
+
+
+@cache
+def _label_of(resource: str, action: int) -> str:
+    return f"{resource}{ActionType(action).label}"
 
 
 class EventHint(msgspec.Struct, frozen=True):

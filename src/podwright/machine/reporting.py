@@ -7,6 +7,7 @@ pkg/api/v1/pod/util.go, `UpdatePodCondition`
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal
 
 from podwright.machine.actions import EmitEvent, PatchPodStatus
@@ -109,5 +110,9 @@ def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
 
 def rfc3339(now_ns: int) -> str:
     """Write a time as the API does: whole seconds, UTC."""
-    moment = datetime.fromtimestamp(now_ns // 1_000_000_000, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(now_ns // 1_000_000_000)
+
+
+@lru_cache(maxsize=16)
+def _written(now_s: int) -> str:
+    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -61,6 +61,17 @@ def assigned_requests(pod: Pod) -> dict[str, int]:
     return _rounded(_pod_requests(pod, use_status=True))
 
 
+def has_actual_resources(pod: Pod) -> bool:
+    """Tell whether the status says that a pod has other resources than it asks for."""
+    status = pod.status
+    return bool(
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources is not None
+        or status.allocated_resources is not None
+    )
+
+
 def pending_requests(pod: Pod) -> dict[str, int]:
     """Return what NodeResourcesFit asks for when the pod is pending; zeros are left out.
 

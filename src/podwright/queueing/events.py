@@ -50,7 +50,7 @@ from podwright.objects import (
     api_group,
 )
 from podwright.objects.quantity import parse_quantity
-from podwright.objects.requests import assigned_requests
+from podwright.objects.requests import assigned_requests, has_actual_resources
 
 __all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
 
@@ -58,6 +58,11 @@ _RESOURCE_OF_UNTYPED: Final = {
     ("resource.k8s.io", "ResourceClaim"): RESOURCE_CLAIM,
     ("resource.k8s.io", "ResourceSlice"): RESOURCE_SLICE,
     ("resource.k8s.io", "DeviceClass"): DEVICE_CLASS,
+}
+# Tables of hints recognise an event by identity.
+_PLAIN_UPDATES: Final = {
+    resource: (ClusterEvent(resource, ActionType.UPDATE),)
+    for resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
 }
 _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     Node: NODE,
@@ -137,7 +142,7 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
     if _claim_statuses(new) != _claim_statuses(old):
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     if not actions:
-        actions.append(ActionType.UPDATE)
+        return _PLAIN_UPDATES[resource]
     return tuple(ClusterEvent(resource, action) for action in actions)
 
 
@@ -188,8 +193,8 @@ def _pod_events(
 
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:
-    # Most updates leave the whole spec and status alone, or at least what is asked for.
-    if old.spec == new.spec and old.status == new.status:
+    # Most updates leave the spec alone, and then only a resize changes what is asked for.
+    if old.spec == new.spec and not has_actual_resources(old) and not has_actual_resources(new):
         return False
     # A request of zero that is taken away is a scale-down, too; see golden case hints-t-0205.
     if not _requested_resources(old) <= _requested_resources(new):

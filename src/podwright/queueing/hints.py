@@ -87,7 +87,7 @@ class HintTable:
 
     def concerns(self, plugin: str, event: ClusterEvent) -> bool:
         """Tell whether the plugin registered the event."""
-        return any(hint.event.matches(event) for hint in self._registrations.get(plugin, ()))
+        return plugin in self.interested(event).functions_of
 
     def interested(self, event: ClusterEvent) -> Interested:
         """Return the plugins that registered the event, with their hint functions."""
