@@ -4,8 +4,8 @@ It is the truth about a run. The events are enough to repeat it; the actions are
 that the repetition is right, and to be read without one. Checkpoints bound how much has to be
 repeated to get to a moment; they can be left out without losing anything but time.
 
-Recording costs little because little is done: an event and its actions are kept as they are
-until there are a few thousand, which are then written as one block of columns.
+Recording costs little because little is done with an event: what it mentions for the first time
+is written down, and some thousand events later all of it goes into a block of columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -26,20 +26,17 @@ from podwright.store.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
-    NO_ACTIONS,
     CheckpointBlock,
     CycleColumns,
     Entry,
     EventBlock,
     Header,
     LogError,
-    Numbered,
+    Rows,
     Setup,
     decode_events,
     decode_objects,
     decode_payload,
-    encode_actions,
-    encode_events,
     encode_frame,
     encode_objects,
 )
@@ -105,14 +102,9 @@ class DecisionLog:
         self._is_writable = is_writable
         self._checkpoint_events = checkpoint_events
         self._compression = compression
-        # Time, event, actions; time, event, actions; ... This is on the way of every event, so
-        # it is one list, and holds nothing that the garbage collector would have to look at:
-        # lists of actions that live on would cost more than writing them.
-        self._pending: list[Any] = []
-        self._pending_limit = 3 * min(block_events, checkpoint_events)
-        self._cycles: dict[int, str] = {}
+        self._rows = Rows()
+        self._block_events = min(block_events, checkpoint_events)
         self._flushed = frames[-1].head.first + frames[-1].head.count if frames else 0
-        self._numbered = Numbered()
         self._checkpoint_due = self._flushed + checkpoint_events
 
     @classmethod
@@ -205,7 +197,7 @@ class DecisionLog:
         )
         if append:
             # Numbers that were given before are not given again.
-            log._numbered = Numbered(log._first_free_number())
+            log._rows = Rows(log._first_free_number())
         return log
 
     def __enter__(self) -> Self:
@@ -220,7 +212,7 @@ class DecisionLog:
         self.close()
 
     def __len__(self) -> int:
-        return self._flushed + len(self._pending) // 3
+        return self._flushed + len(self._rows)
 
     # ------------------------------------------------------------ writing
 
@@ -239,15 +231,11 @@ class DecisionLog:
         int
             The number of the event.
         """
-        pending = self._pending
-        place = len(pending) // 3
-        if pod:
-            self._cycles[place] = pod
-        pending += (now_ns, event, encode_actions(actions) if actions else NO_ACTIONS)
-        if len(pending) >= self._pending_limit:
+        count = self._rows.add(now_ns, event, actions, pod)
+        index = self._flushed + count - 1
+        if count >= self._block_events:
             self.flush()
-            return self._flushed - 1
-        return self._flushed + place
+        return index
 
     def flush(self, *, sync: bool = False) -> None:
         """Write what was appended; it then outlives this process.
@@ -257,14 +245,10 @@ class DecisionLog:
         sync : bool
             Wait until it would outlive a power failure too.
         """
-        pending = self._pending
-        if pending:
-            times = pending[0::3]
-            block = encode_events(times, pending[1::3], pending[2::3], self._cycles, self._numbered)
+        if len(self._rows):
+            times, block = self._rows.take()
             self._write(EVENTS, block, first=self._flushed, times=times)
             self._flushed += len(times)
-            pending.clear()
-            self._cycles = {}
         if sync:
             self._medium.sync()
 
@@ -285,11 +269,10 @@ class DecisionLog:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
         self.flush()
-        mentioned = _Mentioned(self._numbered)
+        mentioned = _Mentioned(self._rows)
         snapshot = machine.snapshot(mentioned)
-        objects = encode_objects(mentioned.objects, mentioned.objects.values())
-        self._numbered.take_new()
-        self._numbered.keep_only(mentioned.objects)
+        objects = encode_objects(mentioned.objects)
+        self._rows.keep_only(mentioned.objects)
         block = CheckpointBlock(objects=objects, machine=snapshot)
         self._write(CHECKPOINT, block, first=self._flushed, times=())
         distance = max(self._checkpoint_events, _EVENTS_PER_OBJECT * len(mentioned.objects))
@@ -403,7 +386,7 @@ class DecisionLog:
         return index
 
     def _flush_to_read(self) -> None:
-        if self._pending:
+        if len(self._rows):
             self.flush()
 
     def _read(self, frame: Frame, cls: type[_T]) -> _T:
@@ -414,12 +397,12 @@ class DecisionLog:
 class _Mentioned:
     """Numbers objects and remembers which."""
 
-    def __init__(self, numbered: Numbered) -> None:
-        self._numbered = numbered
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
         self.objects: dict[int, KubernetesObject] = {}
 
     def of(self, obj: KubernetesObject) -> int:
-        number = self._numbered.of(obj)
+        number = self._rows.of(obj)
         self.objects[number] = obj
         return number
 

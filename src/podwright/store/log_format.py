@@ -7,8 +7,7 @@ alone. The payload is msgpack, compressed with zlib.
 The first frame is the `Header`: all that is needed to make the same machine again. Then come
 blocks of events and, between them, checkpoints. Inside a block there is a column for each
 part of an event: times, kinds, numbers of objects or of calls, actions. An object is written
-once, under a number, the first time that it is mentioned after a checkpoint; pods are taken
-apart first, because those of one template share their spec.
+once, under a number, the first time that it is mentioned after a checkpoint.
 
 An object is written as its typed fields and its document. It need not be the document that
 its fields were read from (a driver may have changed either), and a run that is repeated has
@@ -17,21 +16,20 @@ to see exactly what the first one saw.
 
 from __future__ import annotations
 
-import itertools
+import operator
 import struct
 import zlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 
 from podwright._version import __version__
 from podwright.machine import Action, Event, ObjectDeleted, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
-from podwright.objects import KubernetesObject, ObjectMeta, Pod
+from podwright.objects import KubernetesObject
 from podwright.objects.errors import PodwrightError
 from podwright.objects.kinds import TYPES, Unknown
-from podwright.objects.pod import PodSpec, PodStatus
 
 FORMAT: Final = 1
 """Grows with every change that an older reader would not understand."""
@@ -224,30 +222,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
-class Objects(msgspec.Struct, kw_only=True):
-    """Objects in columns, by number.
-
-    Parameters
-    ----------
-    pods : list of int
-        The numbers of the pods.
-    metadata : list of ObjectMeta
-        One per pod.
-    spec_of, status_of, raw_of : list of int
-        Per pod its place in `specs`, `statuses` and `raws`.
-    others : dict
-        Per kind, the numbers and the objects.
-    """
-
-    pods: list[int] = []
-    metadata: list[ObjectMeta] = []
-    spec_of: list[int] = []
-    status_of: list[int] = []
-    raw_of: list[int] = []
-    specs: list[PodSpec] = []
-    statuses: list[PodStatus] = []
-    raws: list[dict[str, Any]] = []
-    others: dict[str, tuple[list[int], msgspec.Raw]] = {}
+Objects: TypeAlias = dict[str, tuple[list[int], list[bytes]]]
+"""Per kind, the numbers of objects and the objects, each in msgpack."""
 
 
 class EventBlock(msgspec.Struct, kw_only=True):
@@ -262,9 +238,8 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kinds : bytes
         Per event its kind.
     numbers : list of int
-        Of each event that is about an object, its number.
-    calls : list of int
-        Of each answer, the number of the call.
+        Of each event that is about an object, its number; of each answer, the number of the
+        call; of others 0.
     rest : dict of int to dict
         By place in the block, the fields of events that have others.
     cycles : dict of int to str
@@ -278,7 +253,6 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kind_names: list[str]
     kinds: bytes
     numbers: list[int]
-    calls: list[int]
     rest: dict[int, dict[str, Any]]
     cycles: dict[int, str]
     actions: list[bytes]
@@ -320,6 +294,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
+_encode = _ENCODER.encode
 _DECODERS: dict[type, msgspec.msgpack.Decoder[Any]] = {}
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -352,61 +327,30 @@ def decode_actions(data: bytes) -> list[Action]:
 # -------------------------------------------------------------------- objects
 
 
-def encode_objects(numbers: Iterable[int], objects: Iterable[KubernetesObject]) -> Objects:
-    """Put objects into columns; parts that are the same object are written once."""
-    columns = Objects()
-    others: dict[str, tuple[list[int], list[KubernetesObject]]] = {}
-    pods: list[Pod] = []
-    for number, obj in zip(numbers, objects, strict=True):
-        if type(obj) is Pod:
-            columns.pods.append(number)
-            pods.append(obj)
-        else:
-            numbered, listed = others.setdefault(type(obj).__name__, ([], []))
-            numbered.append(number)
-            listed.append(obj)
-    columns.metadata = [pod.metadata for pod in pods]
-    columns.specs, columns.spec_of = _once([pod.spec for pod in pods])
-    columns.statuses, columns.status_of = _once([pod.status for pod in pods])
-    columns.raws, columns.raw_of = _once([pod.raw for pod in pods])
-    columns.others = {
-        name: (numbered, msgspec.Raw(_ENCODER.encode(listed)))
-        for name, (numbered, listed) in others.items()
-    }
+def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
+    """Put objects into columns."""
+    columns: Objects = {}
+    for number, obj in objects.items():
+        add_object(columns, number, obj)
     return columns
 
 
-def _once(parts: list[_T]) -> tuple[list[_T], list[int]]:
-    """Return the parts without repetitions of the same one, and where each of them is."""
-    distinct = {id(part): part for part in parts}
-    if len(distinct) == len(parts):
-        return parts, list(range(len(parts)))
-    place_of = dict(zip(distinct, range(len(distinct)), strict=True))
-    return list(distinct.values()), [place_of[id(part)] for part in parts]
+def add_object(columns: Objects, number: int, obj: KubernetesObject) -> None:
+    """Add an object to columns."""
+    kind = type(obj).__name__
+    found = columns.get(kind)
+    if found is None:
+        found = columns[kind] = ([], [])
+    found[0].append(number)
+    found[1].append(_encode(obj))
 
 
 def decode_objects(columns: Objects) -> Iterator[tuple[int, KubernetesObject]]:
     """Give the objects of columns with their numbers."""
-    for number, metadata, spec, status, raw in zip(
-        columns.pods,
-        columns.metadata,
-        columns.spec_of,
-        columns.status_of,
-        columns.raw_of,
-        strict=True,
-    ):
-        yield (
-            number,
-            Pod(
-                metadata=metadata,
-                spec=columns.specs[spec],
-                status=columns.statuses[status],
-                raw=columns.raws[raw],
-            ),
-        )
-    for name, (numbers, data) in columns.others.items():
-        cls = _CLASS_OF[name]
-        yield from zip(numbers, _decoder(list[cls]).decode(data), strict=True)  # type: ignore[valid-type]
+    for kind, (numbers, written) in columns.items():
+        decode = _decoder(_CLASS_OF[kind]).decode
+        for number, data in zip(numbers, written, strict=True):
+            yield number, decode(data)
 
 
 # -------------------------------------------------------------------- events
@@ -426,112 +370,107 @@ def _shape(cls: type[Event]) -> int:
 _NAMES = tuple(_EVENT_OF)
 _CODES = {cls: code for code, cls in enumerate(_EVENT_OF.values())}
 _SHAPES = {cls: _shape(cls) for cls in _CODES}
-_OBJECT_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _OBJECT)
-_CALL_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _CALL)
-_OTHER_CODES = frozenset(_CODES[cls] for cls, shape in _SHAPES.items() if shape == _OTHER)
-_WITH_REST = {
-    _CODES[cls]: tuple(f.name for f in msgspec.structs.fields(cls)[shape == _CALL :])
+_REST_OF = {
+    cls: tuple(f.name for f in msgspec.structs.fields(cls)[shape == _CALL :])
     for cls, shape in _SHAPES.items()
     if shape in (_CALL, _OTHER)
 }
-"""By code, the fields that have no column of their own."""
+"""The fields that have no column of their own."""
+_CODE_AND_SHAPE = {cls: (_CODES[cls], shape) for cls, shape in _SHAPES.items()}
 
 
-class Numbered:
-    """The numbers of the objects that a log has mentioned since its last checkpoint.
+class Rows:
+    """Events on their way into a block, and the objects that the log knows.
 
-    The same object has the same number as long as it is known; what is known is kept, so that
-    no other object gets its address.
-    """
+    What an event mentions is written down at once, while it is at hand; only small numbers and
+    bytes are kept until the block is full. They are in one list, and none of them is anything
+    that the garbage collector would have to look at: lists of actions that live on cost more
+    than writing them.
 
-    def __init__(self, count: int = 0) -> None:
-        self.count = count
-        self._numbers: dict[int, int] = {}
-        self._kept: dict[int, KubernetesObject] = {}
-        self._new: list[KubernetesObject] = []
-
-    def of(self, obj: KubernetesObject) -> int:
-        """Return the number of an object, a new one if it is not known."""
-        return self.of_all([obj])[0]
-
-    def of_all(self, objects: Sequence[KubernetesObject]) -> list[int]:
-        """Return the numbers of objects."""
-        addresses = list(map(id, objects))
-        numbers = self._numbers
-        new = {
-            address: obj
-            for address, obj in zip(addresses, objects, strict=True)
-            if address not in numbers
-        }
-        if new:
-            begin = self.count
-            self.count = begin + len(new)
-            numbers.update(zip(new, range(begin, self.count), strict=True))
-            self._kept.update(new)
-            self._new.extend(new.values())
-        return list(map(numbers.__getitem__, addresses))
-
-    def take_new(self) -> tuple[range, list[KubernetesObject]]:
-        """Return the objects that got numbers since this was called last."""
-        new, self._new = self._new, []
-        return range(self.count - len(new), self.count), new
-
-    def keep_only(self, numbers: Container[int]) -> None:
-        """Forget all objects but some."""
-        self._numbers = {
-            address: number for address, number in self._numbers.items() if number in numbers
-        }
-        self._kept = {address: self._kept[address] for address in self._numbers}
-
-
-def encode_events(
-    times: Sequence[int],
-    events: Sequence[Event],
-    actions: Sequence[bytes],
-    cycles: Mapping[int, str],
-    numbered: Numbered,
-) -> EventBlock:
-    """Put events and their actions into columns.
+    An object keeps its number as long as it is known. What is known is kept alive, so that no
+    other object gets its address.
 
     Parameters
     ----------
-    cycles : mapping of int to str
-        By place, the pod for which a node was looked for.
-    numbered : Numbered
-        Gives numbers to the objects; the new ones are written with the events.
+    object_count : int
+        How many numbers were given before.
     """
-    kinds = bytes(map(_CODES.__getitem__, map(type, events)))
-    listed: Sequence[Any] = events
-    about = [event.obj for event, code in zip(listed, kinds, strict=True) if code in _OBJECT_CODES]
-    calls = [event.call for event, code in zip(listed, kinds, strict=True) if code in _CALL_CODES]
-    rest: dict[int, dict[str, Any]] = {}
-    if calls or not _OTHER_CODES.isdisjoint(kinds):
-        for place, (event, code) in enumerate(zip(listed, kinds, strict=True)):
-            if code in _WITH_REST:
-                fields = {
-                    name: _written(value, numbered)
-                    for name in _WITH_REST[code]
-                    if (value := getattr(event, name)) is not None
-                }
-                if fields:
-                    rest[place] = fields
-    numbers = numbered.of_all(about)
-    deltas = [later - earlier for earlier, later in itertools.pairwise(times)]
-    return EventBlock(
-        objects=encode_objects(*numbered.take_new()),
-        times=[*times[:1], *deltas],
-        kind_names=list(_NAMES),
-        kinds=kinds,
-        numbers=numbers,
-        calls=calls,
-        rest=rest,
-        cycles=dict(cycles),
-        actions=list(actions),
-    )
 
+    def __init__(self, object_count: int = 0) -> None:
+        self._rows: list[Any] = []
+        self._object_count = object_count
+        self._numbers: dict[int, int] = {}
+        self._kept: list[KubernetesObject] = []
+        self._new: Objects = {}
+        self._rest: dict[int, dict[str, Any]] = {}
+        self._cycles: dict[int, str] = {}
 
-def _written(value: object, numbered: Numbered) -> object:
-    return {"$object": numbered.of(value)} if isinstance(value, KubernetesObject) else value
+    def __len__(self) -> int:
+        return len(self._rows) >> 2
+
+    def add(self, now_ns: int, event: Event, actions: Sequence[Action], pod: str) -> int:
+        """Add an event; returns how many there are now."""
+        rows = self._rows
+        code, shape = _CODE_AND_SHAPE[type(event)]
+        if shape == _OBJECT:
+            obj = event.obj  # type: ignore[union-attr]
+            number = self._numbers.get(id(obj))
+            if number is None:
+                number = self.of(obj)  # type: ignore[arg-type]
+        elif shape == _PLAIN:
+            number = 0
+            if pod:
+                self._cycles[len(rows) >> 2] = pod
+        else:
+            number = self._add_fields(event, shape)
+            if pod:
+                self._cycles[len(rows) >> 2] = pod
+        rows += (now_ns, code, number, _encode(actions) if actions else NO_ACTIONS)
+        return len(rows) >> 2
+
+    def _add_fields(self, event: Any, shape: int) -> int:
+        fields = {
+            name: {"$object": self.of(value)} if isinstance(value, KubernetesObject) else value
+            for name in _REST_OF[type(event)]
+            if (value := getattr(event, name)) is not None
+        }
+        if fields:
+            self._rest[len(self._rows) >> 2] = fields
+        return event.call if shape == _CALL else 0
+
+    def of(self, obj: KubernetesObject) -> int:
+        """Return the number of an object; one that is not known is written down."""
+        number = self._numbers.get(id(obj))
+        if number is None:
+            number = self._numbers[id(obj)] = self._object_count
+            self._object_count = number + 1
+            self._kept.append(obj)
+            add_object(self._new, number, obj)
+        return number
+
+    def take(self) -> tuple[list[int], EventBlock]:
+        """Return the times of the events, and the block; there are no events then."""
+        rows = self._rows
+        times: list[int] = rows[0::4]
+        block = EventBlock(
+            objects=self._new,
+            times=[*times[:1], *map(operator.sub, times[1:], times)],
+            kind_names=list(_NAMES),
+            kinds=bytes(rows[1::4]),
+            numbers=rows[2::4],
+            rest=self._rest,
+            cycles=self._cycles,
+            actions=rows[3::4],
+        )
+        self._rows, self._new, self._rest, self._cycles = [], {}, {}, {}
+        return times, block
+
+    def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
+        """Know these objects by their numbers and no others; they are written elsewhere."""
+        assert not self._rows, "take the events first"
+        self._numbers = {id(obj): number for number, obj in objects.items()}
+        self._kept = list(objects.values())
+        self._new = {}
 
 
 def decode_events(
@@ -548,11 +487,9 @@ def decode_events(
         objects.setdefault(number, obj)
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
-    numbers, calls = iter(block.numbers), iter(block.calls)
     now_ns = 0
-    for place, (kind, delta, actions) in enumerate(
-        zip(block.kinds, block.times, block.actions, strict=True)
-    ):
+    columns = zip(block.kinds, block.times, block.numbers, block.actions, strict=True)
+    for place, (kind, delta, number, actions) in enumerate(columns):
         now_ns += delta
         cls = classes[kind]
         if cls is None:
@@ -563,11 +500,11 @@ def decode_events(
         if shape == _PLAIN:
             event = cls()
         elif shape == _OBJECT:
-            event = cls(objects[next(numbers)])
+            event = cls(objects[number])
         else:
             fields = _read_fields(cls, block.rest.get(place, {}), objects)
             if shape == _CALL:
-                fields["call"] = next(calls)
+                fields["call"] = number
             event = cls(**fields)
         yield Entry(first + place, now_ns, event, actions, block.cycles.get(place, ""))
 
