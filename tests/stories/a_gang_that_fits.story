@@ -13,6 +13,7 @@ hold    default/a      by=GangScheduling
 
 2s    pod default/b cpu=2 group=g
 ----
+ready   default/a
 
 # Popping one takes both; the first waits at Permit until the second lets it go.
 3s    cycle

@@ -7,15 +7,20 @@ end at their own instants.
 
     plugin Gate permit default/a Wait 5s      the answers of scripted plugins, one per call;
                                               Gate and Check may take part anywhere
+    plugin Gate events Node Add               Gate has registered this; all events otherwise
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
+    workers 16                                victims removed at the same time; one otherwise
     gangs                                     gangs are scheduled (the feature gates are on)
     coscheduling podGroupBackoffSeconds=5     the plugin Coscheduling takes part, with such args
     spread none                               no default spread constraints: pods that are
                                               alike then take part in batching
 
     0s  node n1 cpu=2 zone=a                  as podwright.testing.make_node
-    0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod
+    0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod; node=n1: already there
+    0s  pod default/a started=10s             also: policy=Never, nominated=n1
+    0s  change node n1 cpu=4                  it is now so; also: change pod default/a priority=5
+    0s  budget default/db app=db allowed=1    so many disruptions are left for pods app=db
     0s  pod default/a group=g                 a member of the group, of either kind
     0s  group default/g min=2                 also: basic, or timeout=5 for Coscheduling
     0s  gates default/a                       the pod's gates are now these; none here
@@ -27,16 +32,30 @@ end at their own instants.
     0s  wait                                  nothing
 
 Below the rule, actions come in the order in which the machine wanted them; then the pods
-whose place has changed, by name. `PODWRIGHT_UPDATE_STORIES=1` rewrites what is below.
+whose place has changed, by name:
+
+    ready   default/a                         in activeQ, after it was somewhere else
+    backoff default/a  until=2s rejected_by=NodeResourcesFit      in backoffQ
+    backoff default/a  until=2s after an error                    in the error backoffQ
+    park    default/a  rejected_by=NodeResourcesFit               unschedulable
+    hold    default/a  by=SchedulingGates                         gated
+    wait    default/a  on=n1 for=Gate         at Permit
+    assume  default/a  n1                     its binding is under way
+    gone    default/a
+
+`choose` is no action: where preemption had several candidates, it says what decided.
+`PODWRIGHT_UPDATE_STORIES=1` rewrites what is below.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from podwright.config.duration import format_duration, parse_duration
+from podwright.framework.events import ActionType, EventHint
 from podwright.machine import (
     Action,
     Bind,
@@ -49,12 +68,13 @@ from podwright.machine import (
 )
 from podwright.objects import encode
 from podwright.parity.trace import Replay
+from podwright.preemption import Preemption
 from podwright.queueing import QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
 
 RULE = "----"
 GROUPINGS = ("gangs", "coscheduling")
-DIRECTIVES = ("plugin", "api", "grace", "spread", *GROUPINGS)
+DIRECTIVES = ("plugin", "api", "grace", "workers", "spread", *GROUPINGS)
 START = "2026-01-01T00:00:00Z"
 PLUGINS = {"Gate": "StubA", "Check": "StubB"}
 POINTS = {"reserve": "reserve", "permit": "permit", "pre_bind": "preBind"}
@@ -77,7 +97,9 @@ class Story(Replay):
         assert at_ns >= self._clock_ns, f"{command!r} goes back in time"
         self.begin_step((at_ns - self._clock_ns) / 1_000_000_000)
         self._clock_ns = at_ns
+        index = len(self.lines)
         self.do(self._step(verb, rest))
+        self.lines[index:index] = self._choices()
         self.machine.validate()
 
     def told(self) -> list[str]:
@@ -93,19 +115,12 @@ class Story(Replay):
 
     def _step(self, verb: str, rest: list[str]) -> dict[str, Any]:
         match verb:
-            case "node":
-                return {"op": "create", "object": _document(make_node(rest[0], **_fields(rest)))}
-            case "pod" | "group":
-                make = _pod if verb == "pod" else _group
-                return {"op": "create", "object": make(rest, self._grouping)}
+            case "node" | "pod" | "group" | "budget":
+                return {"op": "create", "object": self._object(verb, rest)}
+            case "change":
+                return {"op": "update", "object": self._object(rest[0], rest[1:])}
             case "gates":
-                pod = self.machine.pod(rest[0])
-                assert pod is not None, rest[0]
-                spec = {
-                    **pod.raw["spec"],
-                    "schedulingGates": [{"name": gate} for gate in rest[1:]],
-                }
-                return {"op": "update", "object": {**pod.raw, "spec": spec}}
+                return {"op": "update", "object": self._with_gates(rest[0], rest[1:])}
             case "delete" if rest[0] == "node":
                 return {"op": "delete", "kind": "Node", "name": rest[1]}
             case "delete" | "terminate":
@@ -117,6 +132,25 @@ class Story(Replay):
                 return {"op": "tick"}
             case _:
                 return {"op": verb}
+
+    def _object(self, kind: str, rest: list[str]) -> dict[str, Any]:
+        match kind:
+            case "node":
+                return _document(make_node(rest[0], **_fields(rest)))
+            case "pod":
+                return _pod(rest, self._grouping)
+            case "group":
+                return _group(rest, self._grouping)
+            case "budget":
+                return _budget(rest)
+            case _:
+                raise AssertionError(f"there is no {kind!r} in stories")
+
+    def _with_gates(self, name: str, gates: list[str]) -> dict[str, Any]:
+        pod = self.machine.pod(name)
+        assert pod is not None, name
+        spec = {**pod.raw["spec"], "schedulingGates": [{"name": gate} for gate in gates]}
+        return {**pod.raw, "spec": spec}
 
     # ---------------------------------------------------------------- what happened
 
@@ -149,6 +183,21 @@ class Story(Replay):
                 return line("update", obj.key, self._outcome(obj.key))
             case _:
                 return ""
+
+    def _choices(self) -> list[str]:
+        """Say what decided between the candidates of preemption."""
+        found = [
+            (decision.pod.key, decision.post_filter.details)
+            for decision in self.decisions
+            if decision.post_filter is not None
+        ]
+        return [
+            line("choose", pod, f"{choice.candidate.node}: {choice.criterion.told}")
+            for pod, preemption in found
+            if isinstance(preemption, Preemption)
+            and (choice := preemption.choice) is not None
+            and choice.criterion is not None
+        ]
 
     def _outcome(self, name: str) -> str:
         call = self.calls[name][-1]
@@ -187,12 +236,13 @@ class Story(Replay):
             case QueueName.ERROR_BACKOFF:
                 return line("backoff", name, f"until={end} after an error")
             case _:
-                return line("ready", name) if queued.attempts else ""
+                was_elsewhere = queued.attempts or self._places.get(name)
+                return line("ready", name) if was_elsewhere else ""
 
 
 def line(verb: str, name: str, *parts: str) -> str:
     """Write one line of output."""
-    return f"{verb:<8}{name:<15}{' '.join(part for part in parts if part)}".rstrip()
+    return f"{verb:<8}{name:<14} {' '.join(part for part in parts if part)}".rstrip()
 
 
 def _renamed(text: str) -> str:
@@ -204,11 +254,15 @@ def _renamed(text: str) -> str:
 def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     """Make the case of a trace from the lines before the first block."""
     script: dict[str, Any] = {"api": [], "plugins": defaultdict(lambda: defaultdict(dict))}
+    events: dict[str, list[EventHint]] = defaultdict(list)
     points: dict[str, dict[str, None]] = defaultdict(dict)
     gates: dict[str, bool] = {}
     settings: list[dict[str, Any]] = []
     for directive in directives:
         match directive:
+            case ["plugin", name, "events", resource, *actions]:
+                hints = [EventHint(resource, ActionType.from_label(text)) for text in actions]
+                events[PLUGINS[name]] += hints
             case ["plugin", name, point, pod, status, *rest]:
                 stub = PLUGINS[name]
                 points[POINTS[point]][stub] = None
@@ -224,6 +278,8 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
             case ["grace", seconds]:
                 script["grace_seconds"] = _seconds(seconds)
+            case ["workers", count]:
+                script["workers"] = int(count)
             case ["gangs"]:
                 gates = {"GenericWorkload": True, "GangScheduling": True}
             case ["coscheduling", *rest]:
@@ -232,6 +288,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 settings.append({"name": "Coscheduling", "args": said})
             case _:
                 raise AssertionError(f"unknown directive {directive}")
+    script["events"] = events
     plugins: dict[str, Any] = {
         point: {"enabled": [{"name": name} for name in names]} for point, names in points.items()
     }
@@ -276,18 +333,48 @@ def _fields(rest: list[str]) -> dict[str, Any]:
     for key in ("gates", "taints", "tolerations"):
         if key in fields:
             fields[key] = fields[key].split(",")
+    for key in ("labels", "node_selector"):
+        if key in fields:
+            fields[key] = _labels(fields[key])
     return fields
+
+
+def _labels(text: str) -> dict[str, str]:
+    return dict(part.partition("=")[::2] for part in text.split(","))
 
 
 def _pod(rest: list[str], grouping: str) -> dict[str, Any]:
     namespace, _, name = rest[0].partition("/")
     fields = {"scheduler": "default-scheduler", **_fields(rest)}
     group = fields.pop("group", "")
+    policy = fields.pop("policy", "")
+    started, nominated = fields.pop("started", ""), fields.pop("nominated", "")
     if group and grouping == "gangs":
         fields["spec"] = {"schedulingGroup": {"podGroupName": group}}
     elif group:
         fields["labels"] = {"scheduling.x-k8s.io/pod-group": group}
-    return _document(make_pod(name, namespace=namespace, **fields))
+    elif policy:
+        fields["spec"] = {"preemptionPolicy": policy}
+    document = _document(make_pod(name, namespace=namespace, **fields))
+    status = dict(document.get("status", {}))
+    if started:
+        start = datetime.fromisoformat(START) + timedelta(seconds=_seconds(started))
+        status["startTime"] = start.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if nominated:
+        status["nominatedNodeName"] = nominated
+    return {**document, "status": status} if status else document
+
+
+def _budget(rest: list[str]) -> dict[str, Any]:
+    namespace, _, name = rest[0].partition("/")
+    allowed = rest[2].removeprefix("allowed=")
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"selector": {"matchLabels": _labels(rest[1])}},
+        "status": {"disruptionsAllowed": int(allowed)},
+    }
 
 
 def _group(rest: list[str], grouping: str) -> dict[str, Any]:
@@ -330,7 +417,7 @@ def tell(text: str) -> str:
     if RULE not in head.splitlines():
         written.append(head)
     else:
-        assert not directives, "put an empty line after plugin, api, grace and spread"
+        assert not directives, "put an empty line after directives"
     for block in blocks:
         above = block.split(f"\n{RULE}")[0].splitlines()
         for command in above:

@@ -10,6 +10,7 @@ hold    default/a      by=SchedulingGates
 
 1s    gates default/a
 ----
+ready   default/a
 
 # The nomination tells others where the pod is going, since that will take time.
 2s    cycle

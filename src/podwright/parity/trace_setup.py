@@ -9,7 +9,7 @@ import msgspec
 from podwright.assembly.machine import build_machine
 from podwright.assembly.registry import Registry
 from podwright.config import DEFAULT_GATES, Gates, parse_gates
-from podwright.framework import Code, Cycle, Plugin, StateKey, Status
+from podwright.framework import Code, Cycle, EventHint, Plugin, StateKey, Status
 from podwright.framework.binding import Pending, Progress
 from podwright.framework.profile import TieRule
 from podwright.machine import Machine
@@ -101,6 +101,7 @@ def machine_of(
         Per pod the calls of scripted plugins.
     """
     played = script.get("plugins", {})
+    events = script.get("events", {})
     stubs = [
         type(
             name,
@@ -112,6 +113,7 @@ def machine_of(
                     point: {pod: list(outcomes) for pod, outcomes in by_pod.items()}
                     for point, by_pod in played.get(name, {}).items()
                 },
+                **(_registering(events[name]) if name in events else {}),
             },
         )
         for name, base in (("StubA", _Stub), ("StubB", _Stub), ("StubBind", _StubBind))
@@ -119,10 +121,15 @@ def machine_of(
     registry = Registry(stubs)
     configuration = effective_configuration(case.get("config"), registry, gates_of(case))
     # The vectors were made with one worker.
-    configuration = msgspec.structs.replace(configuration, parallelism=1)
+    configuration = msgspec.structs.replace(configuration, parallelism=script.get("workers", 1))
     return build_machine(
         configuration, registry, tie_rule=TieRule.HEAP, start_ns=start_ns, batching=True
     )
+
+
+def _registering(hints: list[EventHint]) -> dict[str, Any]:
+    """Let a plugin register these events; without, every event concerns it."""
+    return {"events_to_register": lambda _self: tuple(hints)}
 
 
 def gates_of(case: Case) -> Gates:

@@ -1,0 +1,20 @@
+# Fifth criterion: of the most important victims of each node the oldest is looked at; the youngest goes.
+0s    node n1 cpu=2
+0s    node n2 cpu=2
+0s    pod default/a1 node=n1 cpu=1 priority=5 started=10s
+0s    pod default/a2 node=n1 cpu=1 priority=4 started=90s
+0s    pod default/b1 node=n2 cpu=1 priority=5 started=20s
+0s    pod default/b2 node=n2 cpu=1 priority=4 started=1s
+100s  pod default/high cpu=2 priority=100
+100s  cycle
+----
+choose  default/high   n2: its most important victims started last
+event   default/high   FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu.
+patch   default/high   PodScheduled=False Unschedulable, nominatedNodeName=n2
+patch   default/b1     DisruptionTarget=True PreemptionByScheduler
+delete  default/b1
+event   default/b1     Preempted: Preempted by pod default/high on node n2
+patch   default/b2     DisruptionTarget=True PreemptionByScheduler
+delete  default/b2
+event   default/b2     Preempted: Preempted by pod default/high on node n2
+backoff default/high   until=1m41s rejected_by=DefaultPreemption,NodeResourcesFit

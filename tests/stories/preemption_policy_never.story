@@ -1,0 +1,17 @@
+# A pod with preemptionPolicy Never goes first in the queue, but nobody leaves for it.
+0s    node n1 cpu=1
+0s    pod default/low node=n1 cpu=1
+0s    pod default/polite cpu=1 priority=100 policy=Never
+0s    cycle
+----
+event   default/polite FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.
+patch   default/polite PodScheduled=False Unschedulable
+park    default/polite rejected_by=NodeResourcesFit
+
+# It waits like others for the pod to end.
+9s    delete default/low
+9s    cycle
+----
+bind    default/polite n1
+event   default/polite Scheduled: Successfully assigned default/polite to n1
+gone    default/low

@@ -1,0 +1,27 @@
+# A pod that nothing helped for more than five minutes is tried again, in case a hint was wrong.
+0s    node n1 cpu=1
+0s    pod default/a cpu=2
+0s    cycle
+----
+event   default/a      FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+patch   default/a      PodScheduled=False Unschedulable
+park    default/a      rejected_by=NodeResourcesFit
+
+# Every 30 seconds somebody looks. At five minutes sharp it is not yet more than that.
+300s  flush_unschedulable
+----
+
+330s  flush_unschedulable
+----
+ready   default/a
+
+# It is no better than before: the five minutes begin anew.
+330s  cycle
+----
+event   default/a      FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+park    default/a      rejected_by=NodeResourcesFit
+
+630s  flush_unschedulable
+660s  flush_unschedulable
+----
+ready   default/a

@@ -1,0 +1,20 @@
+# A gated pod is not in the queue: neither time nor events move it, only its own gates.
+0s    node n1 cpu=1
+0s    pod default/a cpu=1 gates=example.com/quota,example.com/review
+----
+hold    default/a      by=SchedulingGates
+
+400s  flush_unschedulable
+400s  node n2 cpu=8
+400s  cycle
+----
+
+# One gate of two is gone.
+401s  gates default/a example.com/review
+----
+
+402s  gates default/a
+402s  cycle
+----
+bind    default/a      n2
+event   default/a      Scheduled: Successfully assigned default/a to n2

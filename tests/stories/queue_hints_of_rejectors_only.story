@@ -1,0 +1,18 @@
+# Only the plugins that rejected a pod are asked; who passed it, or was not reached, is not.
+0s    node n1 cpu=1 taints=gpu=yes:NoSchedule
+0s    pod default/a cpu=2
+0s    cycle
+----
+event   default/a      FailedScheduling: 0/1 nodes are available: 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+patch   default/a      PodScheduled=False Unschedulable
+park    default/a      rejected_by=TaintToleration
+
+# Room does not help against a taint: NodeResourcesFit never saw this node.
+5s    change node n1 cpu=4 taints=gpu=yes:NoSchedule
+----
+
+6s    change node n1 cpu=4
+6s    cycle
+----
+bind    default/a      n1
+event   default/a      Scheduled: Successfully assigned default/a to n1

@@ -1,0 +1,22 @@
+# An update of a parked pod is an event like others: the plugins that rejected it are asked.
+0s    node n1 cpu=1 taints=gpu=yes:NoSchedule
+0s    pod default/a cpu=1
+0s    cycle
+----
+event   default/a      FailedScheduling: 0/1 nodes are available: 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+patch   default/a      PodScheduled=False Unschedulable
+park    default/a      rejected_by=TaintToleration
+
+# A label is nothing that TaintToleration has registered.
+5s    change pod default/a cpu=1 labels=app=web
+----
+
+# A toleration is.
+6s    change pod default/a cpu=1 labels=app=web tolerations=gpu:NoSchedule
+----
+ready   default/a
+
+6s    cycle
+----
+bind    default/a      n1
+event   default/a      Scheduled: Successfully assigned default/a to n1
