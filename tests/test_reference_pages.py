@@ -110,12 +110,13 @@ def arguments_page() -> str:
 
 
 def gates_page() -> str:
-    lines = ["| gate | stage | default | locked | needs |", "|---|---|---|---|---|"]
+    lines = ["| gate | stage | default | locked | needs | effect on |", "|---|---|---|---|---|---|"]
     for name, gate in GATES.items():
         needs = ", ".join(f"`{other}`" for other in gate.requires)
         default = "on" if gate.default else "off"
         locked = "yes" if gate.locked else ""
-        lines.append(f"| `{name}` | {gate.stage} | {default} | {locked} | {needs} |")
+        effects = "" if gate.locked else ", ".join(gate.effects) or "nothing"
+        lines.append(f"| `{name}` | {gate.stage} | {default} | {locked} | {needs} | {effects} |")
     return "\n".join([*lines, ""])
 
 

@@ -627,6 +627,18 @@ def test_durations_are_written_as_go_writes_them(write):
         assert args["DynamicResources"]["filterTimeout"] == "1m30s"
 
 
+def test_gates_that_change_nothing_are_told():
+    one = "warning: the feature gate SchedulerAsyncAPICalls changes nothing here"
+    two = "warning: the feature gates SchedulerAsyncAPICalls, SchedulerPopFromBackoffQ change"
+    gates = "--feature-gates SchedulerAsyncAPICalls=true,SchedulerPopFromBackoffQ=false"
+    # There is a queue where a configuration is used, but not where pods are decided for.
+    assert one in run(f"config show {gates}").stderr
+    assert two in run(f"schedule {QUICKSTART} --exit-zero {gates}").stderr
+    assert two in run(f"explain web-0 {QUICKSTART} {gates}").stderr
+    gates = "--feature-gates TaintTolerationComparisonOperators=true"
+    assert "warning" not in run(f"schedule {QUICKSTART} --exit-zero {gates}").stderr
+
+
 def test_a_wrong_configuration_is_exit_status_1_with_every_problem(write):
     config = write(
         "config.yaml",

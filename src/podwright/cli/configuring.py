@@ -9,7 +9,14 @@ import msgspec
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
-from podwright.cli.console import hint_at_plugins, print_document, print_table, say, write
+from podwright.cli.console import (
+    hint_at_plugins,
+    print_document,
+    print_table,
+    say,
+    warn_of_gates,
+    write,
+)
 from podwright.cli.inputs import Collected, load_plugins, read_text
 from podwright.config import (
     DEFAULT_GATES,
@@ -21,6 +28,7 @@ from podwright.config import (
     parse_gates,
     read_configuration,
     to_document,
+    without_effect,
 )
 from podwright.objects import InputError
 
@@ -81,6 +89,7 @@ def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[Registry
     with collected:
         registry = Registry(load_plugins(plugins))
     collected.raise_all()
+    warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
     return registry, gates
 
 

@@ -10,7 +10,9 @@ from typing import Self
 
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
-from podwright.cli.console import waiting
+from podwright.classic import ParallelizeUntil, in_order
+from podwright.cli.collecting import Collected, read_text
+from podwright.cli.console import waiting, warn_of_gates
 from podwright.cli.options import OffsetName, Setup
 from podwright.config import (
     DEFAULT_GATES,
@@ -22,6 +24,7 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
+    without_effect,
 from podwright.objects import FieldError, InputError, Pod, PodwrightError
 from podwright.store.files import LoadedObjects, load
 
@@ -108,17 +111,35 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
         with collected:
             plugins = load_plugins(setup.plugins)
         collected.raise_all()
-        scheduler = Scheduler(
-            configuration,
-            plugins=plugins,
-            gates=gates,
-            seed=setup.seed,
-            tie_rule=TieRule(setup.tie_rule.value),
-            draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
-            source=source,
-            call_extender=_caller(configuration, source),
-        )
-    return loaded, scheduler
+        warn_of_gates(without_effect(gates, "configuration", "decisions"))
+    return Inputs(loaded, configuration, plugins, gates, source)
+
+
+def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
+    """Make an empty scheduler.
+
+    Raises
+    ------
+    InputError
+        If the configuration is wrong.
+    """
+    return Scheduler(
+        inputs.configuration,
+        plugins=inputs.plugins,
+        gates=inputs.gates,
+        seed=setup.seed,
+        tie_rule=TieRule(setup.tie_rule.value),
+        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
+        source=inputs.source,
+        call_extender=_caller(inputs.configuration, inputs.source),
+        parallelize_until=in_order if setup.workers == 1 else _threads(setup.workers),
+    )
+
+
+def _threads(count: int) -> ParallelizeUntil:
+    from podwright.sweep.threads import ThreadedPieces
+
+    return ThreadedPieces(count)
 
 
 def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:

@@ -15,73 +15,91 @@ from podwright.config.field import did_you_mean, problem, raise_errors
 from podwright.objects.errors import FieldError
 
 Stage = Literal["Alpha", "Beta", "GA"]
+Effect = Literal["configuration", "decisions", "machine"]
+"""On what podwright does: what the configuration has by default and may say; which node a pod
+gets, and why; the queue and the order of work in a machine."""
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """One gate as 1.36 knows it."""
+    """One gate as 1.36 knows it.
+
+    Parameters
+    ----------
+    locked : bool
+        It cannot be changed.
+    requires : tuple of str
+        The gates that have to be on if it is.
+    effects : tuple of Effect
+        On what it has an effect in podwright; none: it is accepted and changes nothing.
+    """
 
     stage: Stage
     default: bool
     locked: bool = False
     requires: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+def _on(*effects: Effect, requires: tuple[str, ...] = ()) -> Gate:
+    return Gate("Beta", default=True, requires=requires, effects=effects)
+
+
+def _alpha(*effects: Effect, requires: tuple[str, ...] = ()) -> Gate:
+    return Gate("Alpha", default=False, requires=requires, effects=effects)
 
 
 _LOCKED = Gate("GA", default=True, locked=True)
 _GA = Gate("GA", default=True)
-_ON = Gate("Beta", default=True)
 _BETA_OFF = Gate("Beta", default=False)
-_ALPHA = Gate("Alpha", default=False)
 
 GATES: Mapping[str, Gate] = {
-    "ClearingNominatedNodeNameAfterBinding": _ON,
+    "ClearingNominatedNodeNameAfterBinding": _on(),
     "DRAAdminAccess": _LOCKED,
-    "DRAConsumableCapacity": _ON,
-    "DRADeviceBindingConditions": Gate(
-        "Beta", default=True, requires=("DRAResourceClaimDeviceStatus",)
-    ),
+    "DRAConsumableCapacity": _on(),
+    "DRADeviceBindingConditions": _on("configuration", requires=("DRAResourceClaimDeviceStatus",)),
     "DRADeviceTaintRules": Gate("Beta", default=False, requires=("DRADeviceTaints",)),
-    "DRADeviceTaints": _ON,
-    "DRAExtendedResource": _ON,
-    "DRAListTypeAttributes": _ALPHA,
-    "DRANodeAllocatableResources": _ALPHA,
-    "DRAPartitionableDevices": _ON,
+    "DRADeviceTaints": _on(),
+    "DRAExtendedResource": _on(),
+    "DRAListTypeAttributes": _alpha(),
+    "DRANodeAllocatableResources": _alpha(),
+    "DRAPartitionableDevices": _on(),
     "DRAPrioritizedList": _GA,
-    "DRAResourceClaimDeviceStatus": _ON,
-    "DRASchedulerFilterTimeout": _ON,
-    "DRAWorkloadResourceClaims": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "DRAResourceClaimDeviceStatus": _on("configuration"),
+    "DRASchedulerFilterTimeout": _on("configuration"),
+    "DRAWorkloadResourceClaims": _alpha(requires=("GenericWorkload",)),
     "DynamicResourceAllocation": _LOCKED,
-    "GangScheduling": Gate("Alpha", default=False, requires=("GenericWorkload",)),
-    "GenericWorkload": _ALPHA,
-    "InPlacePodLevelResourcesVerticalScaling": Gate(
-        "Beta", default=True, requires=("InPlacePodVerticalScaling", "PodLevelResources")
+    "GangScheduling": _alpha("configuration", "machine", requires=("GenericWorkload",)),
+    "GenericWorkload": _alpha("configuration"),
+    "InPlacePodLevelResourcesVerticalScaling": _on(
+        requires=("InPlacePodVerticalScaling", "PodLevelResources")
     ),
     "InPlacePodVerticalScaling": _LOCKED,
     "MatchLabelKeysInPodAffinity": _LOCKED,
-    "MatchLabelKeysInPodTopologySpread": _ON,
-    "MatchLabelKeysInPodTopologySpreadSelectorMerge": Gate(
-        "Beta", default=True, requires=("MatchLabelKeysInPodTopologySpread",)
+    "MatchLabelKeysInPodTopologySpread": _on("decisions"),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": _on(
+        requires=("MatchLabelKeysInPodTopologySpread",)
     ),
     "MutableCSINodeAllocatableCount": _LOCKED,
-    "MutablePVNodeAffinity": _ALPHA,
-    "NodeDeclaredFeatures": _ON,
+    "MutablePVNodeAffinity": _alpha(),
+    "NodeDeclaredFeatures": _on("configuration", "decisions"),
     "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
-    "NominatedNodeNameForExpectation": _ON,
-    "OpportunisticBatching": _ON,
-    "PodLevelResources": _ON,
+    "NominatedNodeNameForExpectation": _on(),
+    "OpportunisticBatching": _on("machine"),
+    "PodLevelResources": _on("decisions"),
     "PodSchedulingReadiness": _LOCKED,
-    "PodTopologyLabelsAdmission": _ON,
+    "PodTopologyLabelsAdmission": _on(),
     "SchedulerAsyncAPICalls": _BETA_OFF,
-    "SchedulerAsyncPreemption": _ON,
-    "SchedulerPopFromBackoffQ": _ON,
+    "SchedulerAsyncPreemption": _on(),
+    "SchedulerPopFromBackoffQ": _on("machine"),
     "SchedulerQueueingHints": _LOCKED,
     "SidecarContainers": _LOCKED,
-    "StorageCapacityScoring": _ALPHA,
-    "TaintTolerationComparisonOperators": _ALPHA,
-    "TopologyAwareWorkloadScheduling": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "StorageCapacityScoring": _alpha("configuration", "decisions"),
+    "TaintTolerationComparisonOperators": _alpha("decisions"),
+    "TopologyAwareWorkloadScheduling": _alpha("configuration", requires=("GenericWorkload",)),
     "VolumeAttributesClass": _LOCKED,
-    "VolumeLimitScaling": _ALPHA,
-    "WorkloadAwarePreemption": Gate("Alpha", default=False, requires=("GangScheduling",)),
-    "WorkloadWithJob": Gate("Alpha", default=False, requires=("GenericWorkload",)),
+    "VolumeLimitScaling": _alpha("decisions"),
+    "WorkloadAwarePreemption": _alpha(requires=("GangScheduling",)),
+    "WorkloadWithJob": _alpha(requires=("GenericWorkload",)),
 }
 """Every gate podwright knows, by name."""
 
@@ -115,6 +133,11 @@ class Gates(msgspec.Struct, frozen=True):
 
 
 DEFAULT_GATES = Gates()
+
+
+def without_effect(gates: Gates, *concerned: Effect) -> tuple[str, ...]:
+    """Return the changed gates that have no effect on any of these; by name."""
+    return tuple(name for name in gates.changed if not {*GATES[name].effects} & {*concerned})
 
 
 def parse_gates(text: str, *, source: str = "--feature-gates") -> Gates:

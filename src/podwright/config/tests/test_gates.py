@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.config import DEFAULT_GATES, GATES, parse_gates, set_gates
+from podwright.config import DEFAULT_GATES, GATES, parse_gates, set_gates, without_effect
 from podwright.objects.errors import InputError
 
 
@@ -75,3 +75,17 @@ def test_gates_from_a_mapping():
     gates = set_gates({"GenericWorkload": True})
     assert "GenericWorkload" in gates
     assert "GenericWorkload" not in DEFAULT_GATES
+
+
+def test_gates_that_change_nothing_are_known():
+    gates = parse_gates("SchedulerAsyncAPICalls=true,VolumeLimitScaling=true,"
+                        "SchedulerPopFromBackoffQ=false,OpportunisticBatching=true")  # fmt: skip
+    assert without_effect(gates, "machine") == ("SchedulerAsyncAPICalls", "VolumeLimitScaling")
+    assert without_effect(gates, "configuration", "decisions") == (
+        "SchedulerAsyncAPICalls",
+        "SchedulerPopFromBackoffQ",
+    )
+
+
+def test_locked_gates_say_nothing_of_effects():
+    assert not [name for name, gate in GATES.items() if gate.locked and gate.effects]
