@@ -44,7 +44,7 @@ from podwright.objects import (
     with_node_name,
     with_nominated_node_name,
 )
-from podwright.objects.admission import admit
+from podwright.objects.admission import admit, without_pod_level_resources
 from podwright.objects.errors import FieldError, InputError, PodwrightError
 from podwright.preemption import Preemption
 
@@ -172,7 +172,7 @@ class Scheduler:
             if isinstance(obj, PriorityClass):
                 self._priority_classes[obj.metadata.name] = obj
             if isinstance(obj, Pod):
-                self._add_pod(admit(obj, self._priority_classes.values()))
+                self._add_pod(self._admit(obj))
             else:
                 self.cluster.put(obj)
 
@@ -186,6 +186,12 @@ class Scheduler:
                 # Its volumes stay its claims', as they do once they are bound.
                 self._reservations.pop(obj.key, None)
             self.cluster.delete(obj)
+
+    def _admit(self, pod: Pod) -> Pod:
+        admitted = admit(pod, self._priority_classes.values())
+        if "PodLevelResources" in self.configuration.gates:
+            return admitted
+        return without_pod_level_resources(admitted)
 
     def _add_pod(self, pod: Pod) -> None:
         self.cluster.put(pod)
@@ -423,7 +429,7 @@ class Scheduler:
         if isinstance(pod, Pod):
             if self.pending.get(pod.key) is pod:
                 return pod
-            return admit(pod, self._priority_classes.values())
+            return self._admit(pod)
         found = self.pending.get(pod)
         if found is None:
             raise UnknownPod(f"pod {pod} is not pending")

@@ -49,6 +49,13 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
 
 
+def without_pod_level_resources(pod: Pod) -> Pod:
+    """Return `pod` as it is read without the gate PodLevelResources: its containers count."""
+    if pod.spec.resources is None:
+        return pod
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=None))
+
+
 def _priority(spec: PodSpec, classes: Iterable[PriorityClass]) -> PriorityClass | None:
     name = spec.priority_class_name
     for candidate in classes:

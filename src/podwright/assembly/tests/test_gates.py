@@ -144,6 +144,24 @@ def test_storage_is_scored_for_the_whole_cycle():
     assert decisions["b"].node == "n1"
 
 
+@pytest.mark.parametrize(
+    ("gates", "total"),
+    [
+        pytest.param("", 3000, id="on: the pod's own requests count"),
+        pytest.param("PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false", 1000,
+                     id="off: those of its container count"),
+    ],
+)  # fmt: skip
+def test_pod_level_resources_count_or_not(gates, total):
+    scheduler = pw.Scheduler(gates=parse_gates(gates))
+    scheduler.add(make_node("n1", cpu="2"), make_node("n2", cpu="4"))
+    pod = make_pod("web", cpu="1", spec={"resources": {"requests": {"cpu": "3"}}})
+    assert scheduler.explain(pod).feasible == (("n2",) if total == 3000 else ("n1", "n2"))
+    scheduler.add(pod)
+    slot = scheduler.schedule("default/web").slot
+    assert int(scheduler.cluster.nodes.requested[slot, 0]) == total
+
+
 class Gated(pw.Plugin):
     """A plugin of the user's own that asks for the gates."""
 
