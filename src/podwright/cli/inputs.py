@@ -10,8 +10,6 @@ from typing import Self
 
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
-from podwright.classic import ParallelizeUntil, in_order
-from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import waiting, warn_of_gates
 from podwright.cli.options import OffsetName, Setup
 from podwright.config import (
@@ -20,11 +18,11 @@ from podwright.config import (
     KubeSchedulerConfiguration,
     parse_gates,
     read_configuration,
+    without_effect,
 )
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
-    without_effect,
 from podwright.objects import FieldError, InputError, Pod, PodwrightError
 from podwright.store.files import LoadedObjects, load
 
@@ -112,34 +110,17 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
             plugins = load_plugins(setup.plugins)
         collected.raise_all()
         warn_of_gates(without_effect(gates, "configuration", "decisions"))
-    return Inputs(loaded, configuration, plugins, gates, source)
-
-
-def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
-    """Make an empty scheduler.
-
-    Raises
-    ------
-    InputError
-        If the configuration is wrong.
-    """
-    return Scheduler(
-        inputs.configuration,
-        plugins=inputs.plugins,
-        gates=inputs.gates,
-        seed=setup.seed,
-        tie_rule=TieRule(setup.tie_rule.value),
-        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
-        source=inputs.source,
-        call_extender=_caller(inputs.configuration, inputs.source),
-        parallelize_until=in_order if setup.workers == 1 else _threads(setup.workers),
-    )
-
-
-def _threads(count: int) -> ParallelizeUntil:
-    from podwright.sweep.threads import ThreadedPieces
-
-    return ThreadedPieces(count)
+        scheduler = Scheduler(
+            configuration,
+            plugins=plugins,
+            gates=gates,
+            seed=setup.seed,
+            tie_rule=TieRule(setup.tie_rule.value),
+            draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
+            source=source,
+            call_extender=_caller(configuration, source),
+        )
+    return loaded, scheduler
 
 
 def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
