@@ -151,7 +151,6 @@ def imported_by(path: Path) -> Iterator[str]:
 IMPORTED_BY_NOBODY = {
     "podwright._version": "hatchling reads it",
     "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
-    "podwright.testing.parallel": "a pool of threads for the classic rules, for users and tests",
     "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",
 }
 """Modules that are not dead although nothing imports them, and why."""

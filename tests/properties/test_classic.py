@@ -18,7 +18,7 @@ from podwright.classic import (
 from podwright.objects import Pod, with_fields
 from podwright.queueing import QueueName
 from podwright.testing import make_node, make_pod
-from podwright.testing.parallel import ThreadedPieces
+from podwright.sweep.threads import ThreadedPieces
 
 pytestmark = pytest.mark.property
 

@@ -29,7 +29,7 @@ from podwright.classic import (
 from podwright.classic.algorithm import PROVIDERS
 from podwright.classic.extender_calls import called_extender
 from podwright.classic.policy import affinity_weight_problem
-from podwright.config import EffectiveConfiguration, Rules
+from podwright.config import EffectiveConfiguration, Extender, Rules
 from podwright.framework import Plugin
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
@@ -152,6 +152,20 @@ def _in_configuration(error: FieldError, source: str) -> FieldError:
     """Return what is wrong with a policy where it stands in a configuration."""
     path = f"{_POLICY_PATH}.{error.path}" if error.path else _POLICY_PATH
     return FieldError(source=source, path=path, message=error.message)
+
+
+def policy_extenders(rules: Rules) -> tuple[Extender, ...]:
+    """Return the extenders of the policy of some rules in the words of a configuration.
+
+    They are in their order, for whoever calls them; none if the policy is not valid.
+    """
+    if rules.policy is None:
+        return ()
+    try:
+        policy = read_policy(rules.policy)
+    except PolicyError:
+        return ()
+    return tuple(called_extender(0, settings).settings for settings in policy.extenders)
 
 
 def called_extenders(algorithm: Algorithm) -> tuple[CalledExtender, ...]:

@@ -102,9 +102,20 @@ _BY_REASON: dict[str, str] = {
     "node(s) didn't satisfy existing pods anti-affinity rules": (
         "change the running pods' anti-affinity, or the labels of this pod"
     ),
+    # In the words of 1.16.
+    "node(s) had taints that the pod didn't tolerate": (
+        "tolerate the taint in the pod, or take it off the nodes"
+    ),
+    "node(s) didn't match node selector": (
+        "change the pod's nodeSelector or node affinity, or label the nodes"
+    ),
+    "node(s) didn't match the requested hostname": "change the pod's spec.nodeName",
     "node(s) exceed max volume count": "use nodes with free volume attachments",
     "node(s) had no available disk": "free the disk: another pod uses it",
 }
+
+_OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
+"""Who says "Insufficient" of amounts, by all rules."""
 
 _BY_PART: tuple[tuple[str, str], ...] = (
     ("waiting for first consumer", "wait for the pod that shares the claim"),
@@ -176,7 +187,7 @@ def remedies(explanation: Explanation, cluster: Cluster) -> list[Remedy]:
         status = _rejection_of(explanation, node)
         for reason in status.reasons:
             resource = reason.removeprefix("Insufficient ")
-            if status.plugin == "NodeResourcesFit" and resource != reason:
+            if status.plugin in _OF_RESOURCES and resource != reason:
                 text = _remedy_for_resource(resource, explanation, cluster, node)
             else:
                 text = _remedy_of(reason, status)
@@ -266,7 +277,7 @@ def _lacks(
         return 0.0, list(status.reasons)
     node = cluster.nodes.objects[slot]
     assert node is not None, f"slot {slot} is empty"
-    if status.plugin == "NodeResourcesFit":
+    if status.plugin in _OF_RESOURCES:
         return _shortages(pod, cluster, slot, status)
     tell = _DETAILS.get(status.plugin)
     details = [] if tell is None else list(tell(pod, node, gates))
@@ -319,6 +330,8 @@ _DETAILS: dict[str, Callable[[Pod, Node, Gates], Iterator[str]]] = {
     "NodeAffinity": _unmatched_labels,
     "NodeUnschedulable": _cordoned,
     "TaintToleration": _untolerated,
+    "CheckNodeUnschedulable": _cordoned,
+    "PodToleratesNodeTaints": _untolerated,
 }
 
 _BINARY = (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))

@@ -8,6 +8,7 @@ priority where a score plugin would, with its map as raw and its reduce as norma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
 from typing import TypeVar
 
 import msgspec
@@ -38,27 +39,39 @@ __all__ = ["ClassicPreemption", "ClassicRunner"]
 T = TypeVar("T")
 
 _PREEMPTION = "Preemption"
-_CRITERIA = (
-    "it needs no victims",
-    "fewest violations of disruption budgets",
-    "lowest priority of the first victim",
-    "smallest sum of the victims' priorities",
-    "fewest victims",
-    "its most important victims started last",
-    "first by name of several equal ones",
-)
+
+
+class ClassicCriterion(IntEnum):
+    """What left one candidate."""
+
+    NO_VICTIMS = 0
+    FEWEST_VIOLATIONS = 1
+    LOWEST_FIRST_VICTIM = 2
+    SMALLEST_SUM = 3
+    FEWEST_VICTIMS = 4
+    LATEST_START = 5
+    NAME = 6
+    """Nothing did: several are equal, and the first by name is taken."""
+
+    @property
+    def told(self) -> str:
+        """The criterion in words."""
+        return _TOLD[self]
+
+
+_TOLD = {
+    ClassicCriterion.NO_VICTIMS: "it needs no victims",
+    ClassicCriterion.FEWEST_VIOLATIONS: "fewest violations of disruption budgets",
+    ClassicCriterion.LOWEST_FIRST_VICTIM: "lowest priority of the first victim",
+    ClassicCriterion.SMALLEST_SUM: "smallest sum of the victims' priorities",
+    ClassicCriterion.FEWEST_VICTIMS: "fewest victims",
+    ClassicCriterion.LATEST_START: "its most important victims started last",
+    ClassicCriterion.NAME: "first by name of several equal ones",
+}
 
 
 class ClassicPreemption(Preemption, frozen=True, kw_only=True):
-    """What preemption found, with the criterion of these rules.
-
-    Parameters
-    ----------
-    decided_by : int, optional
-        The criterion that left one node, from 0; 6: a tie remained. None: there was no other.
-    """
-
-    decided_by: int | None = None
+    """What preemption found by these rules."""
 
     def told(self) -> tuple[str, ...]:
         """Say in sentences what was tried, who would go, who may stay, and what decided."""
@@ -74,8 +87,8 @@ class ClassicPreemption(Preemption, frozen=True, kw_only=True):
             broken = candidate.pdb_violations
             against = f", against {broken} disruption budgets" if broken else ""
             lines += (f"{candidate.node}: evicts {names}{against}",)
-        decided = self.decided_by
-        why = "the only candidate" if decided is None else _CRITERIA[decided]
+        decided = self.choice.criterion
+        why = "the only candidate" if decided is None else decided.told
         return (*lines, f"takes {self.choice.candidate.node}: {why}")
 
 
@@ -337,11 +350,11 @@ def _totals(found: ClassicDecision) -> dict[str, int]:
 
 def _result(pod: Pod, found: Found) -> PostFilterResult:
     candidates = tuple(_candidate(name, victims) for name, victims in found.candidates.items())
-    choice = None
+    choice, criterion = None, found.choice.criterion
     if found.node:
         choice = Choice(
             candidate=next(one for one in candidates if one.node == found.node),
-            criterion=None,
+            criterion=None if criterion is None else ClassicCriterion(criterion),
             acceptable=tuple(sorted(found.choice.node_names)),
         )
     details = ClassicPreemption(
@@ -353,7 +366,6 @@ def _result(pod: Pod, found: Found) -> PostFilterResult:
         candidates=candidates,
         choice=choice,
         denominated=tuple(other for other in found.clear if other is not pod),
-        decided_by=found.choice.criterion,
     )
     if found.node:
         status = Status(Code.SUCCESS, (), _PREEMPTION)

@@ -9,6 +9,7 @@ import msgspec
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
+from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import (
     hint_at_plugins,
     print_document,
@@ -17,7 +18,7 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
-from podwright.cli.inputs import Collected, load_plugins, read_text
+from podwright.cli.inputs import load_plugins
 from podwright.config import (
     DEFAULT_GATES,
     EffectiveConfiguration,

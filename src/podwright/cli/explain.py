@@ -16,10 +16,14 @@ from podwright.cli.options import (
     OffsetName,
     Output,
     Plugins,
+    PolicyFile,
+    Provider,
+    Rules,
     Seed,
     Setup,
     TieRuleName,
     Ties,
+    Workers,
     command_app,
     examples,
 )
@@ -33,6 +37,7 @@ app = command_app()
         "podwright explain batch/train-3 examples/quickstart || true",
         "podwright explain web-0 examples/quickstart --node gpu-a1 --node general-a3",
         "podwright explain database-0 examples/quickstart -o wide",
+        "podwright explain web-0 examples/quickstart --rules classic",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
     )
 )
@@ -65,6 +70,10 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             "--node", metavar="NODE", help="Show this node and the chosen one. Repeatable."
         ),
     ] = None,
+    rules: Rules = None,
+    algorithm_provider: Provider = "",
+    policy: PolicyFile = None,
+    workers: Workers = 1,
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
@@ -91,6 +100,10 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         tie_rule=tie_rule,
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
+        rules=rules,
+        algorithm_provider=algorithm_provider,
+        policy=policy,
+        workers=workers,
     )
     fits = run_explain(
         pod,

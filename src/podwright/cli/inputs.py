@@ -6,12 +6,18 @@ import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple
 
+import msgspec
+
+from podwright.assembly.classic import policy_extenders
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
+from podwright.classic import ParallelizeUntil, in_order
+from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import waiting, warn_of_gates
 from podwright.cli.options import OffsetName, Setup
+from podwright.cli.ruling import with_rules
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -23,49 +29,8 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
-from podwright.objects import FieldError, InputError, Pod, PodwrightError
+from podwright.objects import Pod, PodwrightError
 from podwright.store.files import LoadedObjects, load
-
-
-class Collected:
-    """Errors of several inputs, to be raised together."""
-
-    def __init__(self) -> None:
-        self.errors: list[FieldError] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, InputError):
-            return False
-        self.errors.extend(error.errors)
-        return True
-
-    def raise_all(self) -> None:
-        """Raise what was collected, if anything was."""
-        if self.errors:
-            raise InputError(self.errors)
-
-
-def read_text(path: Path) -> str:
-    """Read a file; `-` is the standard input.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
-    if str(path) == "-":
-        return sys.stdin.read()
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 text: {error.reason} at byte {error.start}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
 
 
 def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
@@ -80,8 +45,41 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
     return found
 
 
+class Inputs(NamedTuple):
+    """What the command line names, read.
+
+    Parameters
+    ----------
+    loaded : LoadedObjects
+    configuration : KubeSchedulerConfiguration, optional
+        With the rules that the command line chooses; None: the default one.
+    plugins : list of type
+    gates : Gates
+    source : str
+        Where the configuration comes from.
+    """
+
+    loaded: LoadedObjects
+    configuration: KubeSchedulerConfiguration | None
+    plugins: list[type[Plugin]]
+    gates: Gates
+    source: str
+
+
 def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
     """Read everything that the command line names, and make an empty scheduler.
+
+    Raises
+    ------
+    InputError
+        With what is wrong with any of it.
+    """
+    inputs = read_inputs(files, setup)
+    return inputs.loaded, scheduler_of(inputs, setup)
+
+
+def read_inputs(files: Sequence[str], setup: Setup) -> Inputs:
+    """Read everything that the command line names.
 
     Raises
     ------
@@ -105,27 +103,53 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
                 source = loaded.configuration.source
                 configuration = read_configuration(loaded.configuration.document, source=source)
         with collected:
+            configuration = with_rules(configuration, setup)
+        with collected:
             gates = parse_gates(setup.feature_gates)
         with collected:
             plugins = load_plugins(setup.plugins)
         collected.raise_all()
         warn_of_gates(without_effect(gates, "configuration", "decisions"))
-        scheduler = Scheduler(
-            configuration,
-            plugins=plugins,
-            gates=gates,
-            seed=setup.seed,
-            tie_rule=TieRule(setup.tie_rule.value),
-            draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
-            source=source,
-            call_extender=_caller(configuration, source),
-        )
-    return loaded, scheduler
+    return Inputs(loaded, configuration, plugins, gates, source)
+
+
+def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
+    """Make an empty scheduler.
+
+    Raises
+    ------
+    InputError
+        If the configuration is wrong.
+    """
+    return Scheduler(
+        inputs.configuration,
+        plugins=inputs.plugins,
+        gates=inputs.gates,
+        seed=setup.seed,
+        tie_rule=TieRule(setup.tie_rule.value),
+        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
+        source=inputs.source,
+        call_extender=_caller(inputs.configuration, inputs.source),
+        parallelize_until=in_order if setup.workers == 1 else _threads(setup.workers),
+    )
+
+
+def _threads(count: int) -> ParallelizeUntil:
+    from podwright.sweep.threads import ThreadedPieces
+
+    return ThreadedPieces(count)
 
 
 def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
     """Return who calls the extenders of a configuration; None if it has none."""
-    if configuration is None or not configuration.extenders:
+    if configuration is None:
+        return None
+    if configuration.rules is not None:
+        called = policy_extenders(configuration.rules)
+        configuration = msgspec.structs.replace(
+            configuration, extenders=(*configuration.extenders, *called)
+        )
+    if not configuration.extenders:
         return None
     from podwright.client import ExtenderClient
 

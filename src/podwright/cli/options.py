@@ -46,6 +46,13 @@ class OffsetName(StrEnum):
     zero = "zero"
 
 
+class RuleName(StrEnum):
+    """Whose rules decide."""
+
+    modern = "modern"
+    classic = "classic"
+
+
 class Format(StrEnum):
     """How a result is printed."""
 
@@ -107,6 +114,39 @@ Gates = Annotated[
         show_default=False,
     ),
 ]
+Rules = Annotated[
+    RuleName | None,
+    typer.Option(
+        "--rules",
+        help="Whose rules: modern is Kubernetes 1.36, classic is 1.16. Without it, those of the "
+        "configuration.",
+        show_default=False,
+    ),
+]
+Provider = Annotated[
+    str,
+    typer.Option(
+        "--algorithm-provider",
+        metavar="NAME",
+        help="Classic rules: DefaultProvider spreads pods, ClusterAutoscalerProvider packs them.",
+        show_default=False,
+    ),
+]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy", metavar="FILE", help="Classic rules: a Policy, instead of a provider."
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        metavar="NUMBER",
+        min=1,
+        help="Classic rules: how many threads judge and score nodes; the results are the same.",
+    ),
+]
 Namespace = Annotated[
     str,
     typer.Option(
@@ -130,3 +170,7 @@ class Setup:
     tie_rule: TieRuleName = TieRuleName.drawn
     preemption_offset: OffsetName = OffsetName.drawn
     feature_gates: str = ""
+    rules: RuleName | None = None
+    algorithm_provider: str = ""
+    policy: Path | None = None
+    workers: int = 1

@@ -15,10 +15,14 @@ from podwright.cli.options import (
     Offset,
     OffsetName,
     Plugins,
+    PolicyFile,
+    Provider,
+    Rules,
     Seed,
     Setup,
     TieRuleName,
     Ties,
+    Workers,
     command_app,
     examples,
 )
@@ -42,6 +46,7 @@ class ScheduleFormat(StrEnum):
         "podwright schedule examples/quickstart --exit-zero",
         "podwright schedule examples/quickstart --pod web-0 -o wide",
         "podwright schedule examples/quickstart -o pods --exit-zero",
+        "podwright schedule examples/quickstart --rules classic --exit-zero",
         "podwright schedule examples/quickstart --exit-zero \\\n"
         "      --config examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
     )
@@ -60,6 +65,10 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = None,
     namespace: Namespace = "",
+    rules: Rules = None,
+    algorithm_provider: Provider = "",
+    policy: PolicyFile = None,
+    workers: Workers = 1,
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
@@ -98,6 +107,10 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         tie_rule=tie_rule,
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
+        rules=rules,
+        algorithm_provider=algorithm_provider,
+        policy=policy,
+        workers=workers,
     )
     all_fit = run_schedule(
         files,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Protocol
 
 import msgspec
 
@@ -48,20 +49,30 @@ _TOLD = {
 }
 
 
+class Deciding(Protocol):
+    """A criterion of some rule set; `Criterion` has those of 1.36."""
+
+    def __int__(self) -> int: ...
+
+    @property
+    def told(self) -> str:
+        """The criterion in words."""
+
+
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate that is taken, and why.
 
     Parameters
     ----------
     candidate : Candidate
-    criterion : Criterion, optional
+    criterion : Deciding, optional
         None: there was no other.
     acceptable : tuple of str
         All nodes that are equal after the five criteria; sorted.
     """
 
     candidate: Candidate
-    criterion: Criterion | None
+    criterion: Deciding | None
     acceptable: tuple[str, ...]
 
 

@@ -22,8 +22,8 @@ from podwright.classic.priorities import PriorityMetadata
 from podwright.classic.priorities.balanced import balanced_score, balanced_score_of_1_7
 from podwright.classic.scheduler import seeded_draw
 from podwright.objects import decode
+from podwright.sweep.threads import ThreadedPieces
 from podwright.testing import make_node, make_pod
-from podwright.testing.parallel import ThreadedPieces
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 

@@ -1,4 +1,8 @@
-"""Pieces of work on real threads, for whoever wants to see that they do not depend on order."""
+"""Pieces of work on a pool of threads, for rules that take a `parallelize_until`.
+
+Python's threads take turns unless it is built without the global lock, so this makes plain
+Python code no faster there; it shows that the results do not depend on the order.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""Reading files, and gathering what is wrong with several before anything is said."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Self
+
+from podwright.objects import FieldError, InputError
+
+
+class Collected:
+    """Errors of several inputs, to be raised together."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        self.errors.extend(error.errors)
+        return True
+
+    def raise_all(self) -> None:
+        """Raise what was collected, if anything was."""
+        if self.errors:
+            raise InputError(self.errors)
+
+
+def read_text(path: Path) -> str:
+    """Read a file; `-` is the standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    if str(path) == "-":
+        return sys.stdin.read()
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text: {error.reason} at byte {error.start}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise InputError([FieldError(source=str(path), path="", message=message)]) from error

@@ -1,0 +1,86 @@
+"""Which rules decide: what the command line says, over what the configuration says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podwright.classic import read_policy
+from podwright.cli.collecting import read_text
+from podwright.cli.options import RuleName, Setup, TieRuleName
+from podwright.config import KubeSchedulerConfiguration, Rules, parse_document
+from podwright.objects import FieldError, InputError
+
+
+def with_rules(
+    configuration: KubeSchedulerConfiguration | None, setup: Setup
+) -> KubeSchedulerConfiguration | None:
+    """Return the configuration with the rules that the command line chooses.
+
+    A provider or a policy is enough to choose the classic ones.
+
+    Raises
+    ------
+    InputError
+        If the options contradict each other, or the policy cannot be read or is not valid.
+    """
+    written = None if configuration is None else configuration.rules
+    if written is not None and written.name != "classic":
+        written = None
+    asked = bool(setup.algorithm_provider) or setup.policy is not None
+    chosen = RuleName.classic if setup.rules is None and asked else setup.rules
+    is_classic = chosen is RuleName.classic or (chosen is None and written is not None)
+    _check(setup, is_classic=is_classic)
+    if chosen is None:
+        return configuration
+    rules = _with_options(written or Rules(name="classic"), setup) if is_classic else None
+    return msgspec.structs.replace(configuration or KubeSchedulerConfiguration(), rules=rules)
+
+
+def _with_options(rules: Rules, setup: Setup) -> Rules:
+    if setup.policy is not None:
+        policy = _policy(setup.policy, rules.hard_pod_affinity_symmetric_weight)
+        return msgspec.structs.replace(rules, policy=policy, algorithm_provider="")
+    if setup.algorithm_provider:
+        provider = setup.algorithm_provider
+        return msgspec.structs.replace(rules, policy=None, algorithm_provider=provider)
+    return rules
+
+
+def _policy(path: Path, weight: int) -> dict[str, Any]:
+    """Read a policy, so that what is wrong with it is told of its own file."""
+    source = str(path)
+    try:
+        document = parse_document(read_text(path))
+    except ValueError as error:
+        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    if not isinstance(document, dict):
+        message = "a policy is an object"
+        raise InputError([FieldError(source=source, path="", message=message)])
+    read_policy(document, source=source, hard_pod_affinity_weight=weight)
+    return dict(document)
+
+
+def _check(setup: Setup, *, is_classic: bool) -> None:
+    problems = []
+    if setup.policy is not None and setup.algorithm_provider:
+        problems.append(("--algorithm-provider", "a policy is used instead of a provider"))
+    if not is_classic:
+        given = {
+            "--algorithm-provider": bool(setup.algorithm_provider),
+            "--policy": setup.policy is not None,
+            "--workers": setup.workers > 1,
+        }
+        problems += [
+            (option, "only the classic rules have it: add --rules classic")
+            for option, is_given in given.items()
+            if is_given
+        ]
+    elif setup.tie_rule is not TieRuleName.drawn:
+        problems.append(("--tie-rule", "the classic rules always draw"))
+    if problems:
+        raise InputError(
+            [FieldError(source="options", path=option, message=why) for option, why in problems]
+        )
