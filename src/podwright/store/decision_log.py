@@ -182,6 +182,11 @@ class DecisionLog:
         LogError
             If this is no log, a damaged one, or one of a newer format; it is left as it is.
         """
+        object_count = 0
+        if append:
+            # Before anything is cut off: a log that cannot be read is left as it is.
+            with cls.open(path) as written:
+                object_count = written.free_object_number()
         medium = Folder(Path(path))
         frames = medium.open(append=append)
         if not frames or frames[0].head.kind != HEADER:
@@ -195,9 +200,8 @@ class DecisionLog:
             checkpoint_events=checkpoint_events,
             compression=compression,
         )
-        if append:
-            # Numbers that were given before are not given again.
-            log._rows = Rows(log._first_free_number())
+        # Numbers that were given before are not given again.
+        log._rows = Rows(object_count)
         return log
 
     def __enter__(self) -> Self:
@@ -290,12 +294,6 @@ class DecisionLog:
         head, payload = encode_frame(kind, value, first=first, times=times, level=self._compression)
         self._frames.append(self._medium.append(head, payload))
 
-    def _first_free_number(self) -> int:
-        start = self.start()
-        for _ in self.entries_from(start):
-            pass
-        return max(start.objects, default=-1) + 1
-
     # ------------------------------------------------------------ reading
 
     @property
@@ -354,6 +352,13 @@ class DecisionLog:
                 known = {number: objects.get(number, obj) for number, obj in kept.items()}
                 objects.clear()
                 objects.update(known)
+
+    def free_object_number(self) -> int:
+        """Return the first number that no object of the log has."""
+        start = self.start()
+        for _ in self.entries_from(start):
+            pass
+        return max(start.objects, default=-1) + 1
 
     def cycles_of(self, pod: str) -> list[int]:
         """Return the numbers of the events in which a node was looked for, for one pod."""

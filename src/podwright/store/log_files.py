@@ -87,13 +87,10 @@ class Folder:
     Parameters
     ----------
     path : Path
-    limit_bytes : int
-        Size at which the next segment is begun.
     """
 
-    def __init__(self, path: Path, *, limit_bytes: int = SEGMENT_LIMIT_BYTES) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._limit_bytes = limit_bytes
         self._segment = -1
         self._size_bytes = 0
         self._file: BinaryIO | None = None
@@ -160,7 +157,7 @@ class Folder:
 
     def append(self, head: FrameHead, payload: bytes) -> Frame:
         """Add a frame."""
-        if self._size_bytes >= self._limit_bytes:
+        if self._size_bytes >= SEGMENT_LIMIT_BYTES:
             self._begin_segment(self._segment + 1)
         file = self._file
         assert file is not None, f"{self.source} was opened to be read"

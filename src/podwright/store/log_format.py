@@ -20,12 +20,12 @@ import operator
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
 
 from podwright._version import __version__
-from podwright.machine import Action, Event, ObjectDeleted, ObjectPut
+from podwright.machine import Action, CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
 from podwright.objects.errors import PodwrightError
@@ -222,8 +222,23 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
-Objects: TypeAlias = dict[str, tuple[list[int], list[bytes]]]
-"""Per kind, the numbers of objects and the objects, each in msgpack."""
+class Objects(msgspec.Struct, kw_only=True):
+    """Objects with their numbers.
+
+    Parameters
+    ----------
+    kinds : list of str
+        Per object the name of its class.
+    numbers, ends : list of int
+        Per object its number, and where it ends in `data`.
+    data : bytes
+        The objects in msgpack, one behind the other.
+    """
+
+    kinds: list[str]
+    numbers: list[int]
+    ends: list[int]
+    data: bytes
 
 
 class EventBlock(msgspec.Struct, kw_only=True):
@@ -244,8 +259,10 @@ class EventBlock(msgspec.Struct, kw_only=True):
         By place in the block, the fields of events that have others.
     cycles : dict of int to str
         By place in the block, the pod for which a node was looked for.
-    actions : list of bytes
-        Per event its actions, as `encode_actions` gives them.
+    action_ends : list of int
+        Per event, where its actions end in `actions`; one without any takes no room.
+    actions : bytes
+        What `encode_actions` gives, one behind the other.
     """
 
     objects: Objects
@@ -255,7 +272,8 @@ class EventBlock(msgspec.Struct, kw_only=True):
     numbers: list[int]
     rest: dict[int, dict[str, Any]]
     cycles: dict[int, str]
-    actions: list[bytes]
+    action_ends: list[int]
+    actions: bytes
 
 
 class CycleColumns(msgspec.Struct, kw_only=True):
@@ -294,7 +312,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_encode = _ENCODER.encode
+_encode_into = _ENCODER.encode_into
 _DECODERS: dict[type, msgspec.msgpack.Decoder[Any]] = {}
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -329,28 +347,24 @@ def decode_actions(data: bytes) -> list[Action]:
 
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
     """Put objects into columns."""
-    columns: Objects = {}
-    for number, obj in objects.items():
-        add_object(columns, number, obj)
-    return columns
+    data, ends = bytearray(), []
+    for obj in objects.values():
+        _encode_into(obj, data, -1)
+        ends.append(len(data))
+    return Objects(
+        kinds=[type(obj).__name__ for obj in objects.values()],
+        numbers=list(objects),
+        ends=ends,
+        data=bytes(data),
+    )
 
 
-def add_object(columns: Objects, number: int, obj: KubernetesObject) -> None:
-    """Add an object to columns."""
-    kind = type(obj).__name__
-    found = columns.get(kind)
-    if found is None:
-        found = columns[kind] = ([], [])
-    found[0].append(number)
-    found[1].append(_encode(obj))
-
-
-def decode_objects(columns: Objects) -> Iterator[tuple[int, KubernetesObject]]:
+def decode_objects(objects: Objects) -> Iterator[tuple[int, KubernetesObject]]:
     """Give the objects of columns with their numbers."""
-    for kind, (numbers, written) in columns.items():
-        decode = _decoder(_CLASS_OF[kind]).decode
-        for number, data in zip(numbers, written, strict=True):
-            yield number, decode(data)
+    data, begin = memoryview(objects.data), 0
+    for kind, number, end in zip(objects.kinds, objects.numbers, objects.ends, strict=True):
+        yield number, _decoder(_CLASS_OF[kind]).decode(data[begin:end])
+        begin = end
 
 
 # -------------------------------------------------------------------- events
@@ -382,10 +396,10 @@ _CODE_AND_SHAPE = {cls: (_CODES[cls], shape) for cls, shape in _SHAPES.items()}
 class Rows:
     """Events on their way into a block, and the objects that the log knows.
 
-    What an event mentions is written down at once, while it is at hand; only small numbers and
-    bytes are kept until the block is full. They are in one list, and none of them is anything
-    that the garbage collector would have to look at: lists of actions that live on cost more
-    than writing them.
+    What an event mentions is written down at once, while it is at hand, behind what is there
+    already; only numbers are kept beside it, four per event. Nothing of this is anything that
+    the garbage collector would have to look at: lists of actions that live on cost more than
+    writing them.
 
     An object keeps its number as long as it is known. What is known is kept alive, so that no
     other object gets its address.
@@ -397,11 +411,16 @@ class Rows:
     """
 
     def __init__(self, object_count: int = 0) -> None:
-        self._rows: list[Any] = []
         self._object_count = object_count
         self._numbers: dict[int, int] = {}
         self._kept: list[KubernetesObject] = []
-        self._new: Objects = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: list[int] = []
+        self._actions = bytearray()
+        self._objects = bytearray()
+        self._object_ends: list[int] = []
         self._rest: dict[int, dict[str, Any]] = {}
         self._cycles: dict[int, str] = {}
 
@@ -421,11 +440,16 @@ class Rows:
             number = 0
             if pod:
                 self._cycles[len(rows) >> 2] = pod
+        elif type(event) is CallDone and event.error is None and event.obj is None:
+            number = event.call
         else:
             number = self._add_fields(event, shape)
             if pod:
                 self._cycles[len(rows) >> 2] = pod
-        rows += (now_ns, code, number, _encode(actions) if actions else NO_ACTIONS)
+        written = self._actions
+        if actions:
+            _encode_into(actions, written, -1)
+        rows += (now_ns, code, number, len(written))
         return len(rows) >> 2
 
     def _add_fields(self, event: Any, shape: int) -> int:
@@ -445,24 +469,33 @@ class Rows:
             number = self._numbers[id(obj)] = self._object_count
             self._object_count = number + 1
             self._kept.append(obj)
-            add_object(self._new, number, obj)
+            _encode_into(obj, self._objects, -1)
+            self._object_ends.append(len(self._objects))
         return number
 
     def take(self) -> tuple[list[int], EventBlock]:
         """Return the times of the events, and the block; there are no events then."""
         rows = self._rows
-        times: list[int] = rows[0::4]
+        times = rows[0::4]
+        ends = self._object_ends
+        new = self._kept[len(self._kept) - len(ends) :]
         block = EventBlock(
-            objects=self._new,
+            objects=Objects(
+                kinds=[type(obj).__name__ for obj in new],
+                numbers=list(range(self._object_count - len(new), self._object_count)),
+                ends=ends,
+                data=bytes(self._objects),
+            ),
             times=[*times[:1], *map(operator.sub, times[1:], times)],
             kind_names=list(_NAMES),
             kinds=bytes(rows[1::4]),
             numbers=rows[2::4],
             rest=self._rest,
             cycles=self._cycles,
-            actions=rows[3::4],
+            action_ends=rows[3::4],
+            actions=bytes(self._actions),
         )
-        self._rows, self._new, self._rest, self._cycles = [], {}, {}, {}
+        self._begin()
         return times, block
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
@@ -470,7 +503,7 @@ class Rows:
         assert not self._rows, "take the events first"
         self._numbers = {id(obj): number for number, obj in objects.items()}
         self._kept = list(objects.values())
-        self._new = {}
+        self._begin()
 
 
 def decode_events(
@@ -488,8 +521,9 @@ def decode_events(
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
     now_ns = 0
-    columns = zip(block.kinds, block.times, block.numbers, block.actions, strict=True)
-    for place, (kind, delta, number, actions) in enumerate(columns):
+    begin = 0
+    columns = zip(block.kinds, block.times, block.numbers, block.action_ends, strict=True)
+    for place, (kind, delta, number, end) in enumerate(columns):
         now_ns += delta
         cls = classes[kind]
         if cls is None:
@@ -506,6 +540,8 @@ def decode_events(
             if shape == _CALL:
                 fields["call"] = number
             event = cls(**fields)
+        actions = block.actions[begin:end] or NO_ACTIONS
+        begin = end
         yield Entry(first + place, now_ns, event, actions, block.cycles.get(place, ""))
 
 
