@@ -51,6 +51,7 @@ _NOT_THE_CONTENT = tuple(
 _COUNTED = ("seed", "oldest_version", "objects_at_oldest")
 
 _SCHEMA = f"""
+BEGIN;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE versions (
     version INTEGER PRIMARY KEY,
@@ -63,6 +64,9 @@ CREATE TABLE versions (
 );
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
+INSERT INTO settings VALUES
+    ('seed', {{seed}}), ('oldest_version', {FIRST_VERSION}), ('objects_at_oldest', 0);
+COMMIT;
 """
 _INSERT = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT * FROM versions ORDER BY version"
@@ -279,10 +283,7 @@ def _create(path: Path, seed: int) -> None:
     try:
         draft.unlink(missing_ok=True)
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            connection.executescript(_SCHEMA)
-            connection.execute(_SETTING, ("seed", seed))
-            connection.execute(_SETTING, ("oldest_version", FIRST_VERSION))
-            connection.execute(_SETTING, ("objects_at_oldest", 0))
+            connection.executescript(_SCHEMA.format(seed=seed))
             connection.execute("PRAGMA journal_mode = WAL")
         os.link(draft, path)  # fails where a rename would replace what another process made
     except FileExistsError:

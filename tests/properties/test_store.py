@@ -1,0 +1,443 @@
+"""Laws of stores under random histories: in memory, in a file, and a plain model agree."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    rule,
+)
+
+from podwright.objects import decode, parse_field_selector, parse_label_selector
+from podwright.store import (
+    Cursor,
+    Expired,
+    ObjectError,
+    ObjectStore,
+    Page,
+    Stored,
+    open_store,
+)
+from podwright.store.table import SortedKeys
+
+pytestmark = pytest.mark.property
+
+POD = ("", "Pod")
+CONFIG_MAP = ("", "ConfigMap")
+KINDS = [POD, CONFIG_MAP]
+SECOND = 1_000_000_000
+
+kinds = st.sampled_from(KINDS)
+keys = st.builds("{}/{}".format, st.sampled_from(["a", "a-b"]), st.sampled_from(["x", "y", "z"]))
+labels = st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["1", "2"]))
+finalizers = st.sampled_from([[], [], ["x.io/a"], ["x.io/a", "x.io/b"]])
+nodes = st.sampled_from(["", "n1", "n2"])
+phases = st.sampled_from(["Pending", "Running", "Succeeded"])
+label_selectors = st.sampled_from(
+    ["", "app=1", "app!=1", "app in (1,2),tier", "!tier", "tier>1", "app=1,tier=2"]
+)
+field_selectors = st.sampled_from(
+    ["", "metadata.name=x", "metadata.namespace=a", "metadata.name!=y"]
+)
+pod_selectors = st.sampled_from(
+    ["", "spec.nodeName=", "spec.nodeName=n1", "spec.nodeName!=n1,status.phase=Running"]
+)
+queries = st.fixed_dictionaries(
+    {
+        "kind": kinds,
+        "namespace": st.sampled_from([None, None, "a", "a-b"]),
+        "labels": label_selectors,
+        "fields": field_selectors,
+        "pod_fields": pod_selectors,
+    }
+)
+
+Document = dict[str, Any]
+State = dict[tuple[tuple[str, str], str], Document]
+
+
+def document_of(
+    kind: tuple[str, str],
+    key: str,
+    labels: dict[str, str],
+    finalizers: list[str],
+    node: str,
+    phase: str,
+) -> Document:
+    namespace, name = key.split("/")
+    metadata: Document = {"namespace": namespace, "name": name}
+    if labels:
+        metadata["labels"] = labels
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    if kind == CONFIG_MAP:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"n": node}}
+    spec = {"nodeName": node} if node else {}
+    status = {"phase": phase}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+documents = st.builds(
+    document_of,
+    kind=kinds,
+    key=keys,
+    labels=labels,
+    finalizers=finalizers,
+    node=nodes,
+    phase=phases,
+)
+
+
+class Model:
+    """A store as one would write it without a thought for speed: every state, whole."""
+
+    def __init__(self) -> None:
+        self.states: dict[int, State] = {1: {}}
+        self.version = 1
+        self.oldest = 1
+
+    @property
+    def now(self) -> State:
+        return self.states[self.version]
+
+    def write(self, which: tuple[tuple[str, str], str], document: Document | None) -> None:
+        state = dict(self.now)
+        self.version += 1
+        if document is None:
+            del state[which]
+        else:
+            document = copy.deepcopy(document)
+            document["metadata"]["resourceVersion"] = str(self.version)
+            state[which] = document
+        self.states[self.version] = state
+
+    def count(self, metadata: Document) -> None:
+        if "generation" in metadata:  # what was put may have none
+            metadata["generation"] += 1
+
+    # ---- what writes do; each returns its outcome, or the name of the refusal
+
+    def create(self, which: Any, body: Document, uid: str, time: str) -> str:
+        if which in self.now:
+            return "AlreadyExists"
+        document = copy.deepcopy(body)
+        document["metadata"] |= {"uid": uid, "creationTimestamp": time}
+        if which[0] == POD:
+            document["metadata"]["generation"] = 1
+        self.write(which, document)
+        return "created"
+
+    def update(self, which: Any, body: Document, scope: str, expected: int | None) -> str:
+        current = self.now.get(which)
+        if current is None:
+            return "NotFound"
+        was = current["metadata"]
+        if expected is not None and str(expected) != was["resourceVersion"]:
+            return "Conflict"
+        new = copy.deepcopy(body)
+        if scope == "status":
+            new = {k: v for k, v in current.items() if k != "status"} | {
+                "metadata": new["metadata"],
+                **({"status": new["status"]} if "status" in new else {}),
+            }
+        elif scope == "main" and which[0] == POD:
+            new["status"] = current["status"]
+        owned = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp",
+                 "deletionGracePeriodSeconds")  # fmt: skip
+        new["metadata"] |= {name: was[name] for name in owned if name in was}
+        if new == current:
+            return "unchanged"
+        if which[0] == POD and scope != "status" and new["spec"] != current["spec"]:
+            self.count(new["metadata"])
+        if was.get("deletionGracePeriodSeconds") == 0 and not new["metadata"].get("finalizers"):
+            self.write(which, None)
+            return "deleted"
+        self.write(which, new)
+        return "updated"
+
+    def delete(self, which: Any, grace: int | None, times: dict[int, str]) -> str:
+        current = self.now.get(which)
+        if current is None:
+            return "NotFound"
+        metadata = dict(current["metadata"])
+        held = bool(metadata.get("finalizers"))
+        running = metadata.get("deletionGracePeriodSeconds")
+        if which[0] == POD:
+            if running is not None:
+                if grace is None or grace >= running:
+                    return "unchanged"
+                # All deletions of the history are within less than the shortest grace period.
+                period = grace
+            else:
+                has_ended = current["status"]["phase"] == "Succeeded"
+                asked = 30 if grace is None else grace
+                period = asked if "nodeName" in current["spec"] and not has_ended else 0
+                self.count(metadata)
+            metadata["deletionTimestamp"] = times[period]
+            metadata["deletionGracePeriodSeconds"] = period
+            self.write(which, current | {"metadata": metadata})
+            if period or held:
+                return "updated"
+        elif held:
+            if running is not None:
+                return "unchanged"
+            metadata |= {"deletionTimestamp": times[0], "deletionGracePeriodSeconds": 0}
+            self.write(which, current | {"metadata": metadata})
+            return "updated"
+        self.write(which, None)
+        return "deleted"
+
+    # ---- what reads show
+
+    def matches(self, document: Document, query: dict[str, Any]) -> bool:
+        metadata = document["metadata"]
+        fields = {
+            "metadata.name": metadata["name"],
+            "metadata.namespace": metadata["namespace"],
+            "spec.nodeName": document.get("spec", {}).get("nodeName", ""),
+            "status.phase": document.get("status", {}).get("phase", ""),
+        }
+        return (
+            query["namespace"] in {None, metadata["namespace"]}
+            and parse_label_selector(query["labels"]).matches(metadata.get("labels", {}))
+            and parse_field_selector(fields_of(query)).matches(fields)
+        )
+
+    def listed(self, query: dict[str, Any], version: int) -> list[Document]:
+        return [
+            document
+            for (kind, _), document in sorted(self.states[version].items(), key=lambda i: i[0][1])
+            if kind == query["kind"] and self.matches(document, query)
+        ]
+
+    def events(self, query: dict[str, Any], since: int) -> list[tuple[str, int, Document]]:
+        shown = []
+        for version in range(since + 1, self.version + 1):
+            before, after = self.states[version - 1], self.states[version]
+            (which,) = {w for w in before | after if before.get(w) != after.get(w)}
+            if which[0] != query["kind"]:
+                continue
+            old, new = before.get(which), after.get(which)
+            did = old is not None and self.matches(old, query)
+            does = new is not None and self.matches(new, query)
+            if does:
+                assert new is not None
+                shown.append(("MODIFIED" if did else "ADDED", version, new))
+            elif did:
+                assert old is not None
+                metadata = old["metadata"] | {"resourceVersion": str(version)}
+                shown.append(("DELETED", version, old | {"metadata": metadata}))
+        return shown
+
+
+def fields_of(query: dict[str, Any]) -> str:
+    parts = [query["fields"], query["pod_fields"] if query["kind"] == POD else ""]
+    return ",".join(part for part in parts if part)
+
+
+def asked(query: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "namespace": query["namespace"],
+        "labels": parse_label_selector(query["labels"]),
+        "fields": parse_field_selector(fields_of(query)),
+    }
+
+
+def which_of(body: Document) -> tuple[tuple[str, str], str]:
+    metadata = body["metadata"]
+    return ("", body["kind"]), f"{metadata['namespace']}/{metadata['name']}"
+
+
+class Stores(RuleBasedStateMachine):
+    """Two stores and the model, given the same writes and asked the same questions."""
+
+    pages = Bundle("pages")
+    cursors = Bundle("cursors")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = Model()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "store.db"
+        self.memory = ObjectStore(seed=3, window=10_000)
+        self.file = open_store(self.path, seed=3, window=10_000)
+
+    def teardown(self) -> None:
+        self.file.close()
+        self.folder.cleanup()
+
+    def write(self, call: Any, expected_outcome: Any) -> None:
+        """Do a write in both stores and compare with what the model says."""
+        answers: list[Stored | str] = []
+        for store in (self.memory, self.file):
+            try:
+                answers.append(call(store))
+            except ObjectError as error:
+                answers.append(type(error).__name__)
+        first, second = answers
+        assert first == second
+        if isinstance(first, str):
+            assert first == expected_outcome(None)
+        else:
+            assert first.outcome == expected_outcome(first)
+            assert first.object.metadata.resource_version == str(first.resource_version)
+
+    @rule(body=documents)
+    def create(self, body: Document) -> None:
+        def outcome(stored: Stored | None) -> str:
+            uid = stored.object.uid if stored else ""
+            return self.model.create(which_of(body), body, uid, "1970-01-01T00:00:00Z")
+
+        self.write(lambda store: store.create(decode(copy.deepcopy(body)), 0), outcome)
+
+    @rule(
+        body=documents,
+        scope=st.sampled_from(["main", "status", "whole"]),
+        is_stale=st.sampled_from([None, False, True]),
+    )
+    def update(self, body: Document, scope: Any, is_stale: bool | None) -> None:
+        current = self.model.now.get(which_of(body))
+        expected = None
+        if is_stale is not None and current is not None:
+            expected = int(current["metadata"]["resourceVersion"]) - is_stale
+        self.write(
+            lambda store: store.update(decode(copy.deepcopy(body)), scope=scope, expected=expected),
+            lambda _: self.model.update(which_of(body), body, scope, expected),
+        )
+
+    @rule(kind=kinds, key=keys, grace=st.sampled_from([None, 0, 5]))
+    def delete(self, kind: Any, key: str, grace: int | None) -> None:
+        times = {seconds: f"1970-01-01T00:00:{seconds:02}Z" for seconds in (0, 5, 30)}
+        self.write(
+            lambda store: store.delete(kind, key, 0, grace_seconds=grace),
+            lambda _: self.model.delete((kind, key), grace, times),
+        )
+
+    @rule(bodies=st.lists(documents, max_size=5))
+    def put_in_a_batch(self, bodies: list[Document]) -> None:
+        for store in (self.memory, self.file):
+            with store.batch():
+                for body in bodies:
+                    store.put(decode(copy.deepcopy(body)))
+        for body in bodies:
+            which = which_of(body)
+            current = self.model.now.get(which)
+            new = copy.deepcopy(body)
+            if current is not None:
+                new["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
+            if new != current:
+                self.model.write(which, new)
+
+    @rule(back=st.integers(0, 6))
+    def compact(self, back: int) -> None:
+        before = self.model.version - back
+        for store in (self.memory, self.file):
+            store.compact(before)
+        self.model.oldest = max(self.model.oldest, before)
+
+    @rule()
+    def reopen(self) -> None:
+        self.file.close()
+        self.file = open_store(self.path, window=10_000)
+
+    @rule(query=queries, back=st.integers(0, 5))
+    def list(self, query: dict[str, Any], back: int) -> None:
+        version = max(self.model.version - back, 1)
+        for store in (self.memory, self.file):
+            if version < self.model.oldest:
+                with pytest.raises(Expired):
+                    store.list(query["kind"], at=version, **asked(query))
+            else:
+                page = store.list(query["kind"], at=version, **asked(query))
+                assert [obj.raw for obj in page.objects] == self.model.listed(query, version)
+
+    @rule(target=pages, query=queries, limit=st.integers(1, 3))
+    def first_page(self, query: dict[str, Any], limit: int) -> tuple[dict[str, Any], Page, int]:
+        page = self.memory.list(query["kind"], limit=limit, **asked(query))
+        assert page == self.file.list(query["kind"], limit=limit, **asked(query))
+        return query, page, limit
+
+    @rule(given_page=consumes(pages))
+    def other_pages(self, given_page: tuple[dict[str, Any], Page, int]) -> None:
+        query, page, limit = given_page
+        version, shown = page.resource_version, [obj.raw for obj in page.objects]
+        while page.continue_token:
+            options = {"limit": limit, "continue_token": page.continue_token, **asked(query)}
+            if version < self.model.oldest:
+                with pytest.raises(Expired):
+                    self.file.list(query["kind"], **options)
+                return
+            page = self.memory.list(query["kind"], **options)
+            assert page == self.file.list(query["kind"], **options)
+            shown += [obj.raw for obj in page.objects]
+        assert shown == self.model.listed(query, version)
+
+    @rule(target=cursors, query=queries)
+    def watch(self, query: dict[str, Any]) -> tuple[dict[str, Any], Cursor, int]:
+        since = self.model.version
+        return query, self.memory.watch(query["kind"], since=since, **asked(query)), since
+
+    @rule(given_cursor=consumes(cursors))
+    def poll(self, given_cursor: tuple[dict[str, Any], Cursor, int]) -> None:
+        query, cursor, since = given_cursor
+        if since < self.model.oldest:
+            with pytest.raises(Expired):
+                cursor.poll()
+            return
+        again = self.file.watch(query["kind"], since=since, **asked(query))
+        for each in (cursor, again):
+            shown = [
+                (event.type, event.resource_version, event.object.raw)
+                for event in each.poll()
+                if event.object is not None
+            ]
+            assert shown == self.model.events(query, since)
+            assert not each.poll()
+
+    @initialize()
+    def begin(self) -> None:
+        assert self.memory.resource_version == self.file.resource_version == 1
+
+    @invariant()
+    def agree(self) -> None:
+        for store in (self.memory, self.file):
+            assert store.resource_version == self.model.version
+            assert store.oldest_version == self.model.oldest
+            store.validate()
+            for (kind, key), document in self.model.now.items():
+                obj = store.get(kind, key)
+                assert obj is not None
+                assert obj.raw == document
+            assert sum(store.count(kind) for kind in KINDS) == len(self.model.now)
+
+
+TestStores = Stores.TestCase
+TestStores.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 20).map(str))))
+def test_sorted_keys_are_a_sorted_set(steps):
+    kept = SortedKeys()
+    model: set[str] = set()
+    for is_asked, key in steps:
+        if key in model:
+            model.remove(key)
+            kept.remove(key)
+        else:
+            model.add(key)
+            kept.add(key)
+        assert len(kept) == len(model)
+        if is_asked:
+            assert kept.sorted() == sorted(model)
+    assert kept.sorted() == sorted(model)
