@@ -141,13 +141,15 @@ class FailedCycle:
         for row in self.ranking.filters:
             if isinstance(row, VerdictRow) and not row.rejects_any:
                 continue
-            codes, _, passing = tally(row.verdicts.codes, undecided)
-            wanted = [
-                code
-                for code in codes.tolist()
-                if row.verdicts.status_of(code).code == Code.UNSCHEDULABLE
-            ]
-            found += [slots_with(row.verdicts.codes, undecided, code) for code in wanted]
+            codes, counts, passing = tally(row.verdicts.codes, undecided)
+            for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+                if row.verdicts.status_of(code).code == Code.UNSCHEDULABLE:
+                    is_everywhere = count == len(undecided)
+                    found.append(
+                        undecided
+                        if is_everywhere
+                        else slots_with(row.verdicts.codes, undecided, code)
+                    )
             undecided = passing
             if not len(undecided):
                 break

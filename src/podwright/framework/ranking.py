@@ -54,6 +54,9 @@ from podwright.kernels.tally import tally
 _FEW = 8
 """Up to so many changed slots are merged one by one; more are merged as arrays."""
 
+_FEW_ENTRIES = 64
+"""Up to so many journal entries are searched for slots that are named twice."""
+
 
 class Sweep:
     """A filter that is asked in every cycle, and where it stands among the filters."""
@@ -197,6 +200,13 @@ class Ranking:
 
     def _follow(self, cluster: Cluster, slots: I32Array, pods_version: int) -> None:
         """Re-evaluate the slots whose pods changed."""
+        if 1 < len(slots) <= _FEW_ENTRIES:
+            # A pod that was placed and then seen there is two entries, and so on.
+            distinct = set(slots.tolist())
+            if len(distinct) == 1:
+                slots = slots[:1]
+            elif len(distinct) < len(slots):
+                slots = np.array(list(distinct), dtype=np.int32)
         before = self._pods_version
         for row in self._pods_rows:
             if row.pods_version == before:

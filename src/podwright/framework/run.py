@@ -28,7 +28,7 @@ from podwright.framework.ranking import Ranking
 from podwright.framework.rankings import Rankings
 from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
-from podwright.kernels.select import find_in_order, pick_by_heap, pick_drawn
+from podwright.kernels.select import feasible_of, find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import Pod
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class Runner:
         search = self.search(totals, outcome)
         self.next_start = search.next_start
         ranking.raise_failure(search.examined)
-        feasible = search.examined[totals[search.examined] >= 0]
+        feasible = feasible_of(totals, search.examined)
         if not len(feasible):
             return self._unschedulable(pod, ranking, search, nominated, first)
         if len(feasible) == 1:
@@ -369,8 +369,9 @@ class Runner:
         wanted = nodes_to_find(len(order), percentage)
         if len(order) == 0:
             return Search(examined=order, start=start, next_start=start, wanted=wanted)
-        start_here = start % len(order)
-        _, visited = find_in_order(totals >= 0, order, start_here, wanted)
+        start_here, visited = start % len(order), len(order)
+        if wanted < len(order):
+            _, visited = find_in_order(totals >= 0, order, start_here, wanted)
         examined: I32Array = (
             np.roll(order, -start_here)[:visited] if start_here else order[:visited]
         )

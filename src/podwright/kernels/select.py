@@ -185,6 +185,24 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
 
 
 @kernel
+def feasible_of(totals: I64Array, slots: I32Array) -> I32Array:
+    """Return the slots whose total is not -1, in the order given.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+    slots : (k,) int32
+    """
+    found = np.empty(len(slots), dtype=np.int32)
+    n = 0
+    for slot in slots:
+        if totals[slot] >= 0:
+            found[n] = slot
+            n += 1
+    return found[:n]
+
+
+@kernel
 def has_code(codes: I64Array) -> bool:
     """Tell whether any slot has a code.
 

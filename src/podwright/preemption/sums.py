@@ -155,7 +155,8 @@ class SummedNodes:
             )
             parts.append(self._candidates(found, measures, first_mark, marks))
             visited += seen
-        rejections, errors = self._rejections(codes, slots[:visited])
+        is_everywhere = sum(map(len, parts)) == visited
+        rejections, errors = ((), ()) if is_everywhere else self._rejections(codes, slots[:visited])
         return DryRun(
             candidates=parts[0] if len(parts) == 1 else SummedCandidates.together(parts),
             rejections=rejections,

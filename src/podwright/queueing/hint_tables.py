@@ -22,10 +22,13 @@ class HintTables:
         By schedulerName.
     """
 
-    __slots__ = ("tables",)
+    __slots__ = ("_last_event", "_last_rejectors", "tables")
 
     def __init__(self, tables: Mapping[str, HintTable]) -> None:
         self.tables = tables
+        # Mostly the same event again: a victim of preemption goes, a pod is bound.
+        self._last_event: ClusterEvent | None = None
+        self._last_rejectors: tuple[tuple[str, str], ...] = ()
 
     def verdict(
         self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
@@ -61,11 +64,16 @@ class HintTables:
         """Return the pods the event may concern; None if no plugin registered it."""
         if event.is_wildcard:
             return unschedulable.in_order()
-        rejectors = [
-            (profile, plugin)
-            for profile, table in self.tables.items()
-            for plugin in table.interested(event).functions_of
-        ]
+        if event is not self._last_event:
+            self._last_event = event
+            self._last_rejectors = tuple(
+                [
+                    (profile, plugin)
+                    for profile, table in self.tables.items()
+                    for plugin in table.interested(event).functions_of
+                ]
+            )
+        rejectors = self._last_rejectors
         return unschedulable.rejected_by(rejectors) if rejectors else None
 
     def can_ungate(self, queued: QueuedPod, event: ClusterEvent) -> bool:

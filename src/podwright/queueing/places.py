@@ -70,9 +70,12 @@ class Places:
         can_time_out : bool
             Whether waiting long enough gets it out.
         """
+        place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
+        if queued.place is place and self.unschedulable.terms_of(queued) == (watched, can_time_out):
+            return place
         self._leave(queued)
         self.unschedulable.add(queued, watched=watched, can_time_out=can_time_out)
-        return self._enter(queued, QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE)
+        return self._enter(queued, place)
 
     def restore(self, queued: QueuedPod, place: QueueName) -> None:
         """Put a pod that is nowhere back into active, backoff or error backoff."""

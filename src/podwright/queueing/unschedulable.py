@@ -66,9 +66,17 @@ class UnschedulablePods:
 
         In the order in which they entered the queue.
         """
-        found = dict(self._unrejected)
-        for rejector in rejectors:
-            found.update(self._by_rejector.get(rejector, {}))
+        if not self._pods:
+            return []
+        of = self._by_rejector
+        groups = [of[rejector] for rejector in rejectors if rejector in of]
+        if self._unrejected:
+            groups.append(self._unrejected)
+        if len(groups) <= 1:
+            return sorted(groups[0].values(), key=_entered) if groups else []
+        found: dict[str, QueuedPod] = {}
+        for group in groups:
+            found.update(group)
         return sorted(found.values(), key=_entered)
 
     def in_order(self) -> list[QueuedPod]:
