@@ -40,15 +40,15 @@ _CYCLE_DUE = CycleDue()
 
 def basic() -> float:
     """SchedulingBasic: 5,000 nodes, 5,000 + 20,000 of pod-default, one after the other."""
-    driver = _Driver(templates.nodes(5_000))
-    driver.schedule(_pods(5_000, "initial"))
-    return driver.rate(_pods(20_000, "measured"))
+    driver = Driver(templates.nodes(5_000))
+    driver.schedule(pods_of(5_000, "initial"))
+    return driver.rate(pods_of(20_000, "measured"))
 
 
 def churn() -> float:
     """SchedulingWithMixedChurn: a node, a large pod and a service come and go every 100 pods."""
-    driver = _Driver(templates.nodes(5_000))
-    driver.schedule(_pods(5_000, "initial"))
+    driver = Driver(templates.nodes(5_000))
+    driver.schedule(pods_of(5_000, "initial"))
     churned: list[Object] = []
 
     def disturb(turn: int) -> None:
@@ -68,24 +68,24 @@ def churn() -> float:
         for obj in churned:
             driver.put(obj)
 
-    return driver.rate(_pods(10_000, "measured"), disturb, every=100)
+    return driver.rate(pods_of(10_000, "measured"), disturb, every=100)
 
 
 def unschedulable() -> float:
     """Unschedulable: for every 20 pods one more that fits nowhere and stays."""
-    driver = _Driver(templates.nodes(5_000))
-    driver.schedule(_pods(5_000, "initial"))
+    driver = Driver(templates.nodes(5_000))
+    driver.schedule(pods_of(5_000, "initial"))
 
     def disturb(turn: int) -> None:
         (large,) = templates.pods(templates.pod_document(cpu="9"), 1, f"large-{turn}")
         driver.put(large)
 
-    return driver.rate(_pods(10_000, "measured"), disturb, every=20)
+    return driver.rate(pods_of(10_000, "measured"), disturb, every=20)
 
 
 def preemption() -> float:
     """PreemptionAsync: 5,000 nodes full of 20,000 low pods, 5,000 high pods; preemptions/s."""
-    driver = _Driver(templates.nodes(5_000))
+    driver = Driver(templates.nodes(5_000))
     low = templates.pod_document(cpu="900m", memory="500Mi")
     driver.schedule(templates.pods(low, 20_000, "low"))
     high = templates.pods(templates.pod_document(cpu="3000m", priority=10), 5_000, "high")
@@ -104,11 +104,12 @@ def preemption() -> float:
     return len(high) / elapsed_s
 
 
-def _pods(count: int, prefix: str) -> list[Pod]:
+def pods_of(count: int, prefix: str) -> list[Pod]:
+    """Make pods of pod-default."""
     return templates.pods(templates.pod_document(), count, prefix)
 
 
-class _Driver:
+class Driver:
     """The least that a driver can do."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
