@@ -11,6 +11,8 @@ end at their own instants.
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
     workers 16                                victims removed at the same time; one otherwise
+    expiry 30s                                assumed pods are forgotten after that time
+    gate SchedulerAsyncPreemption=false       a feature gate
     gangs                                     gangs are scheduled (the feature gates are on)
     coscheduling podGroupBackoffSeconds=5     the plugin Coscheduling takes part, with such args
     spread none                               no default spread constraints: pods that are
@@ -26,6 +28,7 @@ end at their own instants.
     0s  gates default/a                       the pod's gates are now these; none here
     0s  delete default/a                      at once; also: delete node n1
     0s  terminate default/a                   with its grace period
+    0s  deaf default/a                        nothing more is heard of the pod, until: hear
     0s  cycle                                 one scheduling cycle
     0s  flush_backoff                         also: flush_unschedulable
     0s  allow default/a Gate                  also: reject default/a Gate not today
@@ -41,6 +44,7 @@ whose place has changed, by name:
     hold    default/a  by=SchedulingGates                         gated
     wait    default/a  on=n1 for=Gate         at Permit
     assume  default/a  n1                     its binding is under way
+    expire  default/a                         assumed for too long; it counts nowhere
     gone    default/a
 
 `choose` is no action: where preemption had several candidates, it says what decided.
@@ -61,6 +65,9 @@ from podwright.machine import (
     Bind,
     DeletePod,
     EmitEvent,
+    Event,
+    ObjectDeleted,
+    ObjectPut,
     PatchPodGroupStatus,
     PatchPodStatus,
     UpdateClaim,
@@ -74,7 +81,7 @@ from podwright.testing import make_node, make_pod
 
 RULE = "----"
 GROUPINGS = ("gangs", "coscheduling")
-DIRECTIVES = ("plugin", "api", "grace", "workers", "spread", *GROUPINGS)
+DIRECTIVES = ("plugin", "api", "grace", "workers", "spread", "expiry", "gate", *GROUPINGS)
 START = "2026-01-01T00:00:00Z"
 PLUGINS = {"Gate": "StubA", "Check": "StubB"}
 POINTS = {"reserve": "reserve", "permit": "permit", "pre_bind": "preBind"}
@@ -87,6 +94,7 @@ class Story(Replay):
         self.lines: list[str] = []
         self._places: dict[str, str] = {}
         self._clock_ns = 0
+        self._unheard: dict[str, list[Event]] = {}
         self._grouping = next((d[0] for d in directives if d[0] in GROUPINGS), "")
         super().__init__(_case_of(directives))
 
@@ -128,7 +136,8 @@ class Story(Replay):
             case "allow" | "reject":
                 step = {"op": verb, "name": rest[0], "plugin": PLUGINS[rest[1]]}
                 return {**step, "message": " ".join(rest[2:])}
-            case "wait":
+            case "wait" | "deaf" | "hear":
+                self._listen(verb, rest)
                 return {"op": "tick"}
             case _:
                 return {"op": verb}
@@ -151,6 +160,19 @@ class Story(Replay):
         assert pod is not None, name
         spec = {**pod.raw["spec"], "schedulingGates": [{"name": gate} for gate in gates]}
         return {**pod.raw, "spec": spec}
+
+    def _listen(self, verb: str, rest: list[str]) -> None:
+        if verb == "deaf":
+            self._unheard[rest[0]] = []
+        elif verb == "hear":
+            for event in self._unheard.pop(rest[0]):
+                self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, ObjectPut | ObjectDeleted) and event.obj.key in self._unheard:
+            self._unheard[event.obj.key].append(event)
+        else:
+            super()._tell(event)
 
     # ---------------------------------------------------------------- what happened
 
@@ -219,6 +241,8 @@ class Story(Replay):
                 places[name] = line("wait", name, f"on={assumed[name]} for={plugins}")
             elif name in assumed:
                 places[name] = line("assume", name, assumed[name])
+            elif name in machine.expired():
+                places[name] = line("expire", name)
             else:
                 places[name] = ""
         return places
@@ -276,12 +300,13 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 script["api"].append(rule)
             case ["spread", "none"]:
                 settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
-            case ["grace", seconds]:
-                script["grace_seconds"] = _seconds(seconds)
-            case ["workers", count]:
-                script["workers"] = int(count)
+            case ["grace" | "workers" | "expiry" as key, value]:
+                script |= _setting(key, value)
+            case ["gate", setting]:
+                gate, _, value = setting.partition("=")
+                gates[gate] = value == "true"
             case ["gangs"]:
-                gates = {"GenericWorkload": True, "GangScheduling": True}
+                gates |= {"GenericWorkload": True, "GangScheduling": True}
             case ["coscheduling", *rest]:
                 args = [field.partition("=") for field in rest]
                 said = {key: int(value) for key, _, value in args}
@@ -307,6 +332,16 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
         ],
     }
     return {"start": START, "objects": [], "script": script, "config": config, "gates": gates}
+
+
+def _setting(key: str, value: str) -> dict[str, Any]:
+    match key:
+        case "grace":
+            return {"grace_seconds": _seconds(value)}
+        case "workers":
+            return {"workers": int(value)}
+        case _:
+            return {"assumed_pod_expiry_ns": parse_duration(value)}
 
 
 def _answer(status: str, rest: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from podwright.machine import Machine
 from podwright.queueing import QueuedPod, QueueSettings, SortKey
 
 
-def build_machine(
+def build_machine(  # noqa: PLR0913 - what a machine can be told
     configuration: EffectiveConfiguration,
     registry: Registry,
     *,
@@ -23,6 +23,7 @@ def build_machine(
     draws_preemption_offset: bool = True,
     start_ns: int = 0,
     batching: bool = False,
+    assumed_pod_expiry_ns: int = 0,
     source: str = "configuration",
 ) -> Machine:
     """Make a machine that runs every profile of a configuration, by the rules that it chooses.
@@ -38,6 +39,9 @@ def build_machine(
     batching : bool
         Whether opportunistic batching takes part; the gate OpportunisticBatching can still
         switch it off.
+    assumed_pod_expiry_ns : int
+        How long a pod counts on its node after it was bound if the API server's word does not
+        come; 0: for ever.
 
     Raises
     ------
@@ -70,6 +74,8 @@ def build_machine(
         extenders=extenders_of(configuration),
         start_ns=start_ns,
         batching=batching and "OpportunisticBatching" in configuration.gates,
+        gates=configuration.gates,
+        assumed_pod_expiry_ns=assumed_pod_expiry_ns,
     )
 
 

@@ -11,7 +11,8 @@ Each pod that was given a node has one `Binding`, which is at one stage at a tim
 *NOMINATING* waits for the patch that tells others where the pod is going; it is left out
 unless PreBind or Permit will take time. *PERMIT* waits for the plugins that hold the pod.
 After it the pod can no longer be called unschedulable, so the queue is told that its attempt
-is over. *PRE_BIND* and *BIND* ask one plugin after the other; one that answers `Pending` is
+is over. Without the gate NominatedNodeNameForExpectation nobody is asked beforehand and nothing
+is told. *PRE_BIND* and *BIND* ask one plugin after the other; one that answers `Pending` is
 asked again when its calls are answered or its time has come.
 
 A stage that need not wait is passed at once: a pod without anything to wait for goes from
@@ -21,7 +22,12 @@ A failure takes back what Reserve set aside, in reverse order, frees the node, w
 that may fit there now, and hands the pod to `failure`. A pod that is preempted while it
 waits at PERMIT or in PRE_BIND fails in the same way.
 
-Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`, `handleBindingCycleError`
+A bound pod stays assumed until the API server's word comes. If that word may be lost, an
+expiry can be set: the pod is then forgotten that long after its binding has ended. Nobody is
+told and nobody is woken; the pod counts again, or is queued again, when it is next seen.
+
+Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`, `handleBindingCycleError`;
+pkg/scheduler/backend/cache/cache.go, `finishBinding`, `cleanupAssumedPods`
 """
 
 from __future__ import annotations
@@ -94,7 +100,8 @@ class Binding:
         The calls that are not all answered.
     answers : dict of int to Answer
     timer : int
-        The counter of the timer that is waited for; 0: none.
+        The counter of the timer that is waited for, that of the expiry once the pod is bound;
+        0: none.
     started_ns : int
         When the attempt began.
     waits_since_ns : int
@@ -146,12 +153,6 @@ class Binding:
         self.started_ns = 0
         self.waits_since_ns = -1
 
-    def path(self, last: str, code: Code) -> ExtensionPath:
-        """Return the extension points up to `last`, which answered `code`."""
-        return placing_path(
-            last, code, has_waited=self.waits_since_ns >= 0, has_work=self.is_cancellable
-        )
-
     @property
     def assumed_pod(self) -> Pod:
         """The pod as it will be once it is bound."""
@@ -159,10 +160,23 @@ class Binding:
 
 
 class BindingCycles:
-    """Moves binding cycles from stage to stage."""
+    """Moves binding cycles from stage to stage.
 
-    def __init__(self, state: State) -> None:
+    Parameters
+    ----------
+    announces_nodes : bool
+        Feature gate NominatedNodeNameForExpectation: others are told where a pod is going if
+        that will take time.
+    assumed_pod_expiry_ns : int
+        How long a bound pod counts on its node without the API server's word; 0: for ever.
+    """
+
+    def __init__(
+        self, state: State, *, announces_nodes: bool = True, assumed_pod_expiry_ns: int = 0
+    ) -> None:
         self._state = state
+        self._announces_nodes = announces_nodes
+        self._assumed_pod_expiry_ns = assumed_pod_expiry_ns
 
     # ------------------------------------------------------------ from outside
 
@@ -171,6 +185,11 @@ class BindingCycles:
         state = self._state
         state.bindings[binding.number] = binding
         state.bindings_by_uid[binding.uid] = binding
+        if not self._announces_nodes:
+            # Who was not asked beforehand counts as having something to do.
+            binding.is_cancellable = True
+            self._pass_permit(binding)
+            return
         has_work = False
         if binding.placing.pre_bind:
             status = self._pre_flight(binding)
@@ -217,8 +236,25 @@ class BindingCycles:
                 self._decided(waiting)
             return
         binding = state.bindings.get(timer.number)
-        if binding is not None and binding.timer == timer.counter and not binding.asked:
+        if binding is None:
+            self._expire(timer)
+        elif binding.timer == timer.counter and not binding.asked:
             self._go_on(binding)
+
+    def _expire(self, timer: Timer) -> None:
+        """Forget a pod that was bound and has not been seen with its node since.
+
+        Notes
+        -----
+        Upstream looks once a second; here the pod goes when its time is up.
+        """
+        state = self._state
+        binding = state.assumed.get(timer.uid)
+        # The timer may be an old one of the same binding cycle, or of an earlier one.
+        if binding is None or (binding.number, binding.timer) != (timer.number, timer.counter):
+            return
+        forget(state, binding)
+        state.expired.add(timer.uid)
 
     def allow(self, uid: str, plugin: str) -> None:
         """Let a waiting pod go, as far as a plugin is concerned."""
@@ -310,8 +346,11 @@ class BindingCycles:
             if not verdict.is_success:
                 status = Status.error(f"waiting on permit for pod: {verdict.message}")
                 failure = refused(verdict) if verdict.is_rejection else failed(status)
-                code = Code.SUCCESS if binding.is_cancellable else Code.SKIP
-                self._fail(binding, failure, "PreBindPreFlight", code)
+                if self._announces_nodes:
+                    code = Code.SUCCESS if binding.is_cancellable else Code.SKIP
+                    self._fail(binding, failure, "PreBindPreFlight", code)
+                else:
+                    self._fail(binding, failure, "Permit", Code.WAIT)
                 return
         state.queue.done(binding.queued, state.now_ns)
         binding.stage = Stage.PRE_BIND
@@ -438,7 +477,7 @@ class BindingCycles:
         state, pod = self._state, binding.pod
         self._end(binding)
         is_plain = binding.waits_since_ns < 0 and not binding.is_cancellable
-        path = BOUND if is_plain else binding.path("PostBind", Code.SUCCESS)
+        path = BOUND if is_plain else self._path(binding, "PostBind", Code.SUCCESS)
         profile = pod.spec.scheduler_name
         state.metrics.scheduled(profile, binding.queued, binding.started_ns, state.now_ns, path)
         emit(
@@ -452,6 +491,9 @@ class BindingCycles:
         )
         for plugin in binding.placing.post_bind:
             tell(plugin, "post_bind", binding.cycle, binding.node)
+        if self._assumed_pod_expiry_ns and state.assumed.get(binding.uid) is binding:
+            due_ns = state.now_ns + self._assumed_pod_expiry_ns
+            binding.timer = state.timers.add(due_ns, binding.number, binding.uid)
 
     def _end(self, binding: Binding) -> None:
         state = self._state
@@ -478,7 +520,7 @@ class BindingCycles:
         forgotten = forget(state, binding)
         if forgotten and not failure.is_rejected:
             self._tell_that_room_is_free(binding, spare="")
-        path = binding.path(point, code)
+        path = self._path(binding, point, code)
         handle_failure(
             state, queued, binding.pod, failure, started_ns=binding.started_ns, path=path
         )
@@ -486,6 +528,16 @@ class BindingCycles:
             # After the failure, and not for the pod itself: it would take its own departure
             # for a change that helps.
             self._tell_that_room_is_free(binding, spare=binding.uid)
+
+    def _path(self, binding: Binding, last: str, code: Code) -> ExtensionPath:
+        """Return the extension points up to `last`, which answered `code`."""
+        return placing_path(
+            last,
+            code,
+            has_waited=binding.waits_since_ns >= 0,
+            has_work=binding.is_cancellable,
+            has_pre_flight=self._announces_nodes,
+        )
 
     def _tell_that_room_is_free(self, binding: Binding, *, spare: str) -> None:
         state = self._state

@@ -4,7 +4,8 @@ Pop, decide, assume, Reserve, Permit; then the binding cycle takes over. Where n
 PostFilter may nominate one and name victims, whose removal then runs beside the cycles.
 
 Only one cycle runs at a time. One that has to ask an extender is *suspended*: it gives the
-call away and goes on with the answer. Until then the machine takes nothing else in, so that
+call away and goes on with the answer; so is one that has to wait for its victims to be removed
+(without the gate SchedulerAsyncPreemption). Until then the machine takes nothing else in, so that
 the cycle goes on with the cluster that it began with, as upstream's does with its snapshot.
 
 What a cycle changes when it ends well: the pod counts on its node
@@ -15,14 +16,18 @@ Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
 
 from __future__ import annotations
 
+import msgspec
+
 from podwright.config import ExtenderReply
 from podwright.framework import Cycle, Status
+from podwright.framework.binding import CallError
 from podwright.framework.decision import Decision
 from podwright.framework.extenders import Steps
 from podwright.framework.status import Code
 from podwright.machine.actions import CallExtender
 from podwright.machine.batching import count_batch
 from podwright.machine.binding import Binding, BindingCycles, forget
+from podwright.machine.events import CallDone, Event, ExtenderReplied
 from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
@@ -60,6 +65,26 @@ class Suspended:
         self.call = 0
 
 
+class Preempting:
+    """A cycle that waits for its victims to be removed.
+
+    Attributes
+    ----------
+    decision : Decision
+        The pod fits nowhere, and others are to make room.
+    """
+
+    __slots__ = ("decision", "eviction", "profile", "queued")
+
+    def __init__(
+        self, profile: RunningProfile, queued: QueuedPod, decision: Decision, eviction: Eviction
+    ) -> None:
+        self.profile = profile
+        self.queued = queued
+        self.decision = decision
+        self.eviction = eviction
+
+
 class SchedulingCycles:
     """Runs scheduling cycles, one after the other."""
 
@@ -71,7 +96,7 @@ class SchedulingCycles:
         """What came of the last cycle."""
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
-        self.suspended: Suspended | None = None
+        self.suspended: Suspended | Preempting | None = None
         self.groups = PodGroupCycles(state, self, evictions)
 
     def run(self) -> None:
@@ -109,16 +134,28 @@ class SchedulingCycles:
             return frozenset()
         return self.groups.being_tried | {self.suspended.queued.uid}
 
-    def waits_for(self, call: int) -> bool:
-        """Tell whether a cycle is suspended until the answer to this call."""
-        return self.suspended is not None and self.suspended.call == call
+    def waits_for(self, event: Event) -> bool:
+        """Tell whether a cycle is suspended until this event."""
+        match self.suspended, event:
+            case Suspended(call=call), ExtenderReplied():
+                return call == event.call
+            case Preempting(eviction=eviction), CallDone():
+                return event.call in eviction.busy
+            case _:
+                return False
 
-    def extender_replied(self, reply: ExtenderReply) -> None:
-        """Go on with the cycle that waits for the reply."""
-        suspended = self.suspended
-        assert suspended is not None, "no cycle waits for an extender"
-        self.suspended = None
-        self._go_on(suspended, reply)
+    def resume(self, event: Event) -> None:
+        """Go on with the cycle that waits for this event."""
+        match self.suspended, event:
+            case Suspended() as cycle, ExtenderReplied(_, reply):
+                self.suspended = None
+                self._go_on(cycle, reply)
+            case Preempting() as cycle, CallDone():
+                del self._state.calls[event.call]
+                self._evictions.call_done(cycle.eviction, event)
+                self._finish_if_preempted(cycle)
+            case _:
+                raise AssertionError(f"no cycle waits for {event}")
 
     def _go_on(self, cycle: Suspended, reply: ExtenderReply | None) -> None:
         """Take a cycle to its next call, or to its end."""
@@ -136,13 +173,35 @@ class SchedulingCycles:
         self.suspended = cycle
 
     def _decided(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
-        self.last_decision = decision
-        self.last_decisions = (decision,)
-        self.count(profile, decision)
+        if not decision.node and self._evictions.is_awaited:
+            eviction = self.announce(queued, decision)
+            if eviction is not None:
+                self.suspended = cycle = Preempting(profile, queued, decision, eviction)
+                self._evictions.start(eviction)
+                self._finish_if_preempted(cycle)
+                return
+        self._report(profile, decision)
         if decision.node:
             self._place(profile, queued, decision)
         else:
             self._fits_nowhere(queued, decision)
+
+    def _report(self, profile: RunningProfile, decision: Decision) -> None:
+        self.last_decision = decision
+        self.last_decisions = (decision,)
+        self.count(profile, decision)
+
+    def _finish_if_preempted(self, cycle: Preempting) -> None:
+        """End a cycle whose victims are removed, or cannot be."""
+        eviction = cycle.eviction
+        if not eviction.is_over:
+            return
+        self.suspended = None
+        decision = cycle.decision
+        if eviction.error is not None:
+            decision = _not_preempted(decision, eviction.error)
+        self._report(cycle.profile, decision)
+        handle_failure(self._state, cycle.queued, cycle.queued.pod, fits_nowhere(decision))
 
     def count(self, profile: RunningProfile, decision: Decision) -> None:
         """Count a decision in the metrics."""
@@ -293,6 +352,17 @@ def _steps(profile: RunningProfile, pod: Pod, cycle_number: int, now_ns: int) ->
             decision, cycle_number=cycle_number, now_ns=now_ns
         )
     return decision
+
+
+def _not_preempted(decision: Decision, error: CallError) -> Decision:
+    """Return what becomes of a decision if a victim cannot be removed."""
+    diagnosis, result = decision.diagnosis, decision.post_filter
+    assert diagnosis is not None, f"pod {decision.pod.key} preempted without a diagnosis"
+    assert result is not None, f"pod {decision.pod.key} preempted without PostFilter"
+    status = Status.error(f"preemption: {error.message}").by(result.status.plugin)
+    result = msgspec.structs.replace(result, status=status, nominated_node=None)
+    diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
+    return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)
 
 
 def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:

@@ -91,8 +91,7 @@ class EventHandlers:
             if old is not None:
                 self._delete_pod(pod)
             return
-        state.pods[key] = pod
-        self._group(old, pod)
+        self._keep(old, pod)
         if old is None:
             if pod.spec.node_name:
                 self._assigned(pod)
@@ -118,8 +117,13 @@ class EventHandlers:
             state.queue.move(UNSCHEDULABLE_POD_ADD, state.now_ns, new=pod)
         state.metrics.handled(_PENDING_ADDED)
 
-    def _group(self, old: Pod | None, pod: Pod) -> None:
-        groups = self._state.groups
+    def _keep(self, old: Pod | None, pod: Pod) -> None:
+        """Store a version of a pod, and note to which groups it belongs."""
+        state = self._state
+        state.pods[pod.key] = pod
+        if state.expired and (old is None or not _is_same_version(old, pod)):
+            state.expired.discard(pod.metadata.uid)
+        groups = state.groups
         if not groups.is_used:
             return
         if old is None:
@@ -137,8 +141,7 @@ class EventHandlers:
 
     def _update_pending(self, old: Pod, pod: Pod) -> None:
         state = self._state
-        version = pod.metadata.resource_version
-        if version and version == old.metadata.resource_version:
+        if _is_same_version(old, pod):
             return
         binding = state.assumed.get(pod.metadata.uid)
         if binding is not None:
@@ -156,6 +159,7 @@ class EventHandlers:
         old = state.pods.pop(pod.key, None)
         if old is None:
             return
+        state.expired.discard(old.metadata.uid)
         if state.groups.is_used:
             state.groups.remove(old)
         if old.spec.node_name or pod.spec.node_name:
@@ -195,3 +199,9 @@ class EventHandlers:
             old=pod,
             pre_check=lambda other: other.priority <= priority,
         )
+
+
+def _is_same_version(old: Pod, new: Pod) -> bool:
+    """Tell whether nothing has changed; objects without a version always count as changed."""
+    version = new.metadata.resource_version
+    return bool(version) and version == old.metadata.resource_version

@@ -20,6 +20,8 @@ A victim that waits at Permit, or is in PreBind, is not running: its binding cyc
 and it goes back to the queue, without a call. Any other gets the condition DisruptionTarget
 and is then deleted.
 
+`BlockingEvictions` is what happens without the gate SchedulerAsyncPreemption.
+
 Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidateAsync`,
 `IsPodRunningPreemption`
 """
@@ -27,7 +29,9 @@ Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidateAsync
 from __future__ import annotations
 
 import enum
+from typing import ClassVar
 
+from podwright.framework.binding import CallError
 from podwright.machine.actions import DeletePod
 from podwright.machine.binding import BindingCycles, call_failed
 from podwright.machine.events import CallDone
@@ -67,14 +71,20 @@ class Eviction:
         The pod that each open call is about, and whether the call deletes it.
     has_failed : bool
         Something went wrong; the preemptor is activated at the end.
+    error : CallError or None
+        The first call that failed on a victim.
     is_stopped : bool
         A victim could not be removed; the ones not begun with are left alone.
+    is_over : bool
+        There is nothing left to do.
     started_ns : int
     """
 
     __slots__ = (
         "busy",
+        "error",
         "has_failed",
+        "is_over",
         "is_stopped",
         "next_victim",
         "node",
@@ -96,7 +106,9 @@ class Eviction:
         self.next_victim = 0
         self.busy: dict[int, tuple[Pod, bool]] = {}
         self.has_failed = False
+        self.error: CallError | None = None
         self.is_stopped = False
+        self.is_over = False
         self.started_ns = 0
 
 
@@ -108,6 +120,9 @@ class Evictions:
     parallelism : int
         How many victims of one preemptor are removed at the same time.
     """
+
+    is_awaited: ClassVar[bool] = False
+    """Whether the scheduling cycle goes on only when the victims are removed."""
 
     def __init__(self, state: State, bindings: BindingCycles, *, parallelism: int = 16) -> None:
         self._state = state
@@ -122,8 +137,7 @@ class Evictions:
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
         """Hold the preemptor back from now on; None if there is nothing to do."""
-        victims = preemption.victims
-        running = tuple([pod for pod in victims if pod.metadata.deletion_timestamp is None])
+        running = _not_terminating(preemption.victims)
         if not running:
             return None
         eviction = Eviction(preemptor, node, plugin, running)
@@ -133,12 +147,7 @@ class Evictions:
     def start(self, eviction: Eviction) -> None:
         """Begin, once the preemptor is back in the queue."""
         eviction.started_ns = self._state.now_ns
-        priority = eviction.preemptor.priority
-        eviction.to_clear = [
-            pod
-            for pod in self._state.queue.nominator.pods_on(eviction.node)
-            if pod.priority < priority and pod.status.nominated_node_name
-        ]
+        eviction.to_clear = self._less_important(eviction)
         self._clear_next(eviction)
 
     def call_done(self, eviction: Eviction, done: CallDone) -> None:
@@ -151,6 +160,7 @@ class Evictions:
             return
         if call_failed(done.error):
             eviction.has_failed = eviction.is_stopped = True
+            eviction.error = eviction.error or done.error
         elif done.error is None and is_deletion:
             self._report(eviction, pod, "")
         elif done.error is None and not eviction.is_stopped:
@@ -166,26 +176,42 @@ class Evictions:
             if call is not None:
                 self._wait(eviction, call, pod)
                 return
+        self._cleared(eviction)
+
+    def _cleared(self, eviction: Eviction) -> None:
+        """Go on when all nominations are taken back."""
         eviction.stage = EvictionStage.MANY
         self._advance(eviction)
+
+    def _less_important(self, eviction: Eviction) -> list[Pod]:
+        """Return the pods of lower priority that are nominated to the node."""
+        priority = eviction.preemptor.priority
+        return [
+            pod
+            for pod in self._state.queue.nominator.pods_on(eviction.node)
+            if pod.priority < priority and pod.status.nominated_node_name
+        ]
 
     def _advance(self, eviction: Eviction) -> None:
         """Begin with as many victims as may be removed now; finish if there is nothing left."""
         if eviction.stage is EvictionStage.MANY:
-            others = len(eviction.victims) - 1
-            while (
-                eviction.next_victim < others
-                and len(eviction.busy) < self._parallelism
-                and not eviction.is_stopped
-            ):
-                victim = eviction.victims[eviction.next_victim]
-                eviction.next_victim += 1
-                self._remove(eviction, victim)
+            self._remove_some(eviction, len(eviction.victims) - 1)
             if not eviction.busy and not eviction.is_stopped:
                 eviction.stage = EvictionStage.LAST
                 self._remove(eviction, eviction.victims[-1])
         if not eviction.busy:
             self._finish(eviction)
+
+    def _remove_some(self, eviction: Eviction, count: int) -> None:
+        """Begin with as many of the first `count` victims as may be removed now."""
+        while (
+            eviction.next_victim < count
+            and len(eviction.busy) < self._parallelism
+            and not eviction.is_stopped
+        ):
+            victim = eviction.victims[eviction.next_victim]
+            eviction.next_victim += 1
+            self._remove(eviction, victim)
 
     def _remove(self, eviction: Eviction, victim: Pod) -> None:
         if self._bindings.preempt(victim.metadata.uid, eviction.plugin):
@@ -231,6 +257,7 @@ class Evictions:
 
     def _finish(self, eviction: Eviction) -> None:
         state = self._state
+        eviction.is_over = True
         # Upstream keeps one mark per preemptor: one that preempts again while its last victim
         # is on its way is let go when the first preemption ends, not the second.
         state.evictions.pop(eviction.preemptor.metadata.uid, None)
@@ -238,6 +265,48 @@ class Evictions:
         state.metrics.victims_removed(has_failed=eviction.has_failed, duration_ns=duration_ns)
         if eviction.has_failed:
             state.queue.activate([eviction.preemptor], state.now_ns)
+
+
+class BlockingEvictions(Evictions):
+    """Preemption that the scheduling cycle waits for: all victims, then all nominations.
+
+    The preemptor is neither held back nor activated. If a victim cannot be removed, the ones
+    not begun with stay, nominations are left alone, and the cycle is told.
+
+    Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidate`
+    """
+
+    is_awaited = True
+
+    def announce(
+        self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
+    ) -> Eviction | None:
+        """Note what is to be done; nobody is held back."""
+        return Eviction(preemptor, node, plugin, _not_terminating(preemption.victims))
+
+    def start(self, eviction: Eviction) -> None:
+        """Begin with the victims."""
+        eviction.started_ns = self._state.now_ns
+        eviction.stage = EvictionStage.MANY
+        self._advance(eviction)
+
+    def _advance(self, eviction: Eviction) -> None:
+        self._remove_some(eviction, len(eviction.victims))
+        if eviction.busy:
+            return
+        if eviction.is_stopped:
+            eviction.is_over = True
+            return
+        eviction.stage = EvictionStage.CLEARING
+        eviction.to_clear = self._less_important(eviction)
+        self._clear_next(eviction)
+
+    def _cleared(self, eviction: Eviction) -> None:
+        eviction.is_over = True
+
+
+def _not_terminating(victims: tuple[Pod, ...]) -> tuple[Pod, ...]:
+    return tuple([pod for pod in victims if pod.metadata.deletion_timestamp is None])
 
 
 def is_held(state: State, uid: str) -> Eviction | None:

@@ -75,7 +75,12 @@ def _failed_path(pre_filter: Code | None, post_filter: Code | None) -> Extension
 
 @cache
 def placing_path(
-    last: str, code: Code, *, has_waited: bool = False, has_work: bool = False
+    last: str,
+    code: Code,
+    *,
+    has_waited: bool = False,
+    has_work: bool = False,
+    has_pre_flight: bool = True,
 ) -> ExtensionPath:
     """Return the way of a pod that was given a node.
 
@@ -91,13 +96,19 @@ def placing_path(
         led to is not its status.
     has_work : bool
         A PreBind plugin had something to do.
+    has_pre_flight : bool
+        PreBind plugins were asked beforehand (gate NominatedNodeNameForExpectation).
     """
     answers = {
         "Permit": Code.WAIT if has_waited else Code.SUCCESS,
         "PreBindPreFlight": Code.SUCCESS if has_work else Code.SKIP,
     }
     passed = _PLACING[: _PLACING.index(last)]
-    points = [(point, answers.get(point, Code.SUCCESS).label) for point in passed]
+    points = [
+        (point, answers.get(point, Code.SUCCESS).label)
+        for point in passed
+        if has_pre_flight or point != "PreBindPreFlight"
+    ]
     points.append((last, code.label))
     if points[-1] != ("PostBind", _SUCCESS):
         points.append(("Unreserve", _SUCCESS))

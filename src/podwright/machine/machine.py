@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from podwright.columns import Cluster
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework.decision import Decision
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
@@ -89,6 +90,11 @@ class Machine:
         The time at which the machine begins to run.
     batching : bool
         Whether opportunistic batching takes part; see `batching`.
+    gates : Gates
+        SchedulerAsyncPreemption and NominatedNodeNameForExpectation matter here.
+    assumed_pod_expiry_ns : int
+        How long a pod counts on its node after it was bound if the API server's word does not
+        come; 0: for ever.
     rules : MachineRules, optional
         Another rule set than that of kube-scheduler 1.36; all arguments but the profiles are
         then its business.
@@ -101,7 +107,7 @@ class Machine:
         Pending pods; to read.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a machine can be told
         self,
         profiles: Mapping[str, Profile],
         *,
@@ -112,6 +118,8 @@ class Machine:
         extenders: tuple[CalledExtender, ...] = (),
         start_ns: int = 0,
         batching: bool = False,
+        gates: Gates = DEFAULT_GATES,
+        assumed_pod_expiry_ns: int = 0,
         rules: MachineRules | None = None,
     ) -> None:
         if rules is None:
@@ -123,13 +131,18 @@ class Machine:
                 extenders=extenders,
                 start_ns=start_ns,
                 batching=batching,
+                gates=gates,
             )
         ruled = rules.begin(profiles, Asked(self._pod_of, self._hold_back))
         self.cluster: Cluster = ruled.cluster
         self.queue: PodQueue = ruled.queue
         self._rules = rules
         self._state = state = State(ruled.cluster, ruled.queue, ruled.profiles)
-        self._bindings = BindingCycles(state)
+        self._bindings = BindingCycles(
+            state,
+            announces_nodes="NominatedNodeNameForExpectation" in gates,
+            assumed_pod_expiry_ns=assumed_pod_expiry_ns,
+        )
         self._evictions = rules.evictions(state, self._bindings)
         self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
         self._handlers = rules.event_handlers(state, self._bindings)
@@ -196,10 +209,10 @@ class Machine:
         """Go on with a suspended cycle if its answer has come, and then with what was held."""
         cycles, held = self._cycles, self._held
         last = held[-1]
-        if not isinstance(last, ExtenderReplied) or not cycles.waits_for(last.call):
+        if not cycles.waits_for(last):
             return
         held.pop()
-        cycles.extender_replied(last.reply)
+        cycles.resume(last)
         while held and cycles.suspended is None:
             self._go_on()
             self._take_in(held.popleft())
@@ -325,6 +338,14 @@ class Machine:
         """Return the pods that count on a node without the API server's word, by name."""
         bindings = self._state.assumed.values()
         return {binding.queued.key: binding.node for binding in bindings}
+
+    def expired(self) -> tuple[NamespacedName, ...]:
+        """Return the pods that were assumed for too long and not seen since, in order of arrival.
+
+        They are bound as far as is known, and count nowhere.
+        """
+        uids = self._state.expired
+        return tuple(key for key, pod in self._state.pods.items() if pod.metadata.uid in uids)
 
     def waiting(self) -> dict[NamespacedName, tuple[str, ...]]:
         """Return the pods that wait at Permit, and who has not allowed them."""

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from podwright.columns import Cluster
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
 from podwright.machine.binding import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
-from podwright.machine.evictions import Evictions
+from podwright.machine.evictions import BlockingEvictions, Evictions
 from podwright.machine.profiles import RunningProfile, hint_table
 from podwright.machine.state import State
 from podwright.objects import Pod
@@ -85,6 +86,8 @@ class ModernRules:
         The time at which the machine begins to run.
     batching : bool
         Whether opportunistic batching takes part.
+    gates : Gates
+        SchedulerAsyncPreemption matters here.
     """
 
     can_snapshot = True
@@ -99,6 +102,7 @@ class ModernRules:
         extenders: tuple[CalledExtender, ...] = (),
         start_ns: int = 0,
         batching: bool = False,
+        gates: Gates = DEFAULT_GATES,
     ) -> None:
         self.settings = settings
         self.sort_key = sort_key
@@ -107,6 +111,7 @@ class ModernRules:
         self.extenders = extenders
         self.start_ns = start_ns
         self.batching = batching
+        self.gates = gates
 
     def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
         """Make columns, the queue with its hints, and a runner per profile."""
@@ -136,8 +141,10 @@ class ModernRules:
         return Ruled(cluster, queue, running)
 
     def evictions(self, state: State, bindings: BindingCycles) -> Evictions:
-        """Remove victims while other pods are being scheduled."""
-        return Evictions(state, bindings, parallelism=self.parallelism)
+        """Remove victims while other pods are being scheduled, or in the cycle."""
+        is_beside = "SchedulerAsyncPreemption" in self.gates
+        kind = Evictions if is_beside else BlockingEvictions
+        return kind(state, bindings, parallelism=self.parallelism)
 
     def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
         """Tell the queue what exactly changed."""

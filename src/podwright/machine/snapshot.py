@@ -131,6 +131,8 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         Per profile, where the next search begins.
     batches : dict of str to BatchSnapshot
         Per profile that takes part in batching, what it remembers.
+    expired : tuple of str
+        The uids of the pods that were assumed for too long.
     """
 
     now_ns: int
@@ -157,6 +159,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[tuple[int, int, str], ...]
     next_starts: dict[str, int]
     batches: dict[str, BatchSnapshot] = {}
+    expired: tuple[str, ...] = ()
 
 
 class ObjectNumbering(Protocol):
@@ -216,6 +219,13 @@ def is_capturable(state: State) -> bool:
         for running in state.profiles.values()
         for plugin in running.profile.all_plugins()
     ):
+        return False
+    if any(
+        isinstance(caller, Eviction)
+        and state.evictions.get(caller.preemptor.metadata.uid) is not caller
+        for caller in state.calls.values()
+    ):
+        # Nobody is held back by it, so nothing knows it but its calls.
         return False
     return not state.ready and all(
         not binding.cycle.state and not binding.answers and binding.steps is None
@@ -285,6 +295,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             for name, running in state.profiles.items()
             if running.batch is not None
         },
+        expired=tuple(sorted(state.expired)),
     )
 
 
@@ -379,6 +390,7 @@ def restore(
         if entry.has_uid:
             state.bindings_by_uid[binding.uid] = binding
     state.assumed.update((uid, bindings[number]) for uid, number in snapshot.assumed)
+    state.expired.update(snapshot.expired)
     if state.groups.is_used:
         state.groups.rebuild(state.pods.values(), state.assumed)
     for waiting in snapshot.waiting:

@@ -58,6 +58,9 @@ class State:
         Every other object, by kind and name.
     assumed : dict of str to Binding
         Pods that count on a node which the API server has not confirmed, by uid.
+    expired : set of str
+        Uids of pods that were bound and have been assumed for too long: they count nowhere
+        until they are seen again.
     waiting : dict of str to WaitingPod
         Pods that Permit plugins hold, by uid.
     bindings : dict of int to Binding
@@ -94,6 +97,7 @@ class State:
         self.pods: dict[NamespacedName, Pod] = {}
         self.objects: dict[tuple[str, str], Object] = {}
         self.assumed: dict[str, Binding] = {}
+        self.expired: set[str] = set()
         self.waiting: dict[str, WaitingPod] = {}
         self.bindings: dict[int, Binding] = {}
         self.bindings_by_uid: dict[str, Binding] = {}

@@ -40,7 +40,7 @@ def _no_pod_is_lost(state: State, being_tried: frozenset[str]) -> None:
         if pod.spec.node_name:
             assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
             continue
-        places = is_queued + is_under_way
+        places = is_queued + is_under_way + (uid in state.expired)
         if uid in in_flight:
             assert is_under_way, f"{key} was popped and forgotten: {state.queue.story(key)}"
         if pod.metadata.deletion_timestamp is None:

@@ -123,7 +123,12 @@ def machine_of(
     # The vectors were made with one worker.
     configuration = msgspec.structs.replace(configuration, parallelism=script.get("workers", 1))
     return build_machine(
-        configuration, registry, tie_rule=TieRule.HEAP, start_ns=start_ns, batching=True
+        configuration,
+        registry,
+        tie_rule=TieRule.HEAP,
+        start_ns=start_ns,
+        batching=True,
+        assumed_pod_expiry_ns=script.get("assumed_pod_expiry_ns", 0),
     )
 
 

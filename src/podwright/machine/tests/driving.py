@@ -51,12 +51,15 @@ class Driver:
         *plugins: type[Plugin],
         config: dict[str, Any] | None = None,
         gates: str = "",
+        assumed_pod_expiry_ns: int = 0,
     ) -> None:
         registry = Registry(plugins)
         configuration = effective_configuration(
             config or enabling(plugins), registry, parse_gates(gates)
         )
-        self.machine: Machine = build_machine(configuration, registry)
+        self.machine: Machine = build_machine(
+            configuration, registry, assumed_pod_expiry_ns=assumed_pod_expiry_ns
+        )
         self.now_ns = 1_700_000_000 * SECOND_NS
         self.actions: list[Action] = []
         self.errors: dict[str, CallError] = {}
