@@ -13,7 +13,7 @@ BENCH_JSON ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-all lint types imports check format docs bench wheel clean
+.PHONY: help run test test-all lint types imports check format docs bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,11 @@ docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_U
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
+
+coverage: $(VENV)/.installed  ## Lines of the deciding rooms that the tests run
+	$(BIN)/coverage run -m pytest -q src tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --append -m pytest -q src/podwright/kernels src/podwright/plugins src/podwright/preemption src/podwright/framework
+	$(BIN)/coverage report
 
 wheel: $(VENV)/.installed  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
