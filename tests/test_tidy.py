@@ -19,15 +19,6 @@ MOST_LINES = 600
 
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 
-KERNELS_TESTED_FROM_ABOVE = {
-    "slots_with": "tests/properties/test_preemption.py: sums against rehearsals",
-    "add_reserved": "tests/properties/test_preemption.py: sums against rehearsals",
-    "fit_codes_with_reserved": "tests/properties/test_preemption.py: sums against rehearsals",
-    "dry_run_sums": "tests/properties/test_preemption.py: sums against rehearsals",
-    "narrow": "tests/properties/test_preemption.py: sums against rehearsals",
-}
-"""Kernels without a unit test of their own, and where they are held against a plain twin."""
-
 
 def sources() -> list[Path]:
     """Return the modules of the package, without tests."""
@@ -225,10 +216,8 @@ def test_every_kernel_is_tested_against_plain_python() -> None:
     tests = (SOURCE / "kernels" / "tests").glob("test_*.py")
     text = "\n".join(path.read_text(encoding="utf-8") for path in tests)
     tested = set(re.findall(r"\w+", text))
-    missing = [name for name in kernels() if name not in tested | set(KERNELS_TESTED_FROM_ABOVE)]
+    missing = [name for name in kernels() if name not in tested]
     assert not missing, missing
-    gone = set(KERNELS_TESTED_FROM_ABOVE) - set(kernels())
-    assert not gone, f"no such kernels any more: {gone}"
 
 
 def test_kernels_pass_their_tests_without_numba() -> None:
