@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import Gates, Plugins, command_app, examples
+from podwright.cli.options import (
+    Gates,
+    Plugins,
+    PolicyFile,
+    Provider,
+    Rules,
+    Setup,
+    command_app,
+    examples,
+)
 
 app = command_app()
 
@@ -48,13 +57,16 @@ def show(
         typer.Option("--config", "-c", metavar="FILE", help="The same as the argument."),
     ] = None,
     plugin: Plugins = None,
+    rules: Rules = None,
+    algorithm_provider: Provider = "",
+    policy: PolicyFile = None,
     feature_gates: Gates = "",
     output: Annotated[
         ConfigFormat,
         typer.Option(
             "--output",
             "-o",
-            help="table: the plugins that run at each extension point; "
+            help="table: the plugins of each extension point, or predicates and priorities; "
             "wide: with their arguments too.",
         ),
     ] = ConfigFormat.yaml,
@@ -62,9 +74,15 @@ def show(
     """Print the effective configuration, with every default filled in."""
     from podwright.cli.configuring import show_configuration
 
-    show_configuration(
-        file or config, plugins=plugin or [], feature_gates=feature_gates, output=output.value
+    setup = Setup(
+        config=file or config,
+        plugins=tuple(plugin or ()),
+        feature_gates=feature_gates,
+        rules=rules,
+        algorithm_provider=algorithm_provider,
+        policy=policy,
     )
+    show_configuration(setup, output=output.value)
 
 
 @app.command(
@@ -78,14 +96,26 @@ def check(
         list[Path], typer.Argument(metavar="FILE", help="Configurations; - for stdin.")
     ],
     plugin: Plugins = None,
+    rules: Rules = None,
+    algorithm_provider: Provider = "",
+    policy: PolicyFile = None,
     feature_gates: Gates = "",
 ) -> None:
     """Say everything that is wrong with a configuration, as kube-scheduler would.
+
+    A Policy of the classic rules is checked as well.
 
     Plugins that are not in-tree are accepted if --plugin gives them. Exit status 1 if
     anything is wrong, 2 if a file cannot be read.
     """
     from podwright.cli.configuring import check_configurations
 
-    if not check_configurations(file, plugins=plugin or [], feature_gates=feature_gates):
+    setup = Setup(
+        plugins=tuple(plugin or ()),
+        feature_gates=feature_gates,
+        rules=rules,
+        algorithm_provider=algorithm_provider,
+        policy=policy,
+    )
+    if not check_configurations(file, setup):
         raise typer.Exit(1)

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 
 from podwright.assembly.build import build_profiles
+from podwright.assembly.classic import classic_setup
 from podwright.assembly.registry import Registry
+from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import (
     hint_at_plugins,
@@ -19,13 +21,17 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.inputs import load_plugins
+from podwright.cli.options import Setup
+from podwright.cli.ruling import with_rules
 from podwright.config import (
     DEFAULT_GATES,
     EffectiveConfiguration,
     Gates,
     KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
     args_to_document,
     effective,
+    parse_document,
     parse_gates,
     read_configuration,
     to_document,
@@ -34,16 +40,15 @@ from podwright.config import (
 from podwright.objects import InputError
 
 
-def show_configuration(
-    file: Path | None, *, plugins: Sequence[Path], feature_gates: str, output: str
-) -> None:
+def show_configuration(setup: Setup, *, output: str) -> None:
     """Print a configuration with every default."""
-    registry, gates = _surroundings(plugins, feature_gates)
+    file = setup.config
+    registry, gates = _surroundings(setup.plugins, setup.feature_gates)
     source = "the default configuration" if file is None else str(file)
     text = None if file is None else read_text(file)
-    configuration = _effective(text, registry, gates, source)
+    configuration = _effective(text, registry, gates, source, setup)
     if output in ("yaml", "json"):
-        print_document(to_document(configuration.configuration), output)
+        print_document(_document(configuration), output)
     elif output == "table":
         print_table(
             ("PROFILE", "POINT", "PLUGIN", "WEIGHT"),
@@ -53,11 +58,9 @@ def show_configuration(
         print_table(("PROFILE", "POINT", "PLUGIN", "WEIGHT", "ARGS"), _rows(configuration))
 
 
-def check_configurations(
-    files: Sequence[Path], *, plugins: Sequence[Path], feature_gates: str
-) -> bool:
-    """Say what is wrong with each configuration; tell whether all are right."""
-    registry, gates = _surroundings(plugins, feature_gates)
+def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
+    """Say what is wrong with each configuration or policy; tell whether all are right."""
+    registry, gates = _surroundings(setup.plugins, setup.feature_gates)
     texts: list[tuple[Path, str]] = []
     collected = Collected()
     for file in files:
@@ -67,7 +70,9 @@ def check_configurations(
     is_right = True
     for file, text in texts:
         try:
-            configuration = _effective(text, registry, gates, str(file))
+            told = _checked_policy(text, str(file))
+            if not told:
+                told = _told(_effective(text, registry, gates, str(file), setup))
         except InputError as error:
             is_right = False
             for problem in error.errors:
@@ -76,10 +81,48 @@ def check_configurations(
             say(f"{file}: {count} problem{'s' * (count != 1)}")
             hint_at_plugins(error.errors)
         else:
-            names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
-            count = len(configuration.profiles)
-            write(f"{file}: valid ({count} profile{'s' * (count != 1)}: {names})")
+            write(f"{file}: valid ({told})")
     return is_right
+
+
+def _told(configuration: EffectiveConfiguration) -> str:
+    names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
+    count = len(configuration.profiles)
+    rules = "" if classic_setup(configuration) is None else "classic rules, "
+    return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
+
+
+def _checked_policy(text: str, source: str) -> str:
+    """Read a policy of the classic rules; "" if the text is something else.
+
+    Raises
+    ------
+    InputError
+        If it is a policy, and not valid.
+    """
+    try:
+        document = parse_document(text)
+    except ValueError:
+        return ""
+    if not isinstance(document, dict) or document.get("kind") != "Policy":
+        return ""
+    algorithm = algorithm_from_policy(read_policy(document, source=source))
+    counts = len(algorithm.predicates), len(algorithm.priorities), len(algorithm.extenders)
+    words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")
+    parts = [f"{n} {word[n != 1]}" for n, word in zip(counts, words, strict=True)]
+    return f"classic policy, {', '.join(parts)}"
+
+
+def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
+    """Return the configuration with its defaults, without plugins that do not decide."""
+    shown = configuration.configuration
+    if classic_setup(configuration) is not None:
+        profiles = tuple(
+            KubeSchedulerProfile(scheduler_name=profile.scheduler_name)
+            for profile in shown.profiles
+        )
+        shown = msgspec.structs.replace(shown, profiles=profiles)
+    return to_document(shown)
 
 
 def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[Registry, Gates]:
@@ -95,21 +138,32 @@ def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[Registry
 
 
 def _effective(
-    text: str | None, registry: Registry, gates: Gates, source: str
+    text: str | None, registry: Registry, gates: Gates, source: str, setup: Setup
 ) -> EffectiveConfiguration:
     """Read, default, validate and expand; plugins are made, so that their arguments count."""
     if text is None:
         configuration = KubeSchedulerConfiguration()
     else:
         configuration = read_configuration(text, source=source)
+    configuration = with_rules(configuration, setup) or configuration
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )
-    build_profiles(made, registry, source=source)
+    if classic_setup(made, source=source) is None:
+        build_profiles(made, registry, source=source)
     return made
 
 
 def _rows(configuration: EffectiveConfiguration) -> Iterator[tuple[str, str, str, str, str]]:
+    classic = classic_setup(configuration)
+    if classic is not None:
+        for profile in configuration.profiles:
+            name = profile.scheduler_name
+            for predicate in classic.algorithm.predicates:
+                yield name, "predicate", predicate.name, "", ""
+            for entry in classic.algorithm.priorities:
+                yield name, "priority", entry.priority.name, str(entry.weight), ""
+        return
     for profile in configuration.profiles:
         for point, entries in profile.plugins.items():
             for name, weight in entries:
