@@ -1,0 +1,206 @@
+"""`podwright explain`: the answer, and what people see of it."""
+
+import json
+import re
+
+import pytest
+from tests.e2e.command_line import NODES, QUICKSTART, pod, run
+
+
+def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
+    text = run(f"explain web-0 {QUICKSTART}").stdout
+    assert re.search(r"Node: +general-\w\d", text)
+    assert "Why not the other feasible nodes:" in text
+    assert "Why not the rejected nodes:" in text
+    assert re.search(r"PodTopologySpread +0 +passed", text)
+    assert re.search(r"did not apply, .*: NodeAffinity, NodePorts, ", text)
+    assert re.search(r"NodeResourcesFit +1 +\d+/\d+/\d+", text)
+    assert re.search(r"total +\d+", text)
+
+
+def test_a_node_that_is_asked_for_is_shown_beside_the_chosen_one():
+    text = run(f"explain web-0 {QUICKSTART} --node gpu-b1").stdout
+    assert re.search(r"PLUGIN +REJECTS +general-a1 +gpu-b1\n", text)
+    assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
+    wrong = run(f"explain web-0 {QUICKSTART} --node gpu-b2", status=2)
+    assert "did you mean gpu-b1" in wrong.stderr
+
+
+def test_equally_good_nodes_are_named_apart_from_those_behind(write):
+    nodes = "---".join(NODES.replace("small", f"s{i}").replace("large", f"l{i}") for i in range(3))
+    text = run(f"explain web {write('cluster.yaml', nodes + pod('web', '1'))}").stdout
+    assert re.search(r"equally good, not taken:\n +l\d, l\d\n", text)
+    assert re.search(r"s0 +\d+ +-\d+ +NodeResourcesFit -\d+", text)
+
+
+def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():
+    text = run(f"explain batch/train-3 {QUICKSTART}", status=1).stdout
+    assert "Message:  0/12 nodes are available:" in text
+    assert "- tolerate the taint in the pod, or take it off the nodes" in text
+    assert "gpu-a1, gpu-b1, gpu-c1, control-plane" in text
+    assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
+    assert "nvidia.com/gpu: asks 1, 0 free of 0" in text
+
+
+def test_too_small_even_when_empty_is_told_apart_from_full(write):
+    files = write(
+        "cluster.yaml",
+        NODES + pod("there", "7", spec="nodeName: large") + pod("web", "4"),
+    )
+    document = json.loads(run(f"explain web {files} -o json", status=1).stdout)
+    told = {
+        entry["remedy"].split(",")[0]: entry["reasons"][0]["nodes"]
+        for entry in document["remedies"]
+    }
+    assert told == {"ask for less": ["small"], "free room on these nodes": ["large"]}
+    assert document["nearest"][0] == {
+        "node": "small",
+        "plugins": ["NodeResourcesFit"],
+        "lacks": ["cpu: asks 4, 2 free of 2"],
+    }
+
+
+def test_what_comes_first_in_the_queue_is_placed_first_unless_alone(write):
+    files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
+    assert (
+        "after placing 1 pending pod before it" in run(f"explain second {files}", status=1).stdout
+    )
+    assert "in the cluster as it is" in run(f"explain second {files} --alone").stdout
+
+
+def test_a_pod_on_a_node_is_asked_again_with_its_place_free(write):
+    files = write("cluster.yaml", NODES + pod("web", "7", spec="nodeName: large"))
+    text = run(f"explain web {files}").stdout
+    assert "On node:  large (asked again as if its place were free)" in text
+    assert "the only one of 2 nodes that passes every filter" in text
+
+
+@pytest.mark.parametrize("name", ["web", "pod/web", "shop/web", "web -n shop", "pod/web -n shop"])
+def test_a_pod_is_named_in_any_way_that_kubectl_users_know(write, name):
+    files = write("cluster.yaml", NODES + pod("web", "1", namespace="shop"))
+    words = name.split(" ", 1)
+    options = words[1] if len(words) > 1 else ""
+    assert "Pod:      shop/web" in run(f"explain {words[0]} {files} {options}").stdout
+
+
+def test_a_mistyped_pod_is_suggested(write):
+    files = write("cluster.yaml", NODES + pod("checkout", "1", namespace="shop"))
+    assert "did you mean shop/checkout?" in run(f"explain chekout {files}", status=2).stderr
+
+
+def test_a_name_in_several_namespaces_is_asked_back(write):
+    files = write("cluster.yaml", NODES + pod("web", "1", "a") + pod("web", "1", "b"))
+    assert (
+        '"web" is in several namespaces: a/web, b/web'
+        in run(f"explain web {files}", status=2).stderr
+    )
+
+
+def test_nodes_that_were_not_examined_are_named(write):
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "percentageOfNodesToScore: 50\n",
+    )
+    nodes = "---".join(NODES.partition("---")[0].replace("small", f"n{i:03}") for i in range(120))
+    files = write("cluster.yaml", nodes + pod("web", "1"))
+    document = json.loads(run(f"explain web {files} -c {config} -o json").stdout)
+    assert len(document["notExamined"]) == 20
+    assert len(document["feasible"]) == 100
+    text = run(f"explain web {files} -c {config} -o wide").stdout
+    assert "20 nodes were not examined" in text
+    assert document["notExamined"][0] in text.partition("were not examined")[2]
+
+
+def test_a_gated_pod_says_what_it_waits_for(write):
+    files = write("cluster.yaml", NODES + pod("web", "1", spec="schedulingGates: [{name: wait}]"))
+    text = run(f"explain web {files}", status=1).stdout
+    assert "SchedulingGated" in text
+    assert "waiting for scheduling gates: [wait]" in text
+
+
+def test_a_pod_that_would_preempt_says_whom_and_where(write):
+    there = pod("there", "8", spec="nodeName: large")
+    files = write("cluster.yaml", NODES + there + pod("urgent", "8", spec="priority: 100"))
+    table = run(f"schedule {files}", status=1).stdout
+    assert "preemption would evict default/there from large." in table
+    text = run(f"explain urgent {files}", status=1).stdout
+    assert "Preempts: default/there on large, to which the pod is nominated" in text
+    document = json.loads(run(f"explain urgent {files} -o json", status=1).stdout)
+    assert (document["nominatedNode"], document["victims"]) == ("large", ["default/there"])
+
+
+def test_preemption_is_explained_candidate_by_candidate(write):
+    nodes = NODES.replace('"2"', '"8"').replace("4Gi", "16Gi")
+    files = write(
+        "cluster.yaml",
+        nodes
+        + pod("cheap", "6", spec="nodeName: small\n  priority: 1")
+        + pod("cheap-too", "1", spec="nodeName: small\n  priority: 2")
+        + pod("dear", "7", spec="nodeName: large\n  priority: 50")
+        + pod("urgent", "6", spec="priority: 100"),
+    )
+    text = run(f"explain urgent {files}", status=1).stdout
+    told = text[text.index("Preemption:\n") :].splitlines()
+    assert told[1:6] == [
+        "  tried 2 of 2 nodes where room may help: 2 candidates",
+        "  NODE   VIOLATED BUDGETS  EVICTS             SPARES",
+        "  small  0                 default/cheap (1)  default/cheap-too (2)",
+        "  large  0                 default/dear (50)  nobody",
+        "  takes small: lowest priority of the most important victim",
+    ]
+    document = json.loads(run(f"explain urgent {files} -o json", status=1).stdout)["preemption"]
+    assert (document["chosen"], document["triedNodes"]) == ("small", 2)
+    assert document["criterion"] == "lowest priority of the most important victim"
+    assert document["candidates"][0] == {
+        "node": "small",
+        "victims": [{"pod": "default/cheap", "priority": 1}],
+        "spared": [{"pod": "default/cheap-too", "priority": 2}],
+        "violatedBudgets": 0,
+    }
+    one = run(f"explain urgent {files} --nodes 1", status=1).stdout
+    assert "and 1 more candidate (-o wide)" in one
+
+
+def test_the_search_for_candidates_begins_at_a_drawn_node_or_at_the_first(write):
+    nodes = NODES.replace('"2"', '"8"').replace("4Gi", "16Gi")
+    files = write(
+        "cluster.yaml",
+        nodes
+        + pod("a", "8", spec="nodeName: small")
+        + pod("b", "8", spec="nodeName: large")
+        + pod("urgent", "8", spec="priority: 100"),
+    )
+    config = write(
+        "c.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- pluginConfig:\n  - name: DefaultPreemption\n"
+        "    args: {minCandidateNodesAbsolute: 1, minCandidateNodesPercentage: 0}\n",
+    )
+
+    def chosen(options: str, seed: int) -> str:
+        line = f"explain urgent {files} -c {config} -o json --seed {seed} {options}"
+        document = json.loads(run(line, status=1).stdout)
+        return str(document["nominatedNode"])
+
+    assert {chosen("--preemption-offset zero", seed) for seed in range(6)} == {"small"}
+    assert {chosen("", seed) for seed in range(6)} == {"small", "large"}
+
+
+def test_preemption_that_finds_nobody_says_what_it_tried(write):
+    files = write(
+        "cluster.yaml",
+        NODES + pod("there", "8", spec="nodeName: large\n  priority: 100") + pod("web", "8"),
+    )
+    text = run(f"explain web {files}", status=1).stdout
+    assert (
+        "Preemption:\n"
+        "  tried 1 of 1 node where room may help: 0 candidates\n"
+        "  1 node: No preemption victims found for incoming pod\n"
+    ) in text
+    document = json.loads(run(f"explain web {files} -o json", status=1).stdout)["preemption"]
+    assert (document["chosen"], document["candidates"]) == (None, [])
+    too_big = write("big.yaml", NODES + pod("web", "80"))
+    assert "on no node would it help" in run(f"explain web {too_big}", status=1).stdout
+    fits = json.loads(run(f"explain web {write('a.yaml', NODES + pod('web', '1'))} -o json").stdout)
+    assert fits["preemption"] is None
