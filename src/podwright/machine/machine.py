@@ -66,6 +66,7 @@ from podwright.machine.snapshot import (
 from podwright.machine.state import State
 from podwright.machine.validation import validate
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod
+from podwright.objects.admission import without_pod_level_resources
 from podwright.queueing import PodQueue, QueueSettings, SortKey, Touch
 
 
@@ -91,7 +92,8 @@ class Machine:
     batching : bool
         Whether opportunistic batching takes part; see `batching`.
     gates : Gates
-        SchedulerAsyncPreemption and NominatedNodeNameForExpectation matter here.
+        SchedulerAsyncPreemption, NominatedNodeNameForExpectation and PodLevelResources matter
+        here.
     assumed_pod_expiry_ns : int
         How long a pod counts on its node after it was bound if the API server's word does not
         come; 0: for ever.
@@ -136,6 +138,7 @@ class Machine:
         ruled = rules.begin(profiles, Asked(self._pod_of, self._hold_back))
         self.cluster: Cluster = ruled.cluster
         self.queue: PodQueue = ruled.queue
+        self._reads_pod_level_resources = "PodLevelResources" in gates
         self._rules = rules
         self._state = state = State(ruled.cluster, ruled.queue, ruled.profiles)
         self._bindings = BindingCycles(
@@ -179,11 +182,16 @@ class Machine:
             self._ask_to_be_woken()
         return actions
 
+    def _as_read(self, obj: Object) -> Object:
+        if self._reads_pod_level_resources or not isinstance(obj, Pod):
+            return obj
+        return without_pod_level_resources(obj)
+
     def _take_in(self, event: Event) -> None:
         state = self._state
         match event:
             case ObjectPut(obj):
-                self._handlers.put(obj)
+                self._handlers.put(self._as_read(obj))
             case CycleDue():
                 self._cycles.run()
             case CallDone():
