@@ -10,6 +10,7 @@ PODS_PER_SECOND = "pods/s"
 OPERATIONS_PER_SECOND = "operations/s"
 MEBIBYTES = "MiB"
 SECONDS = "s"
+TIMES = "times"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,12 +20,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.perf import templates
-from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, SECONDS, Case
+from tests.perf.case import MEBIBYTES, OPERATIONS_PER_SECOND, PODS_PER_SECOND, SECONDS, Case
 
 from podwright.columns import Cluster
 from podwright.framework.run import Runner
 from podwright.objects import Node, Pod, decode, decode_node
 from podwright.parity.setup import profiles_of
+from podwright.preemption import Preemption
 
 _MIB = 1 << 20
 
@@ -85,6 +86,35 @@ def nodeaffinity() -> float:
     template = templates.node_affinity()
     nodes = templates.nodes(5_000, ["zone1"])
     return _throughput(nodes, [template], [template], (5_000, 10_000))
+
+
+def preemption() -> float:
+    """PreemptionBasic: 5,000 nodes full of 20,000 low pods; decisions/s that preempt.
+
+    Each of 5,000 high pods is decided for and PostFilter asked; then its three victims go, and
+    it takes their place.
+    """
+    cluster = _cluster(templates.nodes(5_000))
+    runner = _runner(cluster)
+    number = 0
+    for pod in templates.pods(templates.low_priority(), 20_000, "low"):
+        cluster.place(pod, runner.decide(pod, cycle_number=number).slot)
+        number += 1
+    high = templates.pods(templates.high_priority(), 5_000, "high")
+    gc.collect()
+    start_s = time.perf_counter()
+    for pod in high:
+        number += 1
+        decision = runner.decide(pod, cycle_number=number)
+        result = runner.post_filter(decision, cycle_number=number, now_ns=number).post_filter
+        assert result is not None
+        assert isinstance(result.details, Preemption)
+        for victim in result.details.victims:
+            cluster.remove(victim.key)
+        cluster.place(pod, cluster.nodes.slot_of[result.nominated_node or ""])
+    elapsed_s = time.perf_counter() - start_s
+    assert len(cluster.pods) == 20_000 - 2 * 5_000
+    return len(high) / elapsed_s
 
 
 def basic_large() -> float:
@@ -218,6 +248,12 @@ CASES = (
     _pods_case("engine_affinity_preferred_5000", affinity_preferred, 10_000),
     _pods_case("engine_antiaffinity_5000", antiaffinity, 10_000),
     _pods_case("engine_nodeaffinity_5000", nodeaffinity, 10_000),
+    Case(
+        name="engine_preemption_5000",
+        unit=OPERATIONS_PER_SECOND,
+        measure=preemption,
+        target=5_000,
+    ),
     _pods_case("engine_basic_130000", basic_large, 20_000),
     Case(
         name="engine_memory_130000",

@@ -146,6 +146,16 @@ def node_affinity() -> Document:
     return pod_document(affinity={"nodeAffinity": required})
 
 
+def low_priority() -> Document:
+    """Return pod-low-priority.yaml: four of them fill a node."""
+    return pod_document(cpu="900m", memory="500Mi")
+
+
+def high_priority() -> Document:
+    """Return pod-high-priority.yaml: three of low priority have to go for one."""
+    return pod_document(cpu="3000m", memory="500Mi", priority=10)
+
+
 def lifelike_node_json(index: int) -> bytes:
     """Return a node as the API server of a cloud cluster sends it, as JSON text.
 

@@ -1,15 +1,20 @@
 """A heap of named items: replace, remove and look up by name.
 
-`heapq` with lazy deletion. The list holds sort keys alone, because a comparison then touches
+`heapq` with lazy deletion. The lists hold sort keys alone, because a comparison then touches
 one object and not three: with 100,000 items that is what a pop costs. A key whose item was
-replaced or removed stays in the list until it surfaces; when the dead outnumber the living
-the list is rebuilt. So a heap holds at most twice its items, and each operation costs
+replaced or removed stays in its list until it surfaces; when the dead outnumber the living
+the lists are rebuilt. So a heap holds at most twice its items, and each operation costs
 O(log n), amortised.
+
+Most items come in order, as pods of one priority do. A key that is greater than all keys of
+the *run* is appended to it, others go to the heap proper; the next item is the lesser of the
+two heads. So as long as all come in order nothing is ever sifted, however many wait.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -35,10 +40,11 @@ class IndexedHeap(Generic[Item]):
     Sort keys have `<` and a hash, and no two items share one.
     """
 
-    __slots__ = ("_items", "_key_of", "_keys")
+    __slots__ = ("_items", "_key_of", "_keys", "_run")
 
     def __init__(self) -> None:
         self._keys: list[Any] = []
+        self._run: deque[Any] = deque()
         self._items: dict[Any, Item] = {}
         self._key_of: dict[str, Any] = {}
 
@@ -64,9 +70,13 @@ class IndexedHeap(Generic[Item]):
         assert sort_key not in self._items, (sort_key, item)
         self._key_of[item.key] = sort_key
         self._items[sort_key] = item
-        if len(self._keys) > _REBUILD_ABOVE and len(self._keys) > 2 * len(self._items):
-            self._keys = list(self._items)
-            heapq.heapify(self._keys)
+        run = self._run
+        n_keys = len(self._keys) + len(run)
+        if n_keys > _REBUILD_ABOVE and n_keys > 2 * len(self._items):
+            self._keys = []
+            self._run = deque(sorted(self._items))
+        elif not run or run[-1] < sort_key:
+            run.append(sort_key)
         else:
             heapq.heappush(self._keys, sort_key)
 
@@ -77,23 +87,31 @@ class IndexedHeap(Generic[Item]):
 
     def peek(self) -> Item | None:
         """Return the smallest item without taking it; None if empty."""
-        keys = self._keys
-        while keys:
-            item = self._items.get(keys[0])
+        keys, run = self._keys, self._run
+        while keys or run:
+            is_in_run = not keys or (bool(run) and run[0] < keys[0])
+            item = self._items.get(run[0] if is_in_run else keys[0])
             if item is not None:
                 return item
-            heapq.heappop(keys)
+            self._drop_head(is_in_run=is_in_run)
         return None
 
     def pop(self) -> Item | None:
         """Take the smallest item out; None if empty."""
-        keys = self._keys
-        while keys:
-            item = self._items.pop(heapq.heappop(keys), None)
+        keys, run = self._keys, self._run
+        while keys or run:
+            is_in_run = not keys or (run and run[0] < keys[0])
+            item = self._items.pop(run.popleft() if is_in_run else heapq.heappop(keys), None)
             if item is not None:
                 del self._key_of[item.key]
                 return item
         return None
+
+    def _drop_head(self, *, is_in_run: bool) -> None:
+        if is_in_run:
+            self._run.popleft()
+        else:
+            heapq.heappop(self._keys)
 
     def ordered(self) -> list[Item]:
         """List the items in the order `pop` would give them; nothing is taken out."""
