@@ -35,7 +35,7 @@ def _seconds(pod_count: int, *, is_recorded: bool, clock: object, compression: i
         log = DecisionLog.create(Path(folder) / "run", compression=compression)
         if is_recorded:
             handle = Recorder(driver.machine, log).handle
-            driver.machine.handle = handle  # type: ignore[method-assign]  # nothing else differs
+            driver.machine.handle = handle  # type: ignore[assignment, method-assign]
         for node in templates.nodes(5_000):
             driver.put(node)
         driver.schedule(pods_of(5_000, "initial"))
