@@ -10,6 +10,7 @@ end at their own instants.
     plugin Gate events Node Add               Gate has registered this; all events otherwise
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
+    backoff 3 8                               seconds of the shortest and the longest backoff
     workers 16                                victims removed at the same time; one otherwise
     expiry 30s                                assumed pods are forgotten after that time
     gate SchedulerAsyncPreemption=false       a feature gate
@@ -81,7 +82,6 @@ from podwright.testing import make_node, make_pod
 
 RULE = "----"
 GROUPINGS = ("gangs", "coscheduling")
-DIRECTIVES = ("plugin", "api", "grace", "workers", "spread", "expiry", "gate", *GROUPINGS)
 START = "2026-01-01T00:00:00Z"
 PLUGINS = {"Gate": "StubA", "Check": "StubB"}
 POINTS = {"reserve": "reserve", "permit": "permit", "pre_bind": "preBind"}
@@ -281,6 +281,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     events: dict[str, list[EventHint]] = defaultdict(list)
     points: dict[str, dict[str, None]] = defaultdict(dict)
     gates: dict[str, bool] = {}
+    backoff: dict[str, int] = {}
     settings: list[dict[str, Any]] = []
     for directive in directives:
         match directive:
@@ -293,15 +294,14 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 answers = script["plugins"][stub][point].setdefault(pod, [])
                 answers.append(_answer(status, rest))
             case ["api", call, name, *rest]:
-                rule: dict[str, Any] = {"call": call, "name": name, "times": 1}
-                for field in rest:
-                    key, _, value = field.partition("=")
-                    rule[key] = _seconds(value) if key == "delay" else value
-                script["api"].append(rule)
+                script["api"].append({"call": call, "name": name, "times": 1, **_outcome(rest)})
             case ["spread", "none"]:
                 settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
             case ["grace" | "workers" | "expiry" as key, value]:
                 script |= _setting(key, value)
+            case ["backoff", shortest, longest]:
+                backoff["podInitialBackoffSeconds"] = int(shortest)
+                backoff["podMaxBackoffSeconds"] = int(longest)
             case ["gate", setting]:
                 gate, _, value = setting.partition("=")
                 gates[gate] = value == "true"
@@ -323,6 +323,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
+        **backoff,
         "profiles": [
             {
                 "schedulerName": "default-scheduler",
@@ -354,6 +355,12 @@ def _answer(status: str, rest: list[str]) -> dict[str, Any]:
     if rest:
         answer["message"] = " ".join(rest)
     return answer
+
+
+def _outcome(rest: list[str]) -> dict[str, Any]:
+    """Read what comes of a call."""
+    said = dict(field.partition("=")[::2] for field in rest)
+    return {key: _seconds(text) if key == "delay" else text for key, text in said.items()}
 
 
 def _seconds(text: str) -> float:
@@ -437,29 +444,21 @@ def tell(text: str) -> str:
     """Run a story and return its text with what really happened."""
     written: list[str] = []
     head, *blocks = text.rstrip("\n").split("\n\n")
-    if RULE in head.splitlines():
+    lines = head.splitlines()
+    directives: list[list[str]] = []
+    if RULE in lines:
         blocks.insert(0, head)
-    sentences = [part for part in head.splitlines() if part.startswith("#")]
-    directives = [
-        part.split()
-        for part in head.splitlines()
-        if part
-        and not part.startswith("#")
-        and not part[0].isdigit()
-        and part.split()[0] in DIRECTIVES
-    ]
-    story = Story(directives)
-    if RULE not in head.splitlines():
-        written.append(head)
     else:
-        assert not directives, "put an empty line after directives"
+        directives = [part.split() for part in lines if not part.startswith("#")]
+        written.append(head)
+    assert lines[0].startswith("#"), "a story begins with a sentence that says what it shows"
+    story = Story(directives)
     for block in blocks:
         above = block.split(f"\n{RULE}")[0].splitlines()
         for command in above:
             if command and not command.startswith("#"):
                 story.run(command)
         written.append("\n".join([*above, RULE, *story.told()]))
-    assert sentences, "a story begins with a sentence that says what it shows"
     return "\n\n".join(written) + "\n"
 
 
