@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from tests.stories.runner import stories, tell
 
 pytestmark = pytest.mark.story
+
+DOCS = Path(__file__).parents[2] / "docs"
+QUOTED = re.compile(r"^```text\n(# .*?\n----\n.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("path", stories(), ids=lambda path: path.stem)
@@ -23,3 +27,14 @@ def test_a_story_goes_as_it_is_written(path: Path) -> None:
 
 def test_there_are_stories() -> None:
     assert stories()
+
+
+def test_stories_that_pages_quote_go_as_they_are_written() -> None:
+    quoted = [
+        story
+        for page in sorted(DOCS.rglob("*.md"))
+        for story in QUOTED.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert quoted
+    for story in quoted:
+        assert tell(story) == story
