@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from podwright.columns import Cluster
+from podwright.config import Gates
 from podwright.framework import (
     MAX_NODE_SCORE,
     Cycle,
@@ -492,15 +493,24 @@ class _NotRebuilt(Exception):  # noqa: N818 - named for what it is
 def _rebuilt(plugin: Plugin) -> Plugin:
     """Make the plugin again from its settings, by way of JSON."""
     cls = type(plugin)
+    gates: dict[str, Any] = {}
+    if cls.takes_gates:
+        found = [value for value in vars(plugin).values() if isinstance(value, Gates)]
+        if not found:
+            raise _NotRebuilt("the plugin does not keep its gates")
+        gates["gates"] = found[0]
     if cls.Args is not None:
         args = next((v for v in vars(plugin).values() if isinstance(v, cls.Args)), None)
         if args is None:
             raise _NotRebuilt("the plugin does not keep its Args")
-        return cls(msgspec.json.decode(msgspec.json.encode(args), type=cls.Args))  # type: ignore[call-arg]
+        args = msgspec.json.decode(msgspec.json.encode(args), type=cls.Args)
+        return cls(args, **gates)  # type: ignore[call-arg]
     if cls.__init__ is object.__init__:
         return cls()
     settings: dict[str, Any] = {}
     for name in list(inspect.signature(cls).parameters):
+        if name in gates:
+            continue
         if not hasattr(plugin, name):
             raise AttributeError(f"constructor argument {name!r} is not kept as self.{name}")
         settings[name] = getattr(plugin, name)
@@ -508,7 +518,7 @@ def _rebuilt(plugin: Plugin) -> Plugin:
         written = msgspec.json.encode(settings)
     except TypeError as error:
         raise TypeError(f"settings cannot be written in a configuration: {error}") from error
-    return cls(**msgspec.json.decode(written))
+    return cls(**msgspec.json.decode(written), **gates)
 
 
 # ---------------------------------------------------------------- comparing

@@ -160,3 +160,44 @@ def test_what_is_right_has_no_findings_and_what_is_left_out_is_said():
     assert report.findings == ()
     assert report.left_out["forms"] == "the plugin has one form only"
     assert "0 findings" in str(report)
+
+
+class Gated(pw.Plugin):
+    """Reads a gate."""
+
+    name = "Gated"
+    takes_gates = True
+    filter_reads = pw.Reads.NOTHING
+
+    def __init__(self, zone, *, gates):
+        self.zone = zone
+        self.gates = gates
+
+    def pod_key(self, pod):
+        """All alike."""
+        return 0
+
+    def filter(self, cycle, node):
+        """Reject all nodes if the gate is on."""
+        is_on = "TaintTolerationComparisonOperators" in self.gates
+        return pw.Status.unschedulable(f"not in {self.zone}") if is_on else pw.Status()
+
+
+class KeepsNoGates(Gated):
+    """Keeps what a gate says only."""
+
+    name = "KeepsNoGates"
+
+    def __init__(self, zone="", *, gates):
+        super().__init__(zone, gates=None)
+        self.gates = ("TaintTolerationComparisonOperators",) * ("GenericWorkload" in gates)
+
+
+def test_a_plugin_is_made_again_with_the_gates_that_it_had():
+    gates = pw.parse_gates("TaintTolerationComparisonOperators=true")
+    report = check_plugin(Gated("a", gates=gates))
+    assert not report.findings
+    assert "settings" in report.checked
+    report = check_plugin(KeepsNoGates(gates=gates))
+    assert not report.findings
+    assert "settings" not in report.checked
