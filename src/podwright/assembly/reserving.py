@@ -64,14 +64,14 @@ def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
         return None
     ranking = runner.ranking
     skipped = ranking.outcome.skipped
-    plugins = tuple(
+    plugins = [
         plugin
         for plugin in profile.reserve
         if not (plugin.rests_when_skipped and plugin.name in skipped)
-    )
+    ]
     if not plugins:
         return None
-    return Reservation(plugins, ranking.cycle.own(decision.pod), decision.node)
+    return Reservation(tuple(plugins), ranking.cycle.own(decision.pod), decision.node)
 
 
 def refused(decision: Decision, status: Status) -> Decision:
