@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -214,3 +216,31 @@ def test_the_cycles_of_a_pod_are_found(tmp_path):
             log.append(index, CycleDue(), [], pod=pod)
         assert log.cycles_of("default/a") == [1, 3]
         assert [entry.pod for entry in log.entries()] == ["", "default/a", "default/b", "default/a"]
+
+
+WRITER = """
+import sys
+from podwright.machine import CycleDue
+from podwright.store.decision_log import DecisionLog
+
+log = DecisionLog.create(sys.argv[1], block_events=7)
+for index in range(10_000_000):
+    log.append(index, CycleDue(), [])
+    if index % 5 == 0:
+        log.flush()
+        print(len(log), flush=True)
+"""
+
+
+def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(tmp_path):
+    folder = tmp_path / "run"
+    command = [sys.executable, "-c", WRITER, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        acknowledged = [int(writer.stdout.readline()) for _ in range(200)]
+        writer.kill()
+        acknowledged += [int(line) for line in writer.stdout if line.endswith("\n")]
+    with DecisionLog.open(folder, append=True) as log:
+        assert len(log) >= acknowledged[-1]
+        assert [entry.now_ns for entry in log.entries()] == list(range(len(log)))
+        log.append(len(log), CycleDue(), [])
