@@ -5,7 +5,7 @@ Upstream: cmd/kube-scheduler/app/options/options.go, pkg/scheduler/factory/facto
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -31,12 +31,14 @@ from podwright.classic.extender_calls import called_extender
 from podwright.classic.policy import affinity_weight_problem
 from podwright.config import EffectiveConfiguration, Extender, Rules
 from podwright.framework import Plugin
+from podwright.framework.events import ClusterEvent
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
 from podwright.machine.binding import BindingCycles
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.rules import Asked, Ruled
 from podwright.machine.state import State
+from podwright.objects import Pod
 from podwright.objects.errors import FieldError, InputError, nearest
 
 _POLICY_PATH = "rules.policy"
@@ -204,6 +206,26 @@ class _ClassicProfile(RunningProfile):
         self._placing = {}
 
 
+class _MachineQueue(ClassicQueue):
+    """The queue of a machine: changes reach it through `queue_calls` only.
+
+    The machine also tells of room that became free in its own memory, such as when a binding
+    fails. In 1.16 nobody was told of that.
+    """
+
+    def move(
+        self,
+        event: ClusterEvent,
+        now_ns: int,
+        *,
+        old: object | None = None,
+        new: object | None = None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> list[str]:
+        """Move nobody."""
+        return []
+
+
 class ClassicRules:
     """The rules of kube-scheduler 1.16, for a machine.
 
@@ -226,7 +248,7 @@ class ClassicRules:
 
     def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
         """Make the queue in three parts, and a runner per scheduler name over one cluster."""
-        queue = ClassicQueue(self._setup.queue, start_ns=self._start_ns, lookup=asked.lookup)
+        queue = _MachineQueue(self._setup.queue, start_ns=self._start_ns, lookup=asked.lookup)
         cluster = MirroredCluster(queue.nominator)
         running: dict[str, RunningProfile] = {
             name: _ClassicProfile(self._setup.runner(profile, cluster, seed=self._seed))
