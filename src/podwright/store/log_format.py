@@ -196,6 +196,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         When the machine began to run.
     plugins : tuple of OwnPlugin
         The user's own.
+    batching, draws_preemption_offset, assumed_pod_expiry_ns
+        As for `build_machine`.
     """
 
     configuration: dict[str, Any] = {}
@@ -204,6 +206,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     tie_rule: str = "drawn"
     start_ns: int = 0
     plugins: tuple[OwnPlugin, ...] = ()
+    batching: bool = False
+    draws_preemption_offset: bool = True
+    assumed_pod_expiry_ns: int = 0
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):

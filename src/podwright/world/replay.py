@@ -67,7 +67,10 @@ def machine_of(
         registry,
         seed=setup.seed,
         tie_rule=TieRule(setup.tie_rule),
+        draws_preemption_offset=setup.draws_preemption_offset,
         start_ns=setup.start_ns,
+        batching=setup.batching,
+        assumed_pod_expiry_ns=setup.assumed_pod_expiry_ns,
         source=source,
     )
 
@@ -103,7 +106,7 @@ def fingerprints_of(
     return found
 
 
-def record(
+def record(  # noqa: PLR0913 - what a machine can be told
     path: str | None = None,
     configuration: KubeSchedulerConfiguration | None = None,
     *,
@@ -111,7 +114,10 @@ def record(
     gates: Gates = DEFAULT_GATES,
     seed: int = 0,
     tie_rule: TieRule = TieRule.DRAWN,
+    draws_preemption_offset: bool = True,
     start_ns: int = 0,
+    batching: bool = False,
+    assumed_pod_expiry_ns: int = 0,
     checkpoint_events: int = 100_000,
 ) -> Recorder:
     """Make a machine, and a log in which everything that it does is recorded.
@@ -122,10 +128,14 @@ def record(
         A folder without a log, made if need be; None keeps the log in memory.
     configuration : KubeSchedulerConfiguration, optional
         As `read_configuration` gives it; the default profile if left out.
-    plugins, gates, seed, tie_rule
+    plugins, gates, seed, tie_rule, draws_preemption_offset
         As for `Scheduler`.
     start_ns : int
         The time at which the machine begins to run.
+    batching : bool
+        Whether opportunistic batching takes part.
+    assumed_pod_expiry_ns : int
+        As for `build_machine`.
     checkpoint_events : int
         The least number of events between checkpoints.
 
@@ -149,6 +159,9 @@ def record(
         seed=seed,
         tie_rule=tie_rule.value,
         start_ns=start_ns,
+        batching=batching,
+        draws_preemption_offset=draws_preemption_offset,
+        assumed_pod_expiry_ns=assumed_pod_expiry_ns,
         plugins=tuple(LoggedPlugin(plugin.name, _class_name(plugin)) for plugin in own),
     )
     machine = machine_of(setup, plugins=own)
