@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
 from podwright.assembly.scheduler import Scheduler
 from podwright.cli.console import say, waiting
 from podwright.config import KubeSchedulerConfiguration, read_configuration
 from podwright.framework.profile import TieRule
 from podwright.kernels._jit import tell_before_compiling
+from podwright.kernels.preemption import slots_with
+from podwright.kernels.select import pop_heap
 from podwright.objects import Object, decode
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -42,6 +47,7 @@ def run_warm_up() -> None:
 def warm_up() -> int:
     """Make decisions that call every kernel; return how many."""
     decisions = _warm_up_alike() + _warm_up_preemption()
+    _warm_up_rest()
     for tie_rule, configuration in _configurations():
         scheduler = Scheduler(configuration, tie_rule=tie_rule)
         scheduler.add(*_cluster())
@@ -84,6 +90,14 @@ def _warm_up_preemption() -> int:
         scheduler.add(decode(_pod(f"high-{name}", cpu="6", priority=100, **spec)))
     scheduler.add(decode(_pod("low", cpu="6")))
     return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_rest() -> None:
+    """Call the kernels that only the machine's rarer ways reach, as they do."""
+    totals: I64Array = np.array([3, 5, 4], dtype=np.int64)
+    slots: I32Array = np.arange(3, dtype=np.int32)
+    pop_heap(totals, slots, 3)
+    slots_with(totals, slots, 5)
 
 
 def _configurations() -> Iterator[tuple[TieRule, KubeSchedulerConfiguration | None]]:
