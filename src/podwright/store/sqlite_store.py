@@ -15,6 +15,7 @@ refused stays as it is. Why these settings: docs/decisions/0009-store.md
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import zlib
@@ -320,12 +321,27 @@ def _read(path: Path) -> _Saved:
     has_log = _log_of(path).exists()
     mode = "ro" if has_log else "ro&immutable=1"
     try:
-        with _refusing(path):
+        with _refusing(path), _uncollected():
             return _read_as(path, mode)
     except UnusableStore as error:
         if not has_log and _log_of(path).exists():
             raise _in_use(path) from error
         raise
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector out while reading.
+
+    All that is made then stays, and looking through it again and again takes as long as reading.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _read_as(path: Path, mode: str) -> _Saved:
