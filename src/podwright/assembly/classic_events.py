@@ -55,7 +55,7 @@ class ClassicEventHandlers(EventHandlers):
         version = pod.metadata.resource_version
         if old is not None and version and version == old.metadata.resource_version:
             return
-        state.pods[pod.key] = pod
+        self._keep(old, pod)
         binding = state.assumed.get(pod.metadata.uid)
         if pod.spec.node_name:
             state.cluster.put(pod)
@@ -70,6 +70,7 @@ class ClassicEventHandlers(EventHandlers):
         old = state.pods.pop(pod.key, None)
         if old is None:
             return
+        state.expired.discard(old.metadata.uid)
         if old.spec.node_name or pod.spec.node_name:
             state.cluster.delete(pod)
             state.assumed.pop(pod.metadata.uid, None)

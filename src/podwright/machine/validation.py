@@ -7,6 +7,7 @@ that nobody owes; and no pod counts on a node twice.
 from __future__ import annotations
 
 from podwright.machine.state import State
+from podwright.queueing import SchedulingQueue
 
 
 def validate(state: State, *, being_tried: frozenset[str] = frozenset()) -> None:
@@ -39,6 +40,9 @@ def _no_pod_is_lost(state: State, being_tried: frozenset[str]) -> None:
         is_under_way = uid in state.bindings_by_uid or uid in state.assumed or uid in being_tried
         if pod.spec.node_name:
             assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
+            continue
+        if is_queued and uid in state.assumed and not isinstance(state.queue, SchedulingQueue):
+            # Under the classic rules an update queues an assumed pod again; its cycle is skipped.
             continue
         places = is_queued + is_under_way + (uid in state.expired)
         if uid in in_flight:

@@ -1,0 +1,104 @@
+"""The laws of the machine hold under the classic rules, and a recorded run comes out the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from tests.properties.test_machine import OPERATIONS, START_NS, Surroundings, step
+
+from podwright.assembly import Registry, build_machine
+from podwright.classic import ClassicQueue
+from podwright.machine import Machine
+from podwright.objects import Pod
+from podwright.parity.setup import effective_configuration
+from podwright.testing import make_pod
+
+pytestmark = pytest.mark.property
+
+CONFIGURATION = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "rules": "classic",
+}
+
+
+def new_machine() -> Machine:
+    registry = Registry()
+    configuration = effective_configuration(CONFIGURATION, registry)
+    return build_machine(configuration, registry, start_ns=START_NS)
+
+
+class ClassicSurroundings(Surroundings):
+    """The same API server around a machine with the classic rules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = new_machine()
+
+
+def live(history: list[tuple[Any, ...]]) -> ClassicSurroundings:
+    around = ClassicSurroundings()
+    for number, operation in enumerate(history):
+        note(f"{number}: {operation}")
+        step(around, number, *operation)
+    return around
+
+
+HISTORIES = st.lists(OPERATIONS, min_size=10, max_size=80)
+
+
+@settings(max_examples=150)
+@given(HISTORIES)
+def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
+    history: list[tuple[Any, ...]],
+) -> None:
+    """The laws are checked after every event; the plain objects agree with the columns."""
+    machine = live(history).machine
+    plain = machine.cluster.classic  # type: ignore[attr-defined]
+    for name, slot in machine.cluster.nodes.slot_of.items():
+        on_columns = set(machine.cluster.pods_on[slot])
+        assert set(plain.node_infos[name].pods) == on_columns
+    assert len(plain.tree) == machine.cluster.nodes.n_alive
+
+
+@settings(max_examples=60)
+@given(HISTORIES)
+def test_the_same_events_give_the_same_actions(history: list[tuple[Any, ...]]) -> None:
+    around = live(history)
+    again = new_machine()
+    for event, now_ns, actions in around.log:
+        assert msgspec.json.encode(again.handle(event, now_ns)) == actions
+
+
+@settings(max_examples=60)
+@given(HISTORIES)
+def test_everything_comes_to_an_end(history: list[tuple[Any, ...]]) -> None:
+    around = live(history)
+    around.settle()
+    machine = around.machine
+    assert not machine.assumed()
+    assert not machine.queue.in_flight()
+    for (kind, name), obj in around.objects.items():
+        if kind == "Pod":
+            assert machine.pod(name) == obj
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)), min_size=1, max_size=40))
+def test_pods_leave_by_priority_and_then_by_when_they_entered(
+    entries: list[tuple[int, int]],
+) -> None:
+    queue, now_ns = ClassicQueue(), 0
+    pods: list[Pod] = []
+    for number, (priority, delay_ns) in enumerate(entries):
+        now_ns += delay_ns
+        pods.append(make_pod(f"p{number}", priority=priority))
+        queue.add(pods[-1], now_ns)
+    left = []
+    while (queued := queue.pop(now_ns)) is not None:
+        left.append(queued.pod)
+    assert left == sorted(pods, key=lambda pod: -pod.priority)

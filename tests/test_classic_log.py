@@ -1,0 +1,65 @@
+"""A run under the classic rules is recorded, repeated and explained like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podwright.config import KubeSchedulerConfiguration, Rules
+from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
+from podwright.store.decision_log import Recorder
+from podwright.testing import make_node, make_pod
+from podwright.world.explain import explain_cycle
+from podwright.world.replay import record, replay, verify
+
+SECOND_NS = 1_000_000_000
+
+
+def recorded(path: str | None = None) -> Recorder:
+    recorder = record(
+        path,
+        KubeSchedulerConfiguration(
+            rules=Rules(
+                name="classic",
+                policy={
+                    "kind": "Policy",
+                    "priorities": [{"name": "MostRequestedPriority", "weight": 3}],
+                },
+            )
+        ),
+        checkpoint_events=2,
+    )
+    now_ns = 1_800_000_000 * SECOND_NS
+    events: list[Event] = [
+        ObjectPut(make_node("n1", cpu="2")),
+        ObjectPut(make_node("n2", cpu="4")),
+        ObjectPut(make_pod("a", cpu="1", scheduler="default-scheduler")),
+        ObjectPut(make_pod("b", cpu="1", scheduler="default-scheduler")),
+        ObjectPut(make_pod("big", cpu="9", scheduler="default-scheduler")),
+        CycleDue(),
+        CycleDue(),
+        CycleDue(),
+        FlushBackoff(),
+    ]
+    for event in events:
+        recorder.handle(event, now_ns)
+        now_ns += SECOND_NS
+    return recorder
+
+
+def test_a_recorded_run_comes_out_the_same(tmp_path: Path) -> None:
+    log = recorded(str(tmp_path / "log")).log
+    assert verify(log).difference is None
+    machine = replay(log)
+    log.close()
+    assert machine.assumed() == {"default/a": "n1", "default/b": "n1"}
+
+
+def test_a_past_cycle_is_explained_by_the_rules_that_it_had() -> None:
+    log = recorded().log
+    explanation = explain_cycle(log, "default/b")
+    assert explanation.decision.node == "n1"
+    (most,) = explanation.scores
+    assert (most.plugin, most.weight) == ("MostRequestedPriority", 3)
+    assert explanation.totals == {node: 3 * score for node, score in most.normalized.items()}
+    explanation = explain_cycle(log, "default/big")
+    assert explanation.decision.message == "0/2 nodes are available: 2 Insufficient cpu."
