@@ -23,12 +23,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, engine, recording
+from tests.perf import classic, engine, recording, store
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
 CASES: dict[str, Case] = {
-    case.name: case for case in (*engine.CASES, *whole.CASES, *recording.CASES, *classic.CASES)
+    case.name: case
+    for case in (
+        *engine.CASES,
+        *whole.CASES,
+        *recording.CASES,
+        *store.CASES,
+        *classic.CASES,
+    )
 }
 FIGURES = Path(__file__).parent / "figures"
 _ROOT = Path(__file__).parents[2]

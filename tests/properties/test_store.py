@@ -122,10 +122,6 @@ class Model:
             state[which] = document
         self.states[self.version] = state
 
-    def count(self, metadata: Document) -> None:
-        if "generation" in metadata:  # what was put may have none
-            metadata["generation"] += 1
-
     # ---- what writes do; each returns its outcome, or the name of the refusal
 
     def create(self, which: Any, body: Document, uid: str, time: str) -> str:
@@ -159,7 +155,7 @@ class Model:
         if new == current:
             return "unchanged"
         if which[0] == POD and scope != "status" and new["spec"] != current["spec"]:
-            self.count(new["metadata"])
+            new["metadata"]["generation"] = was.get("generation", 0) + 1
         if was.get("deletionGracePeriodSeconds") == 0 and not new["metadata"].get("finalizers"):
             self.write(which, None)
             return "deleted"
@@ -183,7 +179,8 @@ class Model:
                 has_ended = current["status"]["phase"] == "Succeeded"
                 asked = 30 if grace is None else grace
                 period = asked if "nodeName" in current["spec"] and not has_ended else 0
-                self.count(metadata)
+                if "generation" in metadata:  # what was put may have none
+                    metadata["generation"] += 1
             metadata["deletionTimestamp"] = times[period]
             metadata["deletionGracePeriodSeconds"] = period
             self.write(which, current | {"metadata": metadata})
