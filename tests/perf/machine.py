@@ -204,7 +204,7 @@ class Driver:
             if isinstance(action, Bind):
                 pod = self.machine.pod(action.pod)
                 assert pod is not None, action
-                self.put(_bound(pod, action.node))
+                self._write(_bound(pod, action.node))
                 waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
             elif isinstance(action, PatchPodStatus):
                 self._patch(action)
@@ -222,15 +222,18 @@ class Driver:
                 pod = with_condition(pod, action.condition)
             if action.nominated_node is not None:
                 pod = with_nomination(pod, action.nominated_node)
-            self.put(pod)
+            self._write(pod)
         self._waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
 
     def put(self, obj: Object) -> None:
-        """Let the machine see a new version of an object."""
+        """Let the machine see an object."""
+        self._waiting.extend(self.machine.handle(ObjectPut(obj), self.now_ns))
+
+    def _write(self, pod: Pod) -> None:
+        """Let the machine see a new version of a pod."""
         self._version += 1
-        metadata = msgspec.structs.replace(obj.metadata, resource_version=str(self._version))
-        seen = ObjectPut(msgspec.structs.replace(obj, metadata=metadata))
-        self._waiting.extend(self.machine.handle(seen, self.now_ns))
+        metadata = msgspec.structs.replace(pod.metadata, resource_version=str(self._version))
+        self.put(msgspec.structs.replace(pod, metadata=metadata))
 
     def remove(self, obj: Object) -> None:
         """Let the machine see that an object is gone."""

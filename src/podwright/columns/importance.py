@@ -37,9 +37,9 @@ def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
     Priority, then the earlier start. Upstream leaves the order of equals to its sort; ours is
     by name, so that it does not depend on who came to the node first.
     """
-    return -priority_of(pod), _start_or(pod, now_ns), pod.key
-
-
-def _start_or(pod: Pod, now_ns: int) -> int:
-    started = start_ns(pod)
-    return now_ns if started == NOT_STARTED else started
+    started = now_ns
+    if pod.status.start_time:
+        started = start_ns(pod)
+        if started == NOT_STARTED:
+            started = now_ns
+    return -priority_of(pod), started, pod.key

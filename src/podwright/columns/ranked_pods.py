@@ -39,6 +39,9 @@ class RankedPods:
         The budgets of each set: `set_members[set_first[s]:set_first[s + 1]]`.
     pods : list of tuple of Pod
         Per slot, the pods of its stretch in the same order.
+    reach : int
+        How many slots the next search should ask for at once, as it is likely to visit them;
+        whoever searches keeps it.
     latest_start_ns : int
         No pod that was ever written has started later. A pod that has not started is sorted
         as the last one; while another one starts in the future that is wrong.
@@ -60,6 +63,7 @@ class RankedPods:
         self._room: I64Array = np.zeros(n_slots, dtype=np.int64)
         self._used = 0
         self._wasted = 0
+        self.reach = 0
         self.latest_start_ns = 0
         self.first: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.counts: I64Array = np.zeros(n_slots, dtype=np.int64)

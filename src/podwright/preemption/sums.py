@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import TypeVar, overload
 
@@ -66,8 +67,8 @@ class SummedCandidates(Sequence[Candidate]):
         """Return the candidates of all parts, in order."""
         lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own class
         return cls(
-            tuple([name for part in parts for name in part.names]),
-            tuple([pods for part in parts for pods in part._pods]),  # noqa: SLF001
+            tuple(chain.from_iterable([part.names for part in parts])),
+            tuple(chain.from_iterable([part._pods for part in parts])),  # noqa: SLF001
             np.concatenate([part.measures for part in parts]),
             np.concatenate([[0], np.cumsum(lengths)]),
             np.concatenate([part._marks for part in parts]),  # noqa: SLF001
@@ -133,10 +134,11 @@ class SummedNodes:
         ranked = cluster.ranked_pods
         visited = 0
         parts: list[SummedCandidates] = []
-        # Enough candidates are mostly found in the first stretch of twice as many nodes; the
-        # pods of the others need not be sorted.
+        # Enough candidates are mostly found in the first stretch, which is twice as many nodes
+        # or what the last search needed; the pods of the others need not be sorted.
+        reach = max(2 * wanted, ranked.reach, 1)
         while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
-            stretch = slots[visited : visited + max(2 * wanted, 1)]
+            stretch = slots[visited : visited + reach]
             ranked.bring_up_to_date(stretch)
             if ranked.latest_start_ns > failed.now_ns:
                 return None
@@ -155,6 +157,7 @@ class SummedNodes:
             )
             parts.append(self._candidates(found, measures, first_mark, marks))
             visited += seen
+        ranked.reach = visited + visited // 4
         is_everywhere = sum(map(len, parts)) == visited
         rejections, errors = ((), ()) if is_everywhere else self._rejections(codes, slots[:visited])
         return DryRun(

@@ -139,7 +139,7 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
     # Tolerations can be added but neither changed nor removed, so their number tells all.
     if len(new.spec.tolerations) != len(old.spec.tolerations):
         actions.append(ActionType.UPDATE_POD_TOLERATION)
-    if _claim_statuses(new) != _claim_statuses(old):
+    if new.raw is not old.raw and _claim_statuses(new) != _claim_statuses(old):
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     if not actions:
         return _PLAIN_UPDATES[resource]
