@@ -11,7 +11,8 @@ from podwright.config import EffectiveConfiguration
 from podwright.framework.extenders import extenders_of
 from podwright.framework.profile import Profile, TieRule
 from podwright.machine import Machine
-from podwright.queueing import QueuedPod, QueueSettings, SortKey
+from podwright.machine.profiles import sort_order
+from podwright.queueing import QueueSettings, SortKey
 
 
 def build_machine(  # noqa: PLR0913 - what a machine can be told
@@ -84,12 +85,5 @@ def _sort_key(profiles: Iterable[Profile]) -> SortKey | None:
 
     All profiles have the same QueueSort plugin; validation sees to it.
     """
-    plugins = [plugin for profile in profiles for plugin in profile.queue_sort]
-    if not plugins or plugins[0].name == "PrioritySort":
-        return None
-    plugin = plugins[0]
-
-    def key(queued: QueuedPod) -> tuple[object, int]:
-        return plugin.queue_sort_key(queued.pod, queued.timestamp_ns), queued.entered_index
-
-    return key
+    first = next(iter(profiles), None)
+    return None if first is None else sort_order(first)

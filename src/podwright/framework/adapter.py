@@ -8,6 +8,33 @@ from podwright.framework.scores import Scores
 from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
 
+_LONGEST_VALUE = 100
+_GREATEST_SCORE = 2**63 - 1
+_LEAST_SCORE = -(2**63)
+
+
+def described(answer: object) -> str:
+    """Put what a plugin answered into words that are the same in every process.
+
+    What is not a plain value is named by its type: its `repr` may hold an address, or fail.
+    """
+    if answer is not None and type(answer) not in {bool, int, float, str}:
+        return f"something of type {type(answer).__name__}"
+    try:
+        text = repr(answer)
+    except ValueError:
+        # An integer of more digits than Python writes.
+        return "a very long int"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def raised(error: Exception) -> str:
+    """Put what a plugin raised into words."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - a user's exception may fail to say what it is
+        return type(error).__name__
+
 
 class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
     """A plugin raised, or answered what it may not answer; the cycle ends without a decision.
@@ -30,8 +57,7 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
     ) -> PluginFailure:
         """Report an exception."""
         where = f", node {node}" if node else ""
-        text = f"{type(error).__name__}: {error} (pod {cycle.pod.key}{where})"
-        return cls(plugin, point, text)
+        return cls(plugin, point, f"{raised(error)} (pod {cycle.pod.key}{where})")
 
 
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
@@ -49,7 +75,7 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
         except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name) from error
         if not isinstance(status, Status):
-            wrong = TypeError(f"returned {status!r}, not a Status")
+            wrong = TypeError(f"returned {described(status)}, not a Status")
             raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
         if status.is_rejection:
             out.reject_slot(slot, status)
@@ -72,8 +98,8 @@ def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
             score: object = plugin.score(cycle, view)
         except Exception as error:
             raise PluginFailure.raised(plugin, "Score", cycle, error, view.name) from error
-        if not isinstance(score, int):
-            wrong = TypeError(f"returned {score!r}, not an integer")
+        if not isinstance(score, int) or not _LEAST_SCORE <= score <= _GREATEST_SCORE:
+            wrong = TypeError(f"returned {described(score)}, not an integer of 64 bits")
             raise PluginFailure.raised(plugin, "Score", cycle, wrong, view.name)
         values[slot] = score
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
+from podwright.framework.adapter import PluginFailure, raised
 from podwright.framework.plugin import Plugin
 from podwright.objects import ObjectMeta, Pod, PodSpec
 
@@ -38,8 +39,9 @@ class KeyNumbers:
 
     def add(self, key: Hashable) -> int:
         """Give a new key a number."""
+        reads = int(self.plugin.preparation_reads(key))
         number = self.numbers[key] = len(self.reads)
-        self.reads.append(int(self.plugin.preparation_reads(key)))
+        self.reads.append(reads)
         return number
 
     def clear(self) -> None:
@@ -94,18 +96,31 @@ class PodKeyBook:
         return None
 
     def key_of(self, pod: Pod) -> Key:
-        """Return the key of a pod."""
+        """Return the key of a pod.
+
+        Raises
+        ------
+        PluginFailure
+            If a plugin fails to say what it reads.
+        """
         key = self.template_key(pod)
         if key is None:
             found = []
-            for numbers in self.numbers:
-                of_plugin = numbers.pod_key(pod)
-                number = numbers.numbers.get(of_plugin)
-                found.append(numbers.add(of_plugin) if number is None else number)
-            key = tuple(found)
-            for plugin in self._doubting:
-                if not plugin.key_is_of_template(pod):
-                    return key
+            plugin = None
+            try:
+                for numbers in self.numbers:
+                    plugin = numbers.plugin
+                    of_plugin = numbers.pod_key(pod)
+                    number = numbers.numbers.get(of_plugin)
+                    found.append(numbers.add(of_plugin) if number is None else number)
+                key = tuple(found)
+                for plugin in self._doubting:
+                    if not plugin.key_is_of_template(pod):
+                        return key
+            except Exception as error:
+                assert plugin is not None, "no plugin was asked"
+                text = f"{raised(error)} (pod {pod.key})"
+                raise PluginFailure(plugin, "PodKey", text) from error
             if len(self._templates) >= _MOST_TEMPLATES:
                 self._templates.clear()
             self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)

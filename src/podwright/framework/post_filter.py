@@ -11,7 +11,7 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns import Cluster
-from podwright.framework.adapter import PluginFailure
+from podwright.framework.adapter import PluginFailure, described
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.extenders import (
     CalledExtender,
@@ -228,14 +228,20 @@ def _ask(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
     """Ask one plugin; what it raises becomes an ERROR."""
     try:
         answer = plugin.post_filter(failed.cycle, failed)
-        result = (yield from answer) if isinstance(answer, Generator) else answer
+        result: object = (yield from answer) if isinstance(answer, Generator) else answer
     except PluginFailure as failure:
         return PostFilterResult(status=failure.status)
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
-        raised = PluginFailure.raised(plugin, "PostFilter", failed.cycle, error)
-        return PostFilterResult(status=raised.status)
+        return PostFilterResult(status=_raised(plugin, failed, error))
+    if not isinstance(result, PostFilterResult):
+        wrong = TypeError(f"returned {described(result)}, not a PostFilterResult")
+        return PostFilterResult(status=_raised(plugin, failed, wrong))
     return PostFilterResult(
         status=result.status.by(plugin.name),
         nominated_node=result.nominated_node,
         details=result.details,
     )
+
+
+def _raised(plugin: Plugin, failed: FailedCycle, error: Exception) -> Status:
+    return PluginFailure.raised(plugin, "PostFilter", failed.cycle, error).status

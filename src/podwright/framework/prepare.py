@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from podwright.columns import Cluster, Reads
-from podwright.framework.adapter import PluginFailure
+from podwright.framework.adapter import PluginFailure, described
 from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
@@ -109,12 +109,19 @@ def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
         If the plugin raised, or answered with an error.
     """
     try:
-        answer = plugin.pre_filter(cycle)
+        answer: object = plugin.pre_filter(cycle)
     except Exception as error:
         raise PluginFailure.raised(plugin, "PreFilter", cycle, error) from error
-    if isinstance(answer, Status) and not (
-        answer.is_success or answer.is_skip or answer.is_rejection
-    ):
+    if isinstance(answer, PreFilterResult):
+        names: object = answer.node_names
+        if names is None or isinstance(names, frozenset):
+            return answer
+        wrong = TypeError(f"restricted the nodes to {described(names)}, not a frozenset of names")
+        raise PluginFailure.raised(plugin, "PreFilter", cycle, wrong)
+    if not isinstance(answer, Status):
+        wrong = TypeError(f"returned {described(answer)}, not a Status or PreFilterResult")
+        raise PluginFailure.raised(plugin, "PreFilter", cycle, wrong)
+    if not (answer.is_success or answer.is_skip or answer.is_rejection):
         raise PluginFailure(plugin, "PreFilter", answer.message)
     return answer
 
@@ -128,9 +135,12 @@ def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
         If the plugin raised, or answered anything but success and skip.
     """
     try:
-        answer = plugin.pre_score(cycle)
+        answer: object = plugin.pre_score(cycle)
     except Exception as error:
         raise PluginFailure.raised(plugin, "PreScore", cycle, error) from error
+    if not isinstance(answer, Status):
+        wrong = TypeError(f"returned {described(answer)}, not a Status")
+        raise PluginFailure.raised(plugin, "PreScore", cycle, wrong)
     if not answer.is_success and not answer.is_skip:
         raise PluginFailure(plugin, "PreScore", answer.message)
     return answer.is_skip

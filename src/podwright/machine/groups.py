@@ -43,13 +43,13 @@ class Groups:
     def group_of(self, plugin: str, pod: Pod) -> Hashable | None:
         """Return the pod's group; None if it has none, or the plugin takes no part."""
         asked = self._plugins.get(plugin)
-        return None if asked is None else asked.group_of(pod)
+        return None if asked is None else _group_of(asked, pod)
 
     def put(self, pod: Pod) -> None:
         """Take in a pod, or a new version of one."""
         uid = pod.metadata.uid
         for name, plugin in self._plugins.items():
-            group = plugin.group_of(pod)
+            group = _group_of(plugin, pod)
             if group is None:
                 continue
             members = self._members.setdefault((name, group), Members())
@@ -60,15 +60,15 @@ class Groups:
     def replace(self, old: Pod, pod: Pod) -> None:
         """Take in a new version; a label that changes may take a pod to another group."""
         for name, plugin in self._plugins.items():
-            group = plugin.group_of(old)
-            if group is not None and group != plugin.group_of(pod):
+            group = _group_of(plugin, old)
+            if group is not None and group != _group_of(plugin, pod):
                 self._remove((name, group), old.metadata.uid)
         self.put(pod)
 
     def remove(self, pod: Pod) -> None:
         """Take a pod out."""
         for name, plugin in self._plugins.items():
-            group = plugin.group_of(pod)
+            group = _group_of(plugin, pod)
             if group is not None:
                 self._remove((name, group), pod.metadata.uid)
 
@@ -85,7 +85,7 @@ class Groups:
         """Note that a pod counts on a node from now on, or does not."""
         uid = pod.metadata.uid
         for name, plugin in self._plugins.items():
-            group = plugin.group_of(pod)
+            group = _group_of(plugin, pod)
             members = None if group is None else self._members.get((name, group))
             if members is None or uid not in members.pods:
                 continue
@@ -103,3 +103,16 @@ class Groups:
         for uid in assumed:
             if uid in by_uid:
                 self.mark(by_uid[uid], is_scheduled=True)
+
+
+def _group_of(plugin: Plugin, pod: Pod) -> Hashable | None:
+    """Ask a plugin for the group of a pod; one that fails gives none.
+
+    The pod hears of it where it is kept out of the queue; see `RunningProfile.hold_back`.
+    """
+    try:
+        group = plugin.group_of(pod)
+        hash(group)
+    except Exception:  # noqa: BLE001 - a user's plugin may raise anything
+        return None
+    return group

@@ -261,11 +261,11 @@ class Machine:
     def _hold_back(self, pod: Pod) -> tuple[str, tuple[str, ...]] | None:
         """Run PreEnqueue; a pod whose victims are still going is held back, too."""
         state = self._state
-        held = state.profiles[pod.spec.scheduler_name].hold_back(pod)
+        held = state.profiles[pod.spec.scheduler_name].hold_back(pod, state.now_ns)
         if held is not None:
-            plugin, status = held
+            point, plugin, status = held
             if not status.is_rejection:
-                note = f'running PreEnqueue plugin "{plugin}": {status.message}'
+                note = f'running {point} plugin "{plugin}": {status.message}'
                 emit(
                     state,
                     pod,

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.binding import Pending, Progress
+from podwright.framework.adapter import described, raised
+from podwright.framework.binding import ApiCall, Pending, Progress
+
+_LONGEST_NS = 2**63 - 1
 
 
 def ask(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
@@ -48,7 +51,7 @@ def ask_patiently(
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
         return _raised(plugin, cycle, node, error)
     if isinstance(answer, Pending):
-        return answer
+        return answer if _makes_sense(answer) else _rubbish(plugin, cycle, node, answer)
     if isinstance(answer, Status):
         return answer.by(plugin.name)
     return _rubbish(plugin, cycle, node, answer)
@@ -60,7 +63,7 @@ def ask_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     if isinstance(answer, Status):
         return answer, 0
     match answer:
-        case (Status() as status, int() as timeout_ns):
+        case (Status() as status, int() as timeout_ns) if timeout_ns >= 0:
             return status.by(plugin.name), timeout_ns
         case _:
             return _rubbish(plugin, cycle, node, answer), 0
@@ -97,11 +100,22 @@ def _call(
     return answer.by(plugin.name) if isinstance(answer, Status) else answer
 
 
+def _makes_sense(pending: Pending) -> bool:
+    """Tell whether the calls can be made and the time can be waited for."""
+    calls: object = pending.calls
+    delay_ns: object = pending.delay_ns
+    return (
+        isinstance(calls, tuple)
+        and all(isinstance(call, ApiCall) for call in calls)
+        and (delay_ns is None or (isinstance(delay_ns, int) and 0 <= delay_ns <= _LONGEST_NS))
+    )
+
+
 def _raised(plugin: Plugin, cycle: Cycle, node: str, error: Exception) -> Status:
-    text = f"{type(error).__name__}: {error} (pod {cycle.pod.key}, node {node})"
+    text = f"{raised(error)} (pod {cycle.pod.key}, node {node})"
     return Status.error(text).by(plugin.name)
 
 
 def _rubbish(plugin: Plugin, cycle: Cycle, node: str, answer: object) -> Status:
-    text = f"returned {answer!r}, not a Status (pod {cycle.pod.key}, node {node})"
+    text = f"returned {described(answer)}, not a Status (pod {cycle.pod.key}, node {node})"
     return Status.error(text).by(plugin.name)

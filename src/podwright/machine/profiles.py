@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from podwright.columns import Cluster
 from podwright.framework import EventHint, Plugin, Status
+from podwright.framework.adapter import described, raised
 from podwright.framework.decision import Decision
 from podwright.framework.extenders import EXTENDER, CalledExtender
 from podwright.framework.profile import Profile
 from podwright.framework.run import Runner
 from podwright.machine.batching import Batch
+from podwright.machine.sort_order import SortOrder
 from podwright.objects import Pod
+from podwright.objects.errors import FieldError, InputError
 from podwright.queueing import HintTable
+
+_OK = Status.OK
 
 
 class Placing:
@@ -90,6 +95,8 @@ class RunningProfile:
         )
         self.batch = Batch(self.runner) if is_batching else None
         self._placing: dict[frozenset[str], Placing] = {}
+        self._order = sort_order(profile)
+        self._grouping = _grouping(profile)
 
     def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
         """Choose a node for `pod` without asking extenders; see `Runner.decide`."""
@@ -108,17 +115,34 @@ class RunningProfile:
         """Return for which skipped plugins `placing` gave this."""
         return next(skipped for skipped, known in self._placing.items() if known is placing)
 
-    def hold_back(self, pod: Pod) -> tuple[str, Status] | None:
-        """Run PreEnqueue; returns the plugin that holds the pod back and what it says."""
+    def hold_back(self, pod: Pod, now_ns: int) -> tuple[str, str, Status] | None:
+        """Run PreEnqueue, and see whether the pod has a place in the queue.
+
+        Returns
+        -------
+        (str, str, Status), optional
+            The extension point, the plugin that holds the pod back, and what it says.
+        """
         for plugin in self.profile.pre_enqueue:
             try:
                 status: object = plugin.pre_enqueue(pod)
             except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
-                status = Status.error(f"{type(error).__name__}: {error} (pod {pod.key})")
+                status = Status.error(f"{raised(error)} (pod {pod.key})")
+            if status is _OK:
+                continue
             if not isinstance(status, Status):
-                status = Status.error(f"returned {status!r}, not a Status (pod {pod.key})")
+                status = Status.error(f"returned {described(status)}, not a Status (pod {pod.key})")
             if not status.is_success:
-                return plugin.name, status
+                return "PreEnqueue", plugin.name, status
+        if self._order is not None:
+            status = self._order.check(pod, now_ns)
+            if not status.is_success:
+                return "QueueSort", self._order.plugin.name, status
+        for plugin in self._grouping:
+            try:
+                hash(plugin.group_of(pod))
+            except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+                return "GroupOf", plugin.name, Status.error(f"{raised(error)} (pod {pod.key})")
         return None
 
 
@@ -128,6 +152,7 @@ def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
     Extenders register nothing: every event may change their minds.
     """
     registrations: dict[str, tuple[EventHint, ...] | None] = {}
+    order = sort_order(profile)
     if has_extenders:
         registrations[EXTENDER] = None
     for plugin in (
@@ -137,9 +162,45 @@ def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
         *profile.post_filter,
         *profile.reserve,
         *profile.permit,
+        *((order.plugin,) if order is not None else ()),
+        *_grouping(profile),
     ):
         if plugin.name not in registrations:
-            registrations[plugin.name] = (
-                plugin.events_to_register() if plugin.implements("events_to_register") else None
-            )
+            registrations[plugin.name] = _registered(plugin)
     return HintTable.from_plugins(registrations)
+
+
+def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
+    """Return what a plugin registers; None: every event.
+
+    Raises
+    ------
+    InputError
+        If it raises, or answers anything else: a machine cannot begin with that.
+    """
+    if not plugin.implements("events_to_register"):
+        return None
+    try:
+        answer: object = plugin.events_to_register()
+    except Exception as error:
+        raise InputError([_wrong_registration(plugin, raised(error))]) from error
+    if answer is None:
+        return None
+    if isinstance(answer, tuple | list) and all(isinstance(hint, EventHint) for hint in answer):
+        return tuple(answer)
+    text = f"returned {described(answer)}; wanted: a tuple of EventHint"
+    raise InputError([_wrong_registration(plugin, text)])
+
+
+def _wrong_registration(plugin: Plugin, text: str) -> FieldError:
+    return FieldError(source=f"plugin {plugin.name}", path="events_to_register", message=text)
+
+
+def sort_order(profile: Profile) -> SortOrder | None:
+    """Return the order of a profile's QueueSort plugin; None is PrioritySort's."""
+    plugins = profile.queue_sort
+    return None if not plugins or plugins[0].name == "PrioritySort" else SortOrder(plugins[0])
+
+
+def _grouping(profile: Profile) -> tuple[Plugin, ...]:
+    return tuple(plugin for plugin in profile.all_plugins() if plugin.implements("group_of"))

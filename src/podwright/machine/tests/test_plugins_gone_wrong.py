@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar
 
 import pytest
 
-from podwright.framework import Cycle, NodeView, Plugin, Status
-from podwright.machine import FlushBackoff
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    FailedCycle,
+    NodeView,
+    Pending,
+    Plugin,
+    PostFilterResult,
+    PreFilterResult,
+    Scores,
+    Status,
+)
+from podwright.framework.events import ActionType
+from podwright.machine import FlushBackoff, FlushUnschedulable
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
+from podwright.objects import Pod
+from podwright.objects.errors import InputError
 from podwright.testing import make_node
 
 T = TypeVar("T")
@@ -32,6 +47,24 @@ class Broken(Plugin):
 
     def filter(self, cycle: Cycle, node: NodeView) -> Status:
         return self._go_wrong("filter", Status.OK)
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return self._go_wrong("pod_key", (pod.key, pod.metadata.uid))
+
+    def key_is_of_template(self, pod: Pod) -> bool:
+        return False
+
+    def sign_pod(self, pod: Pod) -> Mapping[str, object]:
+        return self._go_wrong("sign_pod", {})
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        return self._go_wrong("pre_filter", Status.OK)
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        return self._go_wrong("pre_score", Status.OK)
+
+    def normalize_score(self, cycle: Cycle, out: Scores) -> None:
+        self._go_wrong("normalize_score", None)
 
     def score(self, cycle: Cycle, node: NodeView) -> int:
         return self._go_wrong("score", 0)
@@ -58,6 +91,12 @@ class Broken(Plugin):
         raise RuntimeError("nobody cares")
 
 
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+POD = "(pod default/a)"
 WHERE = "(pod default/a, node n1)"
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -107,8 +146,8 @@ CONFIG = {
         pytest.param(
             "permit",
             (Status.OK, "soon"),
-            'running Permit plugin "Broken": returned (Status(code=<Code.SUCCESS: 0>, reasons=(),'
-            f" plugin=''), 'soon'), not a Status {WHERE}",
+            'running Permit plugin "Broken": returned something of type tuple, not a Status'
+            f" {WHERE}",
             id="a time-out that is no number",
         ),
         pytest.param(
@@ -124,6 +163,101 @@ CONFIG = {
             id="PreBind without an answer",
         ),
         pytest.param(
+            "pre_filter",
+            None,
+            'running PreFilter plugin "Broken": TypeError: returned None, not a Status or'
+            f" PreFilterResult {POD}",
+            id="PreFilter without an answer",
+        ),
+        pytest.param(
+            "pre_filter",
+            PreFilterResult(["n1"]),  # type: ignore[arg-type]
+            'running PreFilter plugin "Broken": TypeError: restricted the nodes to something of'
+            f" type list, not a frozenset of names {POD}",
+            id="PreFilter that restricts the nodes to a list",
+        ),
+        pytest.param(
+            "pre_score",
+            object(),
+            'running PreScore plugin "Broken": TypeError: returned something of type object, not a'
+            f" Status {POD}",
+            id="what has no name but its address is named by its type",
+        ),
+        pytest.param(
+            "score",
+            10**30,
+            f'running Score plugin "Broken": TypeError: returned 1{"0" * 30}, not an integer of 64'
+            f" bits {WHERE}",
+            id="a score that no column holds",
+        ),
+        pytest.param(
+            "score",
+            1.5,
+            'running Score plugin "Broken": TypeError: returned 1.5, not an integer of 64 bits'
+            f" {WHERE}",
+            id="a score that is a fraction",
+        ),
+        pytest.param(
+            "score",
+            1_000,
+            'running Score plugin "Broken": plugin "Broken" returns an invalid score 1000, it'
+            " should in the range of [0, 100] after normalizing",
+            id="a score out of range",
+        ),
+        pytest.param(
+            "normalize_score",
+            ZeroDivisionError("no nodes"),
+            f'running NormalizeScore plugin "Broken": ZeroDivisionError: no nodes {POD}',
+            id="an exception in normalising",
+        ),
+        pytest.param(
+            "pod_key",
+            [],
+            f"running PodKey plugin \"Broken\": TypeError: unhashable type: 'list' {POD}",
+            id="a key that cannot be kept",
+        ),
+        pytest.param(
+            "pod_key",
+            MuteError(),
+            f'running PodKey plugin "Broken": MuteError {POD}',
+            id="an exception that fails to say what it is",
+        ),
+        pytest.param(
+            "permit",
+            (Status.wait("held"), -1),
+            'running Permit plugin "Broken": returned something of type tuple, not a Status'
+            f" {WHERE}",
+            id="a time-out in the past",
+        ),
+        pytest.param(
+            "pre_bind",
+            Pending(delay_ns="soon"),  # type: ignore[arg-type]
+            'running PreBind plugin "Broken": returned something of type Pending, not a Status'
+            f" {WHERE}",
+            id="waiting for no time",
+        ),
+        pytest.param(
+            "pre_bind",
+            Pending(calls=("please",)),  # type: ignore[arg-type]
+            'running PreBind plugin "Broken": returned something of type Pending, not a Status'
+            f" {WHERE}",
+            id="waiting for calls that nobody can make",
+        ),
+        pytest.param(
+            "pre_bind",
+            Pending(),
+            'plugin "Broken" waits for nothing',
+            id="waiting for nothing",
+        ),
+        pytest.param(
+            "bind",
+            42,
+            f'running Bind plugin "Broken": returned 42, not a Status {WHERE}',
+            id="rubbish at Bind",
+        ),
+        pytest.param("sign_pod", ValueError("no pen"), None, id="a pod that cannot be signed"),
+        pytest.param("sign_pod", 42, None, id="a signature that is none"),
+        pytest.param(
             "bind",
             OSError("no route"),
             f'running Bind plugin "Broken": OSError: no route {WHERE}',
@@ -136,7 +270,8 @@ def test_the_pod_hears_what_went_wrong_and_is_bound_later(
 ) -> None:
     Broken.point, Broken.answer = point, answer
     driver = Driver(Broken, config=CONFIG)
-    driver.put(make_node("n1"), pending("a", cpu="1"))
+    # The other node is for nobody: it is there because one node alone is not scored.
+    driver.put(make_node("n1"), make_node("n2", cpu="2"), pending("a", cpu="1"))
     driver.cycle()
     if said is not None:
         assert driver.notes == [f"FailedScheduling: {said}"]
@@ -176,3 +311,243 @@ def test_a_pod_that_cannot_be_let_in_is_held_back_and_hears_why() -> None:
     driver.put(make_node("n1"))
     driver.cycle()
     assert driver.node_of("default/a") == "n1"
+
+
+class Sorter(Plugin):
+    """Sorts pods by a label, as a number if it can; some pods it cannot sort at all."""
+
+    name = "Sorter"
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> object:
+        place = pod.metadata.labels["place"]
+        if place in {"nan", "list", "text"}:
+            return {"nan": float("nan"), "list": [], "text": "first"}[place]
+        return int(place), timestamp_ns
+
+
+SORTED = {
+    **CONFIG,
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "plugins": {
+                "queueSort": {"enabled": [{"name": "Sorter"}], "disabled": [{"name": "*"}]},
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        pytest.param({}, "KeyError: 'place'", id="an exception"),
+        pytest.param({"place": "nan"}, "returned nan, which cannot be sorted", id="not a number"),
+        pytest.param(
+            {"place": "list"},
+            "returned something of type list, which cannot be sorted",
+            id="no key of a dictionary",
+        ),
+        pytest.param(
+            {"place": "text"},
+            "returned 'first', which cannot be sorted",
+            id="nothing that compares with the others",
+        ),
+    ],
+)
+def test_a_pod_that_cannot_be_sorted_is_held_back_and_hears_why(
+    labels: dict[str, str], said: str
+) -> None:
+    driver = Driver(Sorter, config=SORTED)
+    driver.put(pending("b", cpu="1", labels={"place": "2"}))
+    driver.put(pending("a", cpu="1", labels=labels))
+    driver.put(pending("c", cpu="1", labels={"place": "1"}))
+    assert driver.place_of("default/a") == "gated"
+    assert driver.notes == [
+        f'FailedScheduling: running QueueSort plugin "Sorter": {said} (pod default/a)'
+    ]
+    driver.put(make_node("n1"))
+    driver.cycle()
+    assert driver.node_of("default/c") == "n1"
+    driver.cycle()
+    assert driver.node_of("default/b") == "n1"
+    # It registered no events, so every event may help; here it is the pod itself.
+    driver.put(pending("a", cpu="1", labels={"place": "3"}))
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+
+
+class Moody(Sorter):
+    """Sorts a pod when it comes, and not when it comes again."""
+
+    name = "Sorter"
+    is_broken = False
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> object:
+        if type(self).is_broken:
+            raise RuntimeError("not now")
+        return super().queue_sort_key(pod, timestamp_ns)
+
+
+def test_a_plugin_that_stops_sorting_loses_no_pod() -> None:
+    Moody.is_broken = False
+    driver = Driver(Moody, config=SORTED)
+    driver.put(pending("a", cpu="1", labels={"place": "1"}))
+    driver.cycle()
+    assert driver.place_of("default/a") == "error_backoff"
+    Moody.is_broken = True
+    driver.put(make_node("n1"), pending("b", cpu="1", labels={"place": "2"}))
+    driver.now_ns += 20 * SECOND_NS
+    driver.tell(FlushBackoff())
+    driver.tell(FlushUnschedulable())
+    Moody.is_broken = False
+    driver.put(make_node("n2"))
+    driver.now_ns += 20 * SECOND_NS
+    driver.tell(FlushBackoff())
+    for _ in range(2):
+        driver.cycle()
+    assert driver.node_of("default/a")
+    assert driver.node_of("default/b")
+
+
+class Grouper(Plugin):
+    """Cannot tell the group of a pod with a certain label."""
+
+    name = "Grouper"
+
+    def group_of(self, pod: Pod) -> Hashable | None:
+        if pod.metadata.labels.get("group") == "broken":
+            raise LookupError("who knows")
+        return pod.metadata.labels.get("group")
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        return Status.OK, 0
+
+
+def test_a_pod_whose_group_cannot_be_told_is_held_back_and_hears_why() -> None:
+    driver = Driver(Grouper)
+    driver.put(pending("a", cpu="1", labels={"group": "broken"}))
+    assert driver.place_of("default/a") == "gated"
+    assert driver.notes == [
+        'FailedScheduling: running GroupOf plugin "Grouper": LookupError: who knows (pod default/a)'
+    ]
+    driver.put(pending("a", cpu="1", labels={"group": "fine"}))
+    driver.put(make_node("n1"))
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+
+
+class Rescuer(Plugin):
+    """Does what a test says about pods that fit nowhere."""
+
+    name = "Rescuer"
+    answer: Any = None
+
+    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        answer: PostFilterResult = self.answer
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        pytest.param(KeyError("rope"), "KeyError: 'rope'", id="an exception"),
+        pytest.param(None, "TypeError: returned None, not a PostFilterResult", id="nothing"),
+        pytest.param(
+            Status.OK,
+            "TypeError: returned something of type Status, not a PostFilterResult",
+            id="a bare status",
+        ),
+    ],
+)
+def test_a_rescue_that_goes_wrong_is_told_and_the_pod_waits_for_room(
+    answer: object, said: str
+) -> None:
+    Rescuer.answer = answer
+    driver = Driver(Rescuer)
+    driver.put(make_node("n1", cpu="1"), pending("a", cpu="2"))
+    driver.cycle()
+    (note,) = driver.notes
+    assert note == (
+        "FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu."
+        f' running PostFilter plugin "Rescuer": {said} {POD}'
+    )
+    assert driver.place_of("default/a") == "unschedulable"
+    driver.put(make_node("n2", cpu="2"))
+    driver.now_ns += 2 * SECOND_NS
+    driver.tell(FlushBackoff())
+    driver.cycle()
+    assert driver.node_of("default/a") == "n2"
+
+
+class Picky(Plugin):
+    """Rejects pods, and says what could help, in whatever way a test wants."""
+
+    name = "Picky"
+    hint: Any = None
+    registered: Any = ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.unschedulable("not this one") if node.name == "n1" else Status.OK
+
+    def events_to_register(self) -> tuple[EventHint, ...]:
+        if isinstance(self.registered, Exception):
+            raise self.registered
+        registered: tuple[EventHint, ...] = self.registered
+        return registered
+
+
+def oops(*_: object) -> Any:
+    raise RuntimeError("oops")
+
+
+@pytest.mark.parametrize(
+    "hint", [pytest.param(oops, id="raises"), pytest.param(lambda *_: "maybe", id="is no hint")]
+)
+def test_a_hint_that_goes_wrong_counts_as_a_chance(hint: Any) -> None:
+    Picky.registered = (EventHint("Node", ActionType.ADD, hint),)
+    driver = Driver(Picky)
+    driver.put(make_node("n1"), pending("a", cpu="1"))
+    driver.cycle()
+    assert driver.place_of("default/a") == "unschedulable"
+    driver.put(make_node("n2"))
+    assert driver.place_of("default/a") == "backoff"
+    driver.now_ns += 2 * SECOND_NS
+    driver.tell(FlushBackoff())
+    driver.cycle()
+    assert driver.node_of("default/a") == "n2"
+
+
+@pytest.mark.parametrize(
+    ("registered", "said"),
+    [
+        pytest.param(42, "returned 42; wanted: a tuple of EventHint", id="no events"),
+        pytest.param(
+            ("Node/Add",),
+            "returned something of type tuple; wanted: a tuple of EventHint",
+            id="names of events",
+        ),
+        pytest.param(RuntimeError("oops"), "RuntimeError: oops", id="an exception"),
+    ],
+)
+def test_no_machine_begins_with_a_plugin_that_cannot_register(
+    registered: object, said: str
+) -> None:
+    Picky.registered = registered
+    with pytest.raises(InputError) as caught:
+        Driver(Picky)
+    assert str(caught.value) == f"plugin Picky: events_to_register: {said}"
+
+
+def test_what_goes_wrong_is_said_in_the_same_words_each_time() -> None:
+    """An address in a message would make two runs differ."""
+    logs = []
+    for _ in range(2):
+        Broken.point, Broken.answer = "reserve", object()
+        driver = Driver(Broken, config=CONFIG)
+        driver.put(make_node("n1"), pending("a", cpu="1"))
+        driver.cycle()
+        logs.append(driver.actions)
+    assert logs[0] == logs[1]
