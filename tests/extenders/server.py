@@ -14,12 +14,12 @@ import ssl
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    requests: ClassVar[list[dict]] = []
+    requests: ClassVar[list[dict[str, Any]]] = []
     connections: ClassVar[set[tuple[str, int]]] = set()
 
     def do_GET(self):

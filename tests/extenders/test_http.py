@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,18 +20,21 @@ from typer.testing import CliRunner
 import podwright as pw
 from podwright.cli import app
 from podwright.client import ExtenderClient
-from podwright.config import ExtenderCall
+from podwright.config import ExtenderCall, KubeSchedulerConfiguration
+from podwright.preemption import Preemption
 
 SERVER = Path(__file__).with_name("server.py")
 
 
 @contextmanager
-def serving(*options: str):
+def serving(*options: str) -> Iterator[int]:
     """Run an extender; gives its port."""
     command = [sys.executable, str(SERVER), *options]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             yield int(process.stdout.readline())
         finally:
@@ -42,12 +47,13 @@ def port():
         yield port
 
 
-def told(port: int) -> dict:
+def told(port: int) -> dict[str, Any]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/requests") as answer:
-        return json.load(answer)
+        requests: dict[str, Any] = json.load(answer)
+        return requests
 
 
-def configuration(*extenders: dict):
+def configuration(*extenders: dict[str, Any]) -> KubeSchedulerConfiguration:
     return pw.read_configuration(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -58,14 +64,14 @@ def configuration(*extenders: dict):
     )
 
 
-def extender(port: int, manner: str = "plain", **settings) -> dict:
+def extender(port: int, manner: str = "plain", **settings: Any) -> dict[str, Any]:
     if not settings.keys() & {"filterVerb", "prioritizeVerb", "preemptVerb"}:
         settings["filterVerb"] = "filter"
     return {"urlPrefix": f"http://127.0.0.1:{port}/{manner}", "httpTimeout": "5s"} | settings
 
 
 @contextmanager
-def scheduling(*extenders: dict):
+def scheduling(*extenders: dict[str, Any]) -> Iterator[pw.Scheduler]:
     """Give a scheduler of three equal nodes that calls these extenders."""
     configured = configuration(*extenders)
     with ExtenderClient(configured) as client:
@@ -74,7 +80,7 @@ def scheduling(*extenders: dict):
         yield scheduler
 
 
-def decide(*extenders: dict) -> pw.Decision:
+def decide(*extenders: dict[str, Any]) -> pw.Decision:
     with scheduling(*extenders) as scheduler:
         return scheduler.schedule(pw.testing.make_pod("web", cpu="1"))
 
@@ -112,6 +118,7 @@ def test_scores_are_scaled_and_weighted(port):
 def test_rejections_of_an_extender_are_told_without_a_plugin(port):
     decision = decide(extender(port, "nothing"))
     assert decision.message.startswith("0/3 nodes are available: 3 no licence.")
+    assert decision.diagnosis is not None
     assert decision.diagnosis.rejected_by == {"Extender"}
 
 
@@ -120,7 +127,9 @@ def test_an_extender_chooses_whom_to_evict(port):
         for i in range(3):
             scheduler.add(pw.testing.make_pod(f"old-{i}", cpu="4", node=f"n{i}"))
         decision = scheduler.schedule(pw.testing.make_pod("web", cpu="4", priority=10))
+    assert decision.post_filter is not None
     assert decision.post_filter.nominated_node == "n2"
+    assert isinstance(decision.post_filter.details, Preemption)
     assert [pod.name for pod in decision.post_filter.details.victims] == ["old-2"]
 
 
@@ -225,6 +234,7 @@ def test_an_answer_with_no_nodes_at_all_drops_them_silently(port):
     decision = decide(extender(port, "silent"))
     assert decision.node == ""
     assert decision.message.startswith("0/3 nodes are available:")
+    assert decision.diagnosis is not None
     assert "Extender" in decision.diagnosis.rejected_by
 
 
@@ -283,7 +293,7 @@ def tls_port(certificates):
         yield port
 
 
-def secure(port: int, *, enable: bool = True, **tls) -> dict:
+def secure(port: int, *, enable: bool = True, **tls: Any) -> dict[str, Any]:
     return {
         "urlPrefix": f"https://127.0.0.1:{port}/plain",
         "filterVerb": "filter",
@@ -334,9 +344,12 @@ def test_a_client_certificate_is_shown(certificates):
         "--cert", str(certificates / "server.pem"), "--key", str(certificates / "server.key"),
         "--client-ca", str(certificates / "client.pem"),
     ) as port:  # fmt: skip
-        files = {"certFile": certificates / "client.pem", "keyFile": certificates / "client.key"}
-        assert decide(secure(port, **{key: str(file) for key, file in files.items()})).node
-        data = {
+        files: dict[str, Any] = {
+            "certFile": str(certificates / "client.pem"),
+            "keyFile": str(certificates / "client.key"),
+        }
+        assert decide(secure(port, **files)).node
+        data: dict[str, Any] = {
             "certData": text_of(certificates / "client.pem"),
             "keyData": text_of(certificates / "client.key"),
         }
