@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from podwright.kernels.select import (
     add_up_pair,
     add_weighted,
     count_totals,
+    feasible_of,
     find_in_order,
     has_code,
     make_heap,
@@ -163,6 +166,16 @@ def test_a_walk_ends_before_the_feasible_slot_that_is_too_many(
     )
     found = find_in_order(np.array(feasible), order, start, wanted)
     assert found == (sum(walked[:visited]), visited)
+
+
+@given(some_totals, st.randoms(use_true_random=False))
+def test_the_feasible_slots_keep_the_order_in_which_they_are_given(
+    totals: list[int], random: Random
+) -> None:
+    slots = random.sample(range(len(totals)), random.randint(0, len(totals)))
+    found = feasible_of(np.array(totals, dtype=np.int64), np.array(slots, dtype=np.int32))
+    assert found.dtype == np.int32
+    assert found.tolist() == [slot for slot in slots if totals[slot] >= 0]
 
 
 @given(some_totals, st.integers(-3, 3))
