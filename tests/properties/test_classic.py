@@ -17,8 +17,8 @@ from podwright.classic import (
 )
 from podwright.objects import Pod, with_fields
 from podwright.queueing import QueueName
-from podwright.testing import make_node, make_pod
 from podwright.sweep.threads import ThreadedPieces
+from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property
 
