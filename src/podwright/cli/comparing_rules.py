@@ -185,7 +185,8 @@ def _summary(figures: ComparisonFigures) -> str:
     if not figures.differing_count:
         return f"Both rule sets treat all {pods} alike; {placed}."
     kinds = ", ".join(f"{count} by {kind}" for kind, count in figures.kinds.items())
-    text = f"{figures.differing_count} of {pods} differ ({kinds}); {placed}."
+    differ = "differs" if figures.differing_count == 1 else "differ"
+    text = f"{figures.differing_count} of {pods} {differ} ({kinds}); {placed}."
     if figures.parted_count:
         text += (
             f" {figures.parted_count} of them (*) come after the first that differs, and the two"

@@ -1,0 +1,248 @@
+"""The classic rules on the command line, and the two rule sets compared."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from podwright.cli import app
+
+ROOT = Path(__file__).parents[2]
+QUICKSTART = "examples/quickstart"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def run(line: str, *, status: int = 0) -> Any:
+    result = CliRunner().invoke(app, shlex.split(line), prog_name="podwright")
+    assert result.exit_code == status, f"{result.stdout}\n{result.stderr}\n{result.exception!r}"
+    return result
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], str]:
+    def write(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+CLUSTER = """
+apiVersion: v1
+kind: Node
+metadata: {name: empty}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: used}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: old}
+spec:
+  nodeName: used
+  containers: [{name: main, resources: {requests: {cpu: "1", memory: 2Gi}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: new}
+spec:
+  containers: [{name: main, resources: {requests: {cpu: "1", memory: 2Gi}}}]
+"""
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def placed(line: str) -> dict[str, str]:
+    decisions = json.loads(run(f"{line} -o json").stdout)["decisions"]
+    return {decision["pod"]: decision["node"] for decision in decisions}
+
+
+@pytest.mark.parametrize(
+    ("options", "node"),
+    [
+        pytest.param("--rules classic", "empty", id="the default provider spreads"),
+        pytest.param(
+            "--algorithm-provider ClusterAutoscalerProvider", "used", id="the other one packs"
+        ),
+    ],
+)
+def test_providers_are_chosen(write: Callable[[str, str], str], options: str, node: str) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    assert placed(f"schedule {files} {options}") == {"default/new": node}
+
+
+def test_the_configuration_chooses_and_the_option_wins(write: Callable[[str, str], str]) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    rules = "rules: {name: classic, algorithmProvider: ClusterAutoscalerProvider}\n"
+    config = write("config.yaml", HEAD + rules)
+    assert placed(f"schedule {files} -c {config}") == {"default/new": "used"}
+    assert placed(f"schedule {files} -c {config} --rules modern") == {"default/new": "empty"}
+
+
+def test_a_policy_decides(write: Callable[[str, str], str]) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    policy = {"kind": "Policy", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}
+    path = write("policy.json", json.dumps(policy))
+    assert placed(f"schedule {files} --policy {path}") == {"default/new": "used"}
+
+
+def test_workers_do_not_change_the_outcome() -> None:
+    line = f"schedule {QUICKSTART} --rules classic --exit-zero -o json"
+    assert run(f"{line} --workers 4").stdout == run(line).stdout
+
+
+def test_all_problems_of_a_policy_are_told_with_their_paths(
+    write: Callable[[str, str], str],
+) -> None:
+    policy = {
+        "kind": "Policy",
+        "predicates": [{"name": "PodFitsResource"}, {"name": "Mine", "argument": {}}],
+        "priorities": [
+            {"name": "EqualPriority", "weight": -1},
+            {"name": "MostRequestedPriority", "weight": 2**63 - 1},
+        ],
+    }
+    path = write("policy.json", json.dumps(policy))
+    told = run(f"schedule {QUICKSTART} --policy {path}", status=2).stderr
+    paths = [line.removeprefix(f"{path}: ").partition(":")[0] for line in told.splitlines()]
+    assert paths == [
+        "priorities[0].weight",
+        "priorities[1].weight",
+        "predicates[0].name",
+        "predicates[1].argument",
+        "priorities",
+    ]
+    assert run(f"config check {path}", status=1).stdout == told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param(
+            "--rules modern --algorithm-provider DefaultProvider",
+            "options: --algorithm-provider: only the classic rules have it: add --rules classic",
+            id="a provider for the modern rules",
+        ),
+        pytest.param(
+            "--workers 2",
+            "options: --workers: only the classic rules have it: add --rules classic",
+            id="workers for the modern rules",
+        ),
+        pytest.param(
+            "--rules classic --tie-rule heap",
+            "options: --tie-rule: the classic rules always draw",
+            id="a tie rule for the classic ones",
+        ),
+        pytest.param(
+            "--algorithm-provider Default",
+            "configuration: rules.algorithmProvider: couldn't create scheduler using provider "
+            '"Default": plugin "Default" has not been registered',
+            id="no such provider",
+        ),
+        pytest.param(
+            "--policy README.md",
+            "README.md: ",
+            id="a policy that is none",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: str, told: str) -> None:
+    assert run(f"schedule {QUICKSTART} {options}", status=2).stderr.startswith(told)
+
+
+def test_an_explanation_has_the_shape_of_all_explanations() -> None:
+    modern = json.loads(run(f"explain web-0 {QUICKSTART} -o json").stdout)
+    classic = json.loads(run(f"explain web-0 {QUICKSTART} --rules classic -o json").stdout)
+    assert classic.keys() == modern.keys()
+    least = next(s for s in classic["scores"] if s["plugin"] == "LeastRequestedPriority")
+    assert least["weight"] == 1
+    assert all(0 <= cell["normalized"] <= 10 for cell in least["nodes"].values())
+
+
+def test_config_shows_predicates_and_priorities() -> None:
+    lines = run("config show --rules classic -o table").stdout.splitlines()
+    rows = [line.split() for line in lines]
+    assert ["default-scheduler", "predicate", "GeneralPredicates"] in rows
+    assert ["default-scheduler", "priority", "NodePreferAvoidPodsPriority", "10000"] in rows
+
+
+def test_what_config_shows_of_the_rules_can_be_read_again(
+    write: Callable[[str, str], str],
+) -> None:
+    shown = run("config show --rules classic").stdout
+    path = write("shown.yaml", shown)
+    assert run(f"config show {path}").stdout == shown
+    assert run(f"config check {path}").stdout.endswith(
+        "valid (classic rules, 1 profile: default-scheduler)\n"
+    )
+
+
+# ------------------------------------------------------------------------- compare-rules
+
+
+def test_rule_sets_are_compared_pod_by_pod() -> None:
+    found = json.loads(run(f"compare-rules {QUICKSTART} --same-cluster -o json").stdout)
+    by_pod = {pod["pod"]: pod for pod in found["pods"]}
+    web = by_pod["shop/web-2"]
+    assert web["by"] == "predicate"
+    assert web["modern"]["because"]["rule"] == "PodTopologySpread"
+    assert web["modern"]["node"] != web["classic"]["node"]
+    summary = found["summary"]
+    assert summary["pods"] == len(found["pods"])
+    assert summary["different"] == sum(not pod["same"] for pod in found["pods"])
+    assert summary["different"] == sum(summary["by"].values())
+    assert summary["differentAfterTheFirst"] == 0
+
+
+def test_each_side_goes_its_own_way_unless_told_otherwise() -> None:
+    found = json.loads(run(f"compare-rules {QUICKSTART} -o json").stdout)
+    alone = json.loads(run(f"schedule {QUICKSTART} --rules classic --exit-zero -o json").stdout)
+    nodes = {decision["pod"]: decision["node"] for decision in alone["decisions"]}
+    assert {pod["pod"]: pod["classic"]["node"] for pod in found["pods"]} == nodes
+    assert found["summary"]["differentAfterTheFirst"] > 0
+
+
+def test_a_priority_that_turns_the_choice_is_named(write: Callable[[str, str], str]) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"
+    (pod,) = json.loads(run(f"{line} -o json").stdout)["pods"]
+    assert pod["by"] == "priority"
+    assert pod["classic"]["because"]["rule"] == "MostRequestedPriority"
+    assert pod["modern"]["because"]["rule"] == "NodeResourcesFit"
+    assert "1 of 1 pod differs (1 by priority)" in run(line).stderr
+
+
+def test_the_exit_status_tells_only_if_asked(write: Callable[[str, str], str]) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    assert "alike" in run(f"compare-rules {files} --exit-code").stderr
+    line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"
+    run(line)
+    run(f"{line} --exit-code", status=1)
+
+
+def test_plugins_of_the_configuration_count_for_the_modern_side_only(
+    write: Callable[[str, str], str],
+) -> None:
+    files = write("cluster.yaml", CLUSTER)
+    profile = "profiles: [{plugins: {score: {disabled: [{name: NodeResourcesFit}]}}}]\n"
+    config = write("config.yaml", HEAD + profile)
+    assert "1 pod" in run(f"compare-rules {files} -c {config}").stderr
+
+
+def test_nothing_pending_is_a_sentence(write: Callable[[str, str], str]) -> None:
+    files = write("nodes.yaml", CLUSTER.partition("---")[0])
+    assert "Nothing to compare" in run(f"compare-rules {files}").stderr
