@@ -115,7 +115,8 @@ def differences(case: dict[str, Any], explanation: Explanation) -> Iterator[str]
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_scheduler_decides_as_recorded(family: str) -> None:
-    wrong, count = [], 0
+    wrong: list[str] = []
+    count = 0
     for case in cases(family):
         count += 1
         explanation = scheduler_of(case).explain(decode_pod(case["pod"]))

@@ -10,6 +10,7 @@ end at their own instants.
     plugin Gate events Node Add               Gate has registered this; all events otherwise
     api bind default/a error=conflict         the next such call fails, or takes delay=2s
     grace 30s                                 pods on nodes take so long to go
+    rules classic                             those of Kubernetes 1.16
     backoff 3 8                               seconds of the shortest and the longest backoff
     workers 16                                victims removed at the same time; one otherwise
     expiry 30s                                assumed pods are forgotten after that time
@@ -249,14 +250,16 @@ class Story(Replay):
 
     def _queued(self, name: str, queued: QueuedPod) -> str:
         blamed = ",".join(_renamed(plugin) for plugin in sorted(queued.rejectors))
+        # The classic queue does not ask who it was.
+        blame = f"rejected_by={blamed}" if blamed else ""
         end = format_duration(self.machine.queue.backoff_end_ns(queued) - self.start_ns)
         match queued.place:
             case QueueName.UNSCHEDULABLE:
-                return line("park", name, f"rejected_by={blamed}")
+                return line("park", name, blame)
             case QueueName.GATED:
                 return line("hold", name, f"by={queued.gating_plugin}")
             case QueueName.BACKOFF:
-                return line("backoff", name, f"until={end} rejected_by={blamed}")
+                return line("backoff", name, f"until={end}", blame)
             case QueueName.ERROR_BACKOFF:
                 return line("backoff", name, f"until={end} after an error")
             case _:
@@ -281,7 +284,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     events: dict[str, list[EventHint]] = defaultdict(list)
     points: dict[str, dict[str, None]] = defaultdict(dict)
     gates: dict[str, bool] = {}
-    backoff: dict[str, int] = {}
+    written: dict[str, Any] = {}
     settings: list[dict[str, Any]] = []
     for directive in directives:
         match directive:
@@ -299,9 +302,8 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 settings.append({"name": "PodTopologySpread", "args": {"defaultingType": "List"}})
             case ["grace" | "workers" | "expiry" as key, value]:
                 script |= _setting(key, value)
-            case ["backoff", shortest, longest]:
-                backoff["podInitialBackoffSeconds"] = int(shortest)
-                backoff["podMaxBackoffSeconds"] = int(longest)
+            case ["rules" | "backoff", *_]:
+                written |= _written(directive)
             case ["gate", setting]:
                 gate, _, value = setting.partition("=")
                 gates[gate] = value == "true"
@@ -323,7 +325,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        **backoff,
+        **written,
         "profiles": [
             {
                 "schedulerName": "default-scheduler",
@@ -333,6 +335,14 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
         ],
     }
     return {"start": START, "objects": [], "script": script, "config": config, "gates": gates}
+
+
+def _written(directive: list[str]) -> dict[str, Any]:
+    """Return what stands at the top of the configuration."""
+    if directive[0] == "rules":
+        return {"rules": directive[1]}
+    _, shortest, longest = directive
+    return {"podInitialBackoffSeconds": int(shortest), "podMaxBackoffSeconds": int(longest)}
 
 
 def _setting(key: str, value: str) -> dict[str, Any]:

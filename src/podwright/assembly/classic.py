@@ -41,6 +41,12 @@ from podwright.machine.state import State
 from podwright.objects import Pod
 from podwright.objects.errors import FieldError, InputError, nearest
 
+ASSUMED_POD_EXPIRY_NS = 30_000_000_000
+"""How long a bound pod counted on its node without the API server's word.
+
+Upstream: pkg/scheduler/scheduler.go, `New` (1.16)
+"""
+
 _POLICY_PATH = "rules.policy"
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.assembly.build import build_profiles
-from podwright.assembly.classic import ClassicRules, classic_profiles, classic_setup
+from podwright.assembly.classic import (
+    ASSUMED_POD_EXPIRY_NS,
+    ClassicRules,
+    classic_profiles,
+    classic_setup,
+)
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration
 from podwright.framework.extenders import extenders_of
@@ -42,7 +47,7 @@ def build_machine(  # noqa: PLR0913 - what a machine can be told
         switch it off.
     assumed_pod_expiry_ns : int
         How long a pod counts on its node after it was bound if the API server's word does not
-        come; 0: for ever.
+        come; 0: for ever, under the classic rules half a minute.
 
     Raises
     ------
@@ -54,6 +59,7 @@ def build_machine(  # noqa: PLR0913 - what a machine can be told
         return Machine(
             classic_profiles(configuration, registry, source=source),
             rules=ClassicRules(classic, seed=seed, start_ns=start_ns),
+            assumed_pod_expiry_ns=assumed_pod_expiry_ns or ASSUMED_POD_EXPIRY_NS,
         )
     profiles = build_profiles(
         configuration,

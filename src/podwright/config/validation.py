@@ -33,6 +33,7 @@ from podwright.config.schema import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElection,
+    Plugins,
     PluginSet,
     Rules,
 )
@@ -77,7 +78,7 @@ def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError
         errors.append(problem("rules.algorithmProvider", "a policy is used instead of a provider"))
     for index, profile in enumerate(configuration.profiles):
         for field, value in (("plugins", profile.plugins), ("pluginConfig", profile.plugin_config)):
-            if value:
+            if value and value != Plugins():
                 errors.append(problem(f"profiles[{index}].{field}", _CLASSIC_HAVE_NO_PLUGINS))
     if configuration.extenders:
         errors.append(problem("extenders", "the classic rules have theirs in rules.policy"))

@@ -1,0 +1,17 @@
+# Classic rules: first criterion: fewest violations of disruption budgets, judged one by one.
+rules classic
+
+0s    node n1 cpu=2
+0s    node n2 cpu=2
+0s    budget default/db app=db allowed=0
+0s    pod default/one node=n1 cpu=2 priority=1 labels=app=db
+0s    pod default/two node=n2 cpu=2 priority=9
+0s    pod default/high cpu=2 priority=100
+0s    cycle
+----
+choose  default/high   n2: fewest violations of disruption budgets
+event   default/high   FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu.
+patch   default/high   PodScheduled=False Unschedulable, nominatedNodeName=n2
+delete  default/two
+event   default/two    Preempted: Preempted by default/high on node n2
+backoff default/high   until=1s

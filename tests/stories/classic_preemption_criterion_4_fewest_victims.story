@@ -1,0 +1,17 @@
+# Classic rules: fourth criterion: fewest victims; only victims of the least priority there is weigh nothing.
+rules classic
+
+0s    node n1 cpu=2
+0s    node n2 cpu=2
+0s    pod default/one node=n1 cpu=1 priority=5
+0s    pod default/two node=n1 cpu=1 priority=-2147483648
+0s    pod default/three node=n2 cpu=2 priority=5
+0s    pod default/high cpu=2 priority=100
+0s    cycle
+----
+choose  default/high   n2: fewest victims
+event   default/high   FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu.
+patch   default/high   PodScheduled=False Unschedulable, nominatedNodeName=n2
+delete  default/three
+event   default/three  Preempted: Preempted by default/high on node n2
+backoff default/high   until=1s
