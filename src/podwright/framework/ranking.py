@@ -228,10 +228,16 @@ class Ranking:
         """Bring every row up to date and add everything up again."""
         nodes = cluster.nodes
         objects_version = cluster.objects_version
-        for row in self._rows:
-            row.bring_up_to_date(cluster, self.cycle, objects_version)
-        self._node_version = nodes.node_journal.version
+        self._node_version = node_version = nodes.node_journal.version
         self._pods_version = nodes.pods_journal.version
+        for row in self._rows:
+            # Most rows of a pod like no other are shared, and right: they need not be asked.
+            if (
+                row.reads_pods
+                or row.node_version != node_version
+                or row.objects_version != objects_version
+            ):
+                row.bring_up_to_date(cluster, self.cycle, objects_version)
         self._sort_scores()
         self._scratch.fit(nodes.n_slots)
         totals = self._totals

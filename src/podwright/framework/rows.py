@@ -33,18 +33,20 @@ class Row:
         Whether pods coming and going can change this row.
     node_version, pods_version : int
         Journal versions up to which the row is right.
+    objects_version : int
+        That of the cluster for which the rest that the row depends on was last compared.
     is_spare : bool
         True: the next pod whose key is not kept overwrites this row.
     """
 
     __slots__ = (
         "_numbering",
-        "_objects_version",
         "_other_reads",
         "_versions",
         "cycle",
         "is_spare",
         "node_version",
+        "objects_version",
         "plugin",
         "pods_version",
         "reads_pods",
@@ -59,7 +61,7 @@ class Row:
         self.pods_version = -1
         self._other_reads = int(reads) & ~_JOURNALS
         self._numbering = cycle.cluster.numbering
-        self._objects_version = -1
+        self.objects_version = -1
         self._versions: tuple[int, ...] = ()
 
     def bring_up_to_date(self, cluster: Cluster, cycle: Cycle, objects_version: int) -> None:
@@ -74,7 +76,7 @@ class Row:
         """
         nodes = cluster.nodes
         node_version, pods_version = nodes.node_journal.version, nodes.pods_journal.version
-        is_same_world = self._objects_version == objects_version or not self._other_reads
+        is_same_world = self.objects_version == objects_version or not self._other_reads
         if (
             is_same_world
             and self.node_version == node_version
@@ -94,7 +96,7 @@ class Row:
             changed = self._changed(cluster)
         if not is_same_world:
             self._versions = versions
-        self._objects_version = objects_version
+        self.objects_version = objects_version
         self._numbering = cluster.numbering
         self.node_version, self.pods_version = node_version, pods_version
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:
@@ -109,7 +111,7 @@ class Row:
         self.is_spare = True
         self.cycle = cycle
         self.node_version = -1
-        self._objects_version = -1
+        self.objects_version = -1
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Ask again about `slots`, the only ones whose pods changed up to `pods_version`."""

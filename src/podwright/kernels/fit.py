@@ -26,6 +26,38 @@ _PODS = 3
 
 
 @kernel
+def _fit_codes_of_two(
+    allocatable: I64Matrix,
+    requested: I64Matrix,
+    request: I64Array,
+    rows: I32Array,
+    codes: I64Array,
+) -> None:
+    """Do the same as `fit_codes` for two requested resources: mostly cpu and memory."""
+    first, second = np.uintp(request[0]), np.uintp(request[2])
+    first_amount, second_amount = request[1], request[3]
+    for row in rows:
+        slot = np.uintp(row)
+        is_full = requested[slot, _PODS] + 1 > allocatable[slot, _PODS]
+        first_there, second_there = allocatable[slot, first], allocatable[slot, second]
+        lacks_first = first_amount > first_there - requested[slot, first]
+        lacks_second = second_amount > second_there - requested[slot, second]
+        code = np.int64(0)
+        if is_full | lacks_first | lacks_second:
+            if is_full:
+                code |= TOO_MANY_PODS
+            if lacks_first:
+                code |= 1 << FIRST_RESOURCE_BIT
+                if first_amount > first_there:
+                    code |= UNRESOLVABLE
+            if lacks_second:
+                code |= 1 << FIRST_RESOURCE_BIT + 1
+                if second_amount > second_there:
+                    code |= UNRESOLVABLE
+        codes[slot] = code
+
+
+@kernel
 def fit_codes(
     allocatable: I64Matrix,
     requested: I64Matrix,
@@ -52,6 +84,9 @@ def fit_codes(
     A node without room for pods is not unresolvable, even if it takes none at all.
     """
     n_requested = len(request) // 2
+    if n_requested == 2:
+        _fit_codes_of_two(allocatable, requested, request, rows, codes)
+        return
     for row in rows:
         # An unsigned index needs no look at whether it counts from the end.
         slot = np.uintp(row)

@@ -26,6 +26,25 @@ _LARGEST = 1 << 46
 
 
 @kernel
+def first_of_run(rows: I32Array) -> int:
+    """Return the first of slots that follow each other; -1 if there is a gap.
+
+    Mostly all slots are asked for, and then they need not be looked up one by one.
+
+    Parameters
+    ----------
+    rows : (k,) int32
+    """
+    if len(rows) == 0:
+        return -1
+    first = np.int64(rows[0])
+    is_run = True
+    for i in range(len(rows)):
+        is_run &= rows[i] == first + i
+    return int(first) if is_run else -1
+
+
+@kernel
 def pair_allocation_scores(
     allocatable: I64Matrix,
     used: I64Matrix,
@@ -59,10 +78,11 @@ def pair_allocation_scores(
     held = np.empty((5, CHUNK), dtype=np.float64)
     capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
     largest = np.int64(0)
+    run = first_of_run(rows)
     for start in range(0, len(rows), CHUNK):
         size = min(CHUNK, len(rows) - start)
         for i in range(size):
-            slot = np.uintp(rows[start + i])
+            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
             there_a, there_b = allocatable[slot, first], allocatable[slot, second]
             largest = max(largest, there_a, there_b)
             capacity_a[i] = there_a
@@ -86,7 +106,8 @@ def pair_allocation_scores(
             total = score_a * weight_a + score_b * weight_b
             result[i] = np.floor(total / max(weight_a + weight_b, 1.0))
         for i in range(size):
-            scores[np.uintp(rows[start + i])] = np.int64(result[i])
+            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
+            scores[slot] = np.int64(result[i])
     return bool(largest <= _LARGEST)
 
 
@@ -118,10 +139,11 @@ def pair_balanced_scores(
     held = np.empty((5, CHUNK), dtype=np.float64)
     capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
     largest = np.int64(0)
+    run = first_of_run(rows)
     for start in range(0, len(rows), CHUNK):
         size = min(CHUNK, len(rows) - start)
         for i in range(size):
-            slot = np.uintp(rows[start + i])
+            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
             there_a, there_b = allocatable[slot, first], allocatable[slot, second]
             largest = max(largest, there_a, there_b)
             capacity_a[i] = there_a
@@ -143,5 +165,6 @@ def pair_balanced_scores(
             # From -50 to 50, so half of it is never negative before it is cut.
             result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
         for i in range(size):
-            scores[np.uintp(rows[start + i])] = np.int64(result[i])
+            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
+            scores[slot] = np.int64(result[i])
     return bool(largest <= _LARGEST)

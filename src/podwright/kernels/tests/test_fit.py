@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podwright.kernels.fit import FIRST_RESOURCE_BIT, TOO_MANY_PODS, UNRESOLVABLE, fit_codes
 
@@ -40,6 +42,19 @@ def code_of(allocatable, requested, request):
 )
 def test_a_code_names_what_is_lacking(allocatable, requested, request_, code):
     assert code_of(allocatable, requested, request_) == code
+
+
+few = st.integers(0, 4)
+tables = st.tuples(few, few, few, few)
+
+
+@pytest.mark.property
+@given(allocatable=tables, requested=tables, first=st.integers(1, 5), second=st.integers(1, 5))
+def test_two_resources_are_checked_like_any_number(allocatable, requested, first, second):
+    # A third resource, of which every node has enough, takes the general way.
+    enough = [*allocatable, 9], [*requested, 0]
+    both = [(0, first), (1, second)]
+    assert code_of(allocatable, requested, both) == code_of(*enough, [*both, (4, 1)])
 
 
 def test_resources_past_the_last_bit_still_reject():

@@ -19,36 +19,51 @@ slots = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_
 requests = st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 40))
 
 
+# All slots, a run of them that does not begin with the first, or one with a gap.
+left_out = st.none() | st.integers(0, 300)
+
+
+def rows_of(nodes, without):
+    return np.array([slot for slot in range(len(nodes)) if slot != without], dtype=np.int32)
+
+
 def columns(nodes):
     table = np.array(nodes, dtype=np.int64)
     return np.ascontiguousarray(table[:, :2]), np.ascontiguousarray(table[:, 2:])
 
 
 @pytest.mark.property
-@given(nodes=slots, request=requests, weights=st.tuples(st.integers(1, 100), st.integers(1, 100)))
+@given(
+    nodes=slots,
+    request=requests,
+    weights=st.tuples(st.integers(1, 100), st.integers(1, 100)),
+    without=left_out,
+)
 @pytest.mark.parametrize("strategy", [LEAST_ALLOCATED, MOST_ALLOCATED])
-def test_allocation_is_scored_alike_in_chunks_and_one_by_one(nodes, request, weights, strategy):
+def test_allocation_is_scored_alike_in_chunks_and_one_by_one(
+    nodes, request, weights, without, strategy
+):
     allocatable, used = columns(nodes)
     plan = np.array(
         [REQUESTED, 0, request[0], weights[0], REQUESTED, 1, request[1], weights[1]],
         dtype=np.int64,
     )
-    rows = np.arange(len(nodes), dtype=np.int32)
-    one_by_one = np.empty(len(nodes), dtype=np.int64)
-    in_chunks = np.empty(len(nodes), dtype=np.int64)
+    one_by_one = np.zeros(len(nodes), dtype=np.int64)
+    in_chunks = np.zeros(len(nodes), dtype=np.int64)
+    rows = rows_of(nodes, without)
     allocation_scores(allocatable, used, used, plan, strategy, rows, one_by_one)
     assert pair_allocation_scores(allocatable, used, plan, strategy, rows, in_chunks)
     assert in_chunks.tolist() == one_by_one.tolist()
 
 
 @pytest.mark.property
-@given(nodes=slots, request=requests)
-def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request):
+@given(nodes=slots, request=requests, without=left_out)
+def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request, without):
     allocatable, used = columns(nodes)
     plan = np.array([0, request[0], 1, request[1]], dtype=np.int64)
-    rows = np.arange(len(nodes), dtype=np.int32)
-    one_by_one = np.empty(len(nodes), dtype=np.int64)
-    in_chunks = np.empty(len(nodes), dtype=np.int64)
+    one_by_one = np.zeros(len(nodes), dtype=np.int64)
+    in_chunks = np.zeros(len(nodes), dtype=np.int64)
+    rows = rows_of(nodes, without)
     balanced_scores(allocatable, used, plan, rows, one_by_one)
     assert pair_balanced_scores(allocatable, used, plan, rows, in_chunks)
     assert in_chunks.tolist() == one_by_one.tolist()
