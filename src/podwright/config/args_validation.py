@@ -5,7 +5,6 @@ One generator of errors per kind of arguments; `validation` calls them.
 Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from podwright.config.duration import format_duration
@@ -33,12 +32,12 @@ from podwright.config.schema import (
 )
 from podwright.objects import NodeSelectorRequirement, NodeSelectorTerm
 from podwright.objects.errors import FieldError
-from podwright.objects.names import label_key_errors, label_value_errors
+from podwright.objects.names import label_key_errors
+from podwright.objects.selector import requirement_problems
 
 _SECOND_NS = 1_000_000_000
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _FIELD_OPERATORS = ("In", "NotIn")
-_INT64 = re.compile(r"[+-]?[0-9]+")
 
 
 def validate_coscheduling_args(
@@ -243,37 +242,10 @@ def _term(path: str, term: NodeSelectorTerm) -> Iterator[FieldError]:
 
 
 def _requirement(path: str, requirement: NodeSelectorRequirement) -> Iterator[FieldError]:
-    """Judge one expression as apimachinery's labels.NewRequirement does."""
-    key, values = requirement.key, requirement.values
-    problems = label_key_errors(key)
-    if problems:
-        yield invalid(f"{path}.key", key, "; ".join(problems))
-    values_path = f"{path}.values"
-    match requirement.operator:
-        case "In" | "NotIn":
-            if not values:
-                detail = "for 'in', 'notin' operators, values set can't be empty"
-                yield invalid(values_path, values, detail)
-        case "Exists" | "DoesNotExist":
-            if values:
-                detail = "values set must be empty for exists and does not exist"
-                yield invalid(values_path, values, detail)
-        case "Gt" | "Lt":
-            if len(values) != 1:
-                detail = "for 'Gt', 'Lt' operators, exactly one value is required"
-                yield invalid(values_path, values, detail)
-            for index, value in enumerate(values):
-                if not _is_int64(value):
-                    detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-                    yield invalid(f"{values_path}[{index}]", value, detail)
-    for index, value in enumerate(values):
-        problems = label_value_errors(value)
-        if problems:
-            yield invalid(f"{values_path}[{index}][{key}]", value, "; ".join(problems))
-
-
-def _is_int64(text: str) -> bool:
-    return bool(_INT64.fullmatch(text)) and -(2**63) <= int(text) < 2**63
+    for field, value, detail in requirement_problems(
+        requirement.key, requirement.operator, requirement.values
+    ):
+        yield invalid(f"{path}.{field}", value, detail)
 
 
 def _shape(path: str, shape: Sequence[UtilizationShapePoint]) -> Iterator[FieldError]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -32,7 +32,7 @@ Labels: TypeAlias = Mapping[str, str]
 NODE_NAME_FIELD = "metadata.name"
 """The one field that `matchFields` of a node selector may name."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 
 
 class SelectorError(ValueError):
@@ -41,9 +41,10 @@ class SelectorError(ValueError):
 
 def parse_int64(text: str) -> int | None:
     """Return an integer as Go's `strconv.ParseInt` reads it, None when it is not one."""
-    if not _INTEGER.fullmatch(text):
+    found = _INTEGER.fullmatch(text)
+    if found is None:
         return None
-    number = int(text)
+    number = int(found[1] + found[2])
     return number if -(2**63) <= number < 2**63 else None
 
 
@@ -193,47 +194,60 @@ def _selector(requirements: Iterable[Requirement]) -> Selector:
     return Selector(ordered) if ordered else EVERYTHING
 
 
+def requirement_problems(
+    key: str, operator: RequirementOperator, values: tuple[str, ...]
+) -> Iterator[tuple[str, str | tuple[str, ...], str]]:
+    """Find what is wrong with a requirement.
+
+    Yields
+    ------
+    (field, value, detail)
+        A field of the requirement (`values[0]`), what it holds, and why it must not.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, NewRequirement
+    """
+    if problems := label_key_errors(key):
+        yield "key", key, "; ".join(problems)
+    match operator:
+        case "In" | "NotIn":
+            if not values:
+                yield "values", values, "for 'in', 'notin' operators, values set can't be empty"
+        case "Exists" | "DoesNotExist":
+            if values:
+                yield "values", values, "values set must be empty for exists and does not exist"
+        case "Gt" | "Lt":
+            if len(values) != 1:
+                yield "values", values, "for 'Gt', 'Lt' operators, exactly one value is required"
+            for index, value in enumerate(values):
+                if parse_int64(value) is None:
+                    detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+                    yield f"values[{index}]", value, detail
+    for index, value in enumerate(values):
+        if problems := label_value_errors(value):
+            yield f"values[{index}][{key}]", value, "; ".join(problems)
+
+
 def _requirement(
     key: str,
     operator: RequirementOperator,
-    values: Sequence[str],
+    values: tuple[str, ...],
     path: str,
     errors: list[str],
 ) -> Requirement:
-    """Make a requirement and note what is wrong with it (`labels.NewRequirement`)."""
-    values_path = f"{path}.values" if path else "values"
-    if problems := label_key_errors(key):
-        key_path = f"{path}.key" if path else "key"
-        errors.append(f'{key_path}: Invalid value: "{key}": {"; ".join(problems)}')
-    listed = json.dumps(list(values), separators=(",", ":")) if values else "null"
-    if operator in {"In", "NotIn"} and not values:
-        errors.append(
-            f"{values_path}: Invalid value: {listed}: "
-            "for 'in', 'notin' operators, values set can't be empty"
-        )
-    elif operator in {"Exists", "DoesNotExist"} and values:
-        errors.append(
-            f"{values_path}: Invalid value: {listed}: "
-            "values set must be empty for exists and does not exist"
-        )
-    elif operator in {"Gt", "Lt"}:
-        if len(values) != 1:
-            errors.append(
-                f"{values_path}: Invalid value: {listed}: "
-                "for 'Gt', 'Lt' operators, exactly one value is required"
-            )
-        errors.extend(
-            f'{values_path}[{index}]: Invalid value: "{value}": '
-            "for 'Gt', 'Lt' operators, the value must be an integer"
-            for index, value in enumerate(values)
-            if parse_int64(value) is None
-        )
-    for index, value in enumerate(values):
-        if problems := label_value_errors(value):
-            errors.append(
-                f'{values_path}[{index}][{key}]: Invalid value: "{value}": {"; ".join(problems)}'
-            )
+    """Make a requirement and note what is wrong with it."""
+    for field, value, detail in requirement_problems(key, operator, values):
+        field_path = f"{path}.{field}" if path else field
+        errors.append(f"{field_path}: Invalid value: {_shown(value)}: {detail}")
     return Requirement(key, operator, tuple(sorted(values)))
+
+
+def _shown(value: str | tuple[str, ...]) -> str:
+    """Write a value as upstream's errors do."""
+    if value == ():  # Go's nil slice
+        return "null"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _raise_if(errors: Sequence[str]) -> None:
@@ -323,7 +337,7 @@ class _Parser:
         operator = _OPERATORS[token]
         values = self._parse_values() if token in {"in", "notin"} else [self._parse_exact_value()]
         errors: list[str] = []
-        requirement = _requirement(key, operator, sorted(set(values)), "", errors)
+        requirement = _requirement(key, operator, tuple(sorted(set(values))), "", errors)
         _raise_if(errors)
         return requirement
 
@@ -473,17 +487,16 @@ class NodeTerms(msgspec.Struct, frozen=True, gc=False):
         return tuple(error for term in self.terms for error in term.errors)
 
 
-def node_selector(selector: NodeSelector, *, path: str = "") -> NodeTerms:
+def node_selector(selector: NodeSelector) -> NodeTerms:
     """Compile a node selector; invalid terms match nothing and say why in `errors`.
 
     Notes
     -----
     Upstream: nodeaffinity.go, NewLazyErrorNodeSelector
     """
-    prefix = f"{path}." if path else ""
     return NodeTerms(
         tuple(
-            _node_term(term, f"{prefix}nodeSelectorTerms[{index}]")
+            _node_term(term, f"nodeSelectorTerms[{index}]")
             for index, term in enumerate(selector.node_selector_terms)
             if not _is_empty(term)
         )
@@ -541,7 +554,7 @@ def _field_requirement(
             'supported values: "In", "NotIn"'
         )
     elif len(expression.values) != 1:
-        listed = json.dumps(list(expression.values), separators=(",", ":"))
-        errors.append(f"{path}.values: Invalid value: {listed}: must have one element")
+        shown = _shown(expression.values)
+        errors.append(f"{path}.values: Invalid value: {shown}: must have one element")
     value = expression.values[0] if expression.values else ""
     return FieldRequirement(expression.key, value, expression.operator == "NotIn")

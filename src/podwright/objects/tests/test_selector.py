@@ -16,6 +16,7 @@ from podwright.objects import (
     labels_as_selector,
     node_selector,
     parse_field_selector,
+    parse_int64,
     parse_label_selector,
     preferred_node_terms,
     tolerates,
@@ -165,6 +166,23 @@ def test_an_invalid_preferred_term_is_an_error_in_upstreams_words():
         '[1].matchExpressions[0].values[0]: Invalid value: "abc": '
         "for 'Gt', 'Lt' operators, the value must be an integer"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        pytest.param("9223372036854775807", 2**63 - 1, id="the largest"),
+        pytest.param("9223372036854775808", None, id="one too large"),
+        pytest.param("-9223372036854775808", -(2**63), id="the smallest"),
+        pytest.param("+" + "0" * 5_000 + "7", 7, id="a sign and many zeros"),
+        pytest.param("9" * 5_000, None, id="more digits than Python reads"),
+        pytest.param("", None, id="nothing"),
+        pytest.param("1_000", None, id="an underscore"),
+        pytest.param(" 1", None, id="a space"),
+    ],
+)
+def test_integers_are_read_as_go_reads_them(text, number):
+    assert parse_int64(text) == number
 
 
 @pytest.mark.parametrize(
