@@ -99,8 +99,8 @@ def read_manifest(data: bytes, *, source: str) -> Manifest:
     return Manifest(tuple(objects), tuple(configurations))
 
 
-def _error(source: str, message: str, *, path: str = "", value: Any = None) -> FieldError:
-    return FieldError(source=source, path=path, message=message, value=value)
+def _error(source: str, message: str, *, path: str = "") -> FieldError:
+    return FieldError(source=source, path=path, message=message)
 
 
 # --------------------------------------------------------------------- bytes to documents

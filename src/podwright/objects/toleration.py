@@ -6,7 +6,7 @@ staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from podwright.objects.node import Taint
 from podwright.objects.pod import TaintEffect, Toleration
@@ -52,17 +52,16 @@ def untolerated_taint(
     taints: Iterable[Taint],
     tolerations: Sequence[Toleration],
     *,
-    effects: Collection[TaintEffect] = SCHEDULING_EFFECTS,
     comparison_operators: bool = False,
 ) -> Taint | None:
-    """Return the first taint with one of the effects that no toleration covers.
+    """Return the first taint that keeps pods out and that no toleration covers.
 
     Notes
     -----
     Upstream: corev1helpers.FindMatchingUntoleratedTaint
     """
     for taint in taints:
-        if taint.effect in effects and not any(
+        if taint.effect in SCHEDULING_EFFECTS and not any(
             tolerates(toleration, taint, comparison_operators=comparison_operators)
             for toleration in tolerations
         ):
