@@ -73,11 +73,6 @@ class Registry:
                 )
             self._own[plugin.name] = plugin
 
-    @property
-    def own_names(self) -> tuple[str, ...]:
-        """The names of the user's plugins, in the order given."""
-        return tuple(self._own)
-
     def enable_own(self, configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
         """Enable the user's plugins that a configuration does not name, in every profile."""
         profiles = configuration.profiles or (KubeSchedulerProfile(),)

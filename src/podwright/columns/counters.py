@@ -176,10 +176,6 @@ class Counter:
         if domain >= 0:
             self._cells[domain] += amount
 
-    def weight_of(self, class_id: int) -> int:
-        """Return what a pod of a label class adds."""
-        return sum(weight for matcher, weight in self.matchers if class_id in matcher.classes)
-
     def start_over(self) -> None:
         """Count anew when next asked."""
         self._is_stale = True

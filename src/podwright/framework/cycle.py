@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -10,13 +10,6 @@ from podwright.columns import Cluster
 from podwright.objects import Pod
 
 S = TypeVar("S")
-
-
-class Clonable(Protocol):
-    """State that a rehearsal may change a copy of."""
-
-    def clone(self) -> Any:
-        """Return a copy that can be changed without changing this."""
 
 
 class StateKey(Generic[S]):

@@ -30,7 +30,6 @@ SECOND_NS = 1_000_000_000
 _FIRST_START_NS = 946_771_200 * SECOND_NS  # 2000-01-02T00:00:00Z
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-_BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _RESOURCES = {
     "Pod": "pods",
     "PodGroup": "podgroups",

@@ -81,10 +81,6 @@ class HintTable:
         """
         return cls({plugin: _complete(hints) for plugin, hints in registrations.items()})
 
-    def events_of(self, plugin: str) -> tuple[ClusterEvent, ...]:
-        """Return what the plugin registered, additions included."""
-        return tuple(hint.event for hint in self._registrations.get(plugin, ()))
-
     def concerns(self, plugin: str, event: ClusterEvent) -> bool:
         """Tell whether the plugin registered the event."""
         return plugin in self.interested(event).functions_of
