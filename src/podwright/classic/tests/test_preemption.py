@@ -235,7 +235,7 @@ def test_an_extender_may_drop_candidates():
 
 @pytest.mark.parametrize("ignorable", [True, False])
 def test_an_extender_that_fails_is_passed_over_if_it_is_ignorable(ignorable):
-    def fail(pod, found):  # noqa: ARG001
+    def fail(_pod, _found):
         raise ExtenderError("sick")
 
     settings = ExtenderSettings(preempt_verb="preempt", ignorable=ignorable)

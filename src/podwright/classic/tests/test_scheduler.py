@@ -87,7 +87,7 @@ def test_an_extender_that_cannot_filter_ends_the_cycle_unless_it_is_ignorable(ig
 
 
 def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
-    def scores(pod, names):  # noqa: ARG001
+    def scores(_pod, names):
         return {"n2": 3, "unknown": 9}
 
     extender = Extender(
@@ -103,7 +103,7 @@ def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
 
 
 def test_an_extender_that_cannot_score_adds_nothing():
-    def fail(pod, names):  # noqa: ARG001
+    def fail(_pod, _names):
         raise ExtenderError("sick")
 
     extender = Extender(ExtenderSettings(prioritize_verb="p", weight=5), prioritize=fail)
