@@ -6,6 +6,7 @@ Upstream: cmd/kube-scheduler/app/options/options.go, pkg/scheduler/factory/facto
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,11 +30,13 @@ from podwright.classic import (
 from podwright.classic.algorithm import PROVIDERS
 from podwright.classic.extender_calls import called_extender
 from podwright.classic.policy import affinity_weight_problem
+from podwright.columns import Cluster
 from podwright.config import EffectiveConfiguration, Extender, Rules
 from podwright.framework import Plugin
 from podwright.framework.events import ClusterEvent
 from podwright.framework.extenders import CalledExtender
 from podwright.framework.profile import Profile
+from podwright.framework.run import Runner
 from podwright.machine.binding import BindingCycles
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.rules import Asked, Ruled
@@ -89,8 +92,8 @@ def classic_setup(
     *,
     parallelize_until: ParallelizeUntil = in_order,
     source: str = "configuration",
-) -> ClassicSetup | None:
-    """Return the classic rules if the configuration chooses them, else None.
+) -> ClassicSetup:
+    """Return the classic rules of a configuration that chooses them.
 
     Raises
     ------
@@ -98,8 +101,7 @@ def classic_setup(
         With everything that is wrong with them.
     """
     rules = configuration.configuration.rules
-    if rules is None or rules.name != "classic":
-        return None
+    assert rules is not None, "the configuration chooses other rules"
     return ClassicSetup(
         algorithm=_algorithm(rules, source),
         queue=ClassicQueueSettings(
@@ -197,6 +199,41 @@ def classic_profiles(
     return {
         profile.scheduler_name: one(profile.scheduler_name) for profile in configuration.profiles
     }
+
+
+class ClassicParts(NamedTuple):
+    """What a `Scheduler` is made of."""
+
+    profiles: dict[str, Profile]
+    extenders: tuple[CalledExtender, ...]
+    cluster: Cluster
+    runners: dict[str, Runner]
+
+
+def classic_parts(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    *,
+    seed: int,
+    parallelize_until: ParallelizeUntil | None,
+    source: str,
+) -> ClassicParts:
+    """Make the parts of a `Scheduler` under the classic rules.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with the rules.
+    """
+    setup = classic_setup(
+        configuration, parallelize_until=parallelize_until or in_order, source=source
+    )
+    profiles = classic_profiles(configuration, registry, source=source)
+    cluster = MirroredCluster()
+    runners: dict[str, Runner] = {
+        name: setup.runner(profile, cluster, seed=seed) for name, profile in profiles.items()
+    }
+    return ClassicParts(profiles, called_extenders(setup.algorithm), cluster, runners)
 
 
 class _ClassicProfile(RunningProfile):

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.assembly.build import build_profiles
-from podwright.assembly.classic import (
-    ASSUMED_POD_EXPIRY_NS,
-    ClassicRules,
-    classic_profiles,
-    classic_setup,
-)
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration
 from podwright.framework.extenders import extenders_of
@@ -54,12 +48,16 @@ def build_machine(  # noqa: PLR0913 - what a machine can be told
     InputError
         If a plugin does not take its arguments, or the classic rules are not valid.
     """
-    classic = classic_setup(configuration, source=source)
-    if classic is not None:
+    if configuration.is_classic:
+        # Imported when chosen: nobody else waits for them.
+        from podwright.assembly import classic
+
         return Machine(
-            classic_profiles(configuration, registry, source=source),
-            rules=ClassicRules(classic, seed=seed, start_ns=start_ns),
-            assumed_pod_expiry_ns=assumed_pod_expiry_ns or ASSUMED_POD_EXPIRY_NS,
+            classic.classic_profiles(configuration, registry, source=source),
+            rules=classic.ClassicRules(
+                classic.classic_setup(configuration, source=source), seed=seed, start_ns=start_ns
+            ),
+            assumed_pod_expiry_ns=assumed_pod_expiry_ns or classic.ASSUMED_POD_EXPIRY_NS,
         )
     profiles = build_profiles(
         configuration,

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from podwright.assembly.build import build_profiles
-from podwright.assembly.classic import called_extenders, classic_profiles, classic_setup
 from podwright.assembly.registry import Registry
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
-from podwright.classic import MirroredCluster, ParallelizeUntil, in_order
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -47,6 +46,9 @@ from podwright.objects import (
 from podwright.objects.admission import admit, without_pod_level_resources
 from podwright.objects.errors import FieldError, InputError, PodwrightError
 from podwright.preemption import Preemption
+
+if TYPE_CHECKING:
+    from podwright.classic import ParallelizeUntil
 
 _AFTER_EVERYTHING_NS = 1 << 62
 """Preemption spares pods that have run for long; those that have not started count as
@@ -81,9 +83,10 @@ class Scheduler:
         `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
         `ExtenderCall` with an `ExtenderReply`. They are asked about nodes, scores and
         victims, never to bind.
-    parallelize_until : ParallelizeUntil
+    parallelize_until : ParallelizeUntil, optional
         How the classic rules carry out pieces of work that do not depend on each other, such
-        as on a pool of threads; the decisions do not depend on it.
+        as on a pool of threads; one after the other if left out. The decisions do not
+        depend on it.
 
     Raises
     ------
@@ -114,7 +117,7 @@ class Scheduler:
         draws_preemption_offset: bool = True,
         source: str = "configuration",
         call_extender: CallExtender | None = None,
-        parallelize_until: ParallelizeUntil = in_order,
+        parallelize_until: ParallelizeUntil | None = None,
     ) -> None:
         registry = Registry(plugins)
         self.configuration: EffectiveConfiguration = effective(
@@ -127,10 +130,7 @@ class Scheduler:
         self.cluster: Cluster
         self.profiles: dict[str, Profile]
         self._runners: dict[str, Runner]
-        classic = classic_setup(
-            self.configuration, parallelize_until=parallelize_until, source=source
-        )
-        if classic is None:
+        if not self.configuration.is_classic:
             self.profiles = build_profiles(
                 self.configuration,
                 registry,
@@ -145,13 +145,16 @@ class Scheduler:
                 for name, profile in self.profiles.items()
             }
         else:
-            self.profiles = classic_profiles(self.configuration, registry, source=source)
-            self._extenders = called_extenders(classic.algorithm)
-            self.cluster = mirrored = MirroredCluster()
-            self._runners = {
-                name: classic.runner(profile, mirrored, seed=seed)
-                for name, profile in self.profiles.items()
-            }
+            # Imported when chosen: nobody else waits for them.
+            from podwright.assembly.classic import classic_parts
+
+            self.profiles, self._extenders, self.cluster, self._runners = classic_parts(
+                self.configuration,
+                registry,
+                seed=seed,
+                parallelize_until=parallelize_until,
+                source=source,
+            )
         if self._extenders and call_extender is None:
             raise InputError([_nobody_calls(self._extenders[0], source)])
         self.pending: dict[str, Pod] = {}

@@ -88,7 +88,7 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
 def _told(configuration: EffectiveConfiguration) -> str:
     names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
     count = len(configuration.profiles)
-    rules = "" if classic_setup(configuration) is None else "classic rules, "
+    rules = "classic rules, " if configuration.is_classic else ""
     return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
 
 
@@ -116,7 +116,7 @@ def _checked_policy(text: str, source: str) -> str:
 def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
     """Return the configuration with its defaults, without plugins that do not decide."""
     shown = configuration.configuration
-    if classic_setup(configuration) is not None:
+    if configuration.is_classic:
         profiles = tuple(
             KubeSchedulerProfile(scheduler_name=profile.scheduler_name)
             for profile in shown.profiles
@@ -149,14 +149,16 @@ def _effective(
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )
-    if classic_setup(made, source=source) is None:
+    if made.is_classic:
+        classic_setup(made, source=source)
+    else:
         build_profiles(made, registry, source=source)
     return made
 
 
 def _rows(configuration: EffectiveConfiguration) -> Iterator[tuple[str, str, str, str, str]]:
-    classic = classic_setup(configuration)
-    if classic is not None:
+    if configuration.is_classic:
+        classic = classic_setup(configuration)
         for profile in configuration.profiles:
             name = profile.scheduler_name
             for predicate in classic.algorithm.predicates:

@@ -6,14 +6,12 @@ import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from podwright.assembly.classic import policy_extenders
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
-from podwright.classic import ParallelizeUntil, in_order
 from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import waiting, warn_of_gates
 from podwright.cli.options import OffsetName, Setup
@@ -43,6 +41,10 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
             found += plugins_from(text, source=str(path), folder=str(path.parent.resolve()))
     collected.raise_all()
     return found
+
+
+if TYPE_CHECKING:
+    from podwright.classic import ParallelizeUntil
 
 
 class Inputs(NamedTuple):
@@ -130,7 +132,7 @@ def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
         draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
         source=inputs.source,
         call_extender=_caller(inputs.configuration, inputs.source),
-        parallelize_until=in_order if setup.workers == 1 else _threads(setup.workers),
+        parallelize_until=None if setup.workers == 1 else _threads(setup.workers),
     )
 
 
@@ -145,6 +147,8 @@ def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> Ca
     if configuration is None:
         return None
     if configuration.rules is not None:
+        from podwright.assembly.classic import policy_extenders
+
         called = policy_extenders(configuration.rules)
         configuration = msgspec.structs.replace(
             configuration, extenders=(*configuration.extenders, *called)

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from podwright.classic import read_policy
 from podwright.cli.collecting import read_text
 from podwright.cli.options import RuleName, Setup, TieRuleName
 from podwright.config import KubeSchedulerConfiguration, Rules, parse_document
@@ -51,6 +50,8 @@ def _with_options(rules: Rules, setup: Setup) -> Rules:
 
 def _policy(path: Path, weight: int) -> dict[str, Any]:
     """Read a policy, so that what is wrong with it is told of its own file."""
+    from podwright.classic import read_policy
+
     source = str(path)
     try:
         document = parse_document(read_text(path))

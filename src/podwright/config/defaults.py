@@ -137,6 +137,12 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     extenders: tuple[Extender, ...]
     extender_indexes: tuple[int, ...]
 
+    @property
+    def is_classic(self) -> bool:
+        """Whether the rules of 1.16 are chosen."""
+        rules = self.configuration.rules
+        return rules is not None and rules.name == "classic"
+
     def profile(self, scheduler_name: str) -> EffectiveProfile | None:
         """Give the profile for pods with this schedulerName, if there is one."""
         return next((p for p in self.profiles if p.scheduler_name == scheduler_name), None)
