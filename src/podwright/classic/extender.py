@@ -121,7 +121,7 @@ class Extender:
         self,
         settings: ExtenderSettings,
         *,
-        filter: Callable[[Pod, Sequence[str]], ExtenderAnswer] | None = None,  # noqa: A002
+        filter: Callable[[Pod, Sequence[str]], ExtenderAnswer] | None = None,  # noqa: A002 - the verb
         prioritize: Callable[[Pod, Sequence[str]], Mapping[str, int]] | None = None,
         preempt: Callable[[Pod, Mapping[str, Victims]], Mapping[str, Victims]] | None = None,
     ) -> None:

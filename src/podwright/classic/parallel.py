@@ -28,7 +28,7 @@ class ParallelizeUntil(Protocol):
         """Do all pieces, at most `workers` at a time."""
 
 
-def in_order(workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:  # noqa: ARG001
+def in_order(_workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
     """Do one piece after the other; the number of workers means nothing."""
     for piece in range(pieces):
         do_piece(piece)

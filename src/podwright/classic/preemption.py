@@ -235,7 +235,7 @@ def select_victims(
     node: NodeInfo,
     *,
     promised: Sequence[Pod] = (),
-    violates: Callable[[Pod], bool] = lambda pod: False,  # noqa: ARG005
+    violates: Callable[[Pod], bool] = lambda _pod: False,
 ) -> Victims | None:
     """Return the fewest important pods that must leave the node; None if none would do.
 

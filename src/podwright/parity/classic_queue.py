@@ -63,7 +63,7 @@ def _do(queue: ClassicQueue, step: dict[str, Any], now_ns: int) -> dict[str, str
 
 
 _WITHOUT_POD = {
-    "tick": lambda queue, now_ns: None,  # noqa: ARG005
+    "tick": lambda _queue, _now_ns: None,
     "move_all_to_active_queue": ClassicQueue.move_all_to_active_queue,
     "flush_backoff_q_completed": ClassicQueue.flush_backoff,
     "flush_unschedulable_q_leftover": ClassicQueue.flush_unschedulable,

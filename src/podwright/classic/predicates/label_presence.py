@@ -22,7 +22,7 @@ _FAILURES: Final = (Failure("CheckNodeLabelPresence", "node(s) didn't have the r
 def label_presence(name: str, labels: Sequence[str], *, presence: bool) -> Predicate:
     """Make the predicate that wants all the labels to be there, or none of them."""
 
-    def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:  # noqa: ARG001
+    def check(_meta: PredicateMetadata, node: NodeInfo) -> Failures:
         """Reject a node with the wrong labels."""
         fits = all((label in node.labels) == presence for label in labels)
         return FITS if fits else _FAILURES

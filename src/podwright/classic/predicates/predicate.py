@@ -34,6 +34,6 @@ class Predicate(NamedTuple):
     check: Check
 
 
-def always(meta: PredicateMetadata) -> bool:  # noqa: ARG001  # the shape of `concerns`
+def always(_meta: PredicateMetadata) -> bool:  # the shape of `concerns`
     """Every pod is concerned."""
     return True

@@ -87,7 +87,7 @@ def _ebs_limit(node: NodeInfo) -> int:
 
 
 def _always(limit: int) -> _Limit:
-    return lambda node: limit  # noqa: ARG005  # the same for every node
+    return lambda _node: limit  # the same for every node
 
 
 def _id(disk: msgspec.Struct | None, attribute: str) -> str | None:

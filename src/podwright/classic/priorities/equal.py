@@ -11,9 +11,9 @@ from podwright.classic.priorities.metadata import PriorityMetadata
 from podwright.classic.priorities.priority import Map, Priority
 
 
-def prepare(meta: PriorityMetadata) -> Map:  # noqa: ARG001  # the same for every pod
+def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod
     """Like all nodes alike."""
-    return lambda node: 1  # noqa: ARG005
+    return lambda _node: 1
 
 
 EQUAL: Final = Priority("EqualPriority", prepare)

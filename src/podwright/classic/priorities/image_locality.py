@@ -29,7 +29,7 @@ def prepare(meta: PriorityMetadata) -> Map:
             share = len(state.node_names) / meta.nodes_count
             found.append((state.node_names, int(float(state.size_bytes) * share)))
     if not found:
-        return lambda node: 0  # noqa: ARG005  # the same for every node
+        return lambda _node: 0  # the same for every node
 
     def map_node(node: NodeInfo) -> int:
         return image_score(sum(size for names, size in found if node.name in names))

@@ -15,7 +15,7 @@ from podwright.classic.priorities.priority import Map, Priority
 def label_preference(name: str, label: str, *, presence: bool) -> Priority:
     """Make the priority for the label."""
 
-    def prepare(meta: PriorityMetadata) -> Map:  # noqa: ARG001  # the same for every pod
+    def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod
         def map_node(node: NodeInfo) -> int:
             return MAX_PRIORITY if (label in node.labels) == presence else 0
 

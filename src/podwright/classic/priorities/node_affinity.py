@@ -30,7 +30,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     """Add up the weights of matching terms."""
     terms = _compiled(meta.pod)
     if not terms:
-        return lambda node: 0  # noqa: ARG005  # the same for every node
+        return lambda _node: 0  # the same for every node
 
     def map_node(node: NodeInfo) -> int:
         return sum(weight for weight, term in terms if term.labels.matches(node.labels))
@@ -38,7 +38,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     return map_node
 
 
-def reduce(meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:  # noqa: ARG001
+def reduce(_meta: PriorityMetadata, _nodes: Sequence[NodeInfo], row: list[int]) -> None:
     """Scale by the greatest."""
     scale(row, reverse=False)
 

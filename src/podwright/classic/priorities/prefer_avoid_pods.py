@@ -54,7 +54,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     """Look whether the node asks to be spared."""
     controller = meta.controller
     if controller is None or controller.kind not in ("ReplicationController", "ReplicaSet"):
-        return lambda node: MAX_PRIORITY  # noqa: ARG005  # the same for every node
+        return lambda _node: MAX_PRIORITY  # the same for every node
     mine = (controller.kind, controller.uid)
 
     def map_node(node: NodeInfo) -> int:

@@ -30,7 +30,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     return lambda node: matching_count(namespace, selectors, node)
 
 
-def reduce(meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:  # noqa: ARG001
+def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:
     """Turn counts into scores."""
     in_zone: Counter[str] = Counter()
     for node, count in zip(nodes, row, strict=True):

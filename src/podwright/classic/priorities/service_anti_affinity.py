@@ -24,7 +24,7 @@ def service_anti_affinity(name: str, label: str) -> Priority:
         selectors = [] if meta.first_service is None else [meta.first_service]
         return lambda node: matching_count(namespace, selectors, node)
 
-    def reduce(meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:  # noqa: ARG001
+    def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:
         with_value: Counter[str] = Counter()
         for node, count in zip(nodes, row, strict=True):
             if label in node.labels:

@@ -33,7 +33,7 @@ def prepare(meta: PriorityMetadata) -> Map:
     return map_node
 
 
-def reduce(meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:  # noqa: ARG001
+def reduce(_meta: PriorityMetadata, _nodes: Sequence[NodeInfo], row: list[int]) -> None:
     """Scale, and turn round."""
     scale(row, reverse=True)
 

@@ -87,7 +87,7 @@ def test_an_extender_that_cannot_filter_ends_the_cycle_unless_it_is_ignorable(ig
 
 
 def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
-    def scores(_pod, names):
+    def scores(_pod, _names):
         return {"n2": 3, "unknown": 9}
 
     extender = Extender(
