@@ -441,7 +441,7 @@ def test_a_cluster_with_a_long_history_decides_like_a_new_one() -> None:
 def test_slots_are_renumbered_when_most_nodes_are_gone() -> None:
     """Nodes are removed until the cluster renumbers by itself; nobody notices."""
     world = World()
-    template = {
+    template: Document = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "template", "namespace": "default", "labels": {"app": "web"}},
@@ -460,8 +460,8 @@ def test_slots_are_renumbered_when_most_nodes_are_gone() -> None:
         decision = world.decide("drawn", pod, number)
         world.cluster.place(pod, decision.slot)
         world.pods[pod.key] = template | {
-            "metadata": template["metadata"] | {"name": f"p{number}"},  # type: ignore[operator]
-            "spec": template["spec"] | {"nodeName": decision.node},  # type: ignore[operator]
+            "metadata": template["metadata"] | {"name": f"p{number}"},
+            "spec": template["spec"] | {"nodeName": decision.node},
             "status": {"phase": "Running"},
         }
 

@@ -19,7 +19,7 @@ from podwright.framework.profile import TieRule
 from podwright.kernels._jit import tell_before_compiling
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.select import pop_heap
-from podwright.objects import Object, decode
+from podwright.objects import Object, decode, decode_pod
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _SPREAD_HARD: dict[str, Any] = {
@@ -56,7 +56,7 @@ def warm_up() -> int:
         scheduler.add(_node(1, cpu="16"))
         scheduler.add(*_pods("again"))
         decisions += sum(1 for _ in scheduler.schedule_all())
-        scheduler.explain(decode(_pod("why", cpu="1")))  # type: ignore[arg-type]
+        scheduler.explain(decode_pod(_pod("why", cpu="1")))
     return decisions
 
 

@@ -129,7 +129,7 @@ def _without_type(document: dict[str, object]) -> dict[str, object]:
     """Leave out apiVersion and kind, and keep what is known about repeated keys."""
     rest = type(document)((k, v) for k, v in document.items() if k not in {"apiVersion", "kind"})
     if hasattr(document, "repeated"):
-        rest.repeated = document.repeated  # type: ignore[attr-defined]
+        rest.repeated = document.repeated  # type: ignore[attr-defined]  # a dict subclass has it
     return rest
 
 

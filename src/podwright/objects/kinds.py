@@ -33,7 +33,7 @@ class Unknown(KubernetesObject, frozen=True, kw_only=True):
     """An object of a kind that scheduling does not read: metadata, and the document in `raw`."""
 
     api_version: str = ""  # type: ignore[misc]  # differs per object, unlike the typed kinds
-    kind: str = ""  # type: ignore[misc]
+    kind: str = ""  # type: ignore[misc]  # as above
 
 
 Object: TypeAlias = (

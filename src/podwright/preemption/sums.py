@@ -65,13 +65,13 @@ class SummedCandidates(Sequence[Candidate]):
     @classmethod
     def together(cls, parts: Sequence[SummedCandidates]) -> SummedCandidates:
         """Return the candidates of all parts, in order."""
-        lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own class
+        lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own
         return cls(
             tuple(chain.from_iterable([part.names for part in parts])),
-            tuple(chain.from_iterable([part._pods for part in parts])),  # noqa: SLF001
+            tuple(chain.from_iterable([part._pods for part in parts])),  # noqa: SLF001 - its own
             np.concatenate([part.measures for part in parts]),
             np.concatenate([[0], np.cumsum(lengths)]),
-            np.concatenate([part._marks for part in parts]),  # noqa: SLF001
+            np.concatenate([part._marks for part in parts]),  # noqa: SLF001 - its own
         )
 
     def __len__(self) -> int:

@@ -151,9 +151,8 @@ class HintTable:
                 try:
                     if function(pod, old, new) is Hint.SKIP:
                         answer = "QueueSkip"
-                # A plugin is somebody else's code, and a hint that fails must not strand the
-                # pod: upstream takes it for Queue.
-                except Exception:  # noqa: BLE001
+                # A hint that fails must not strand the pod: upstream takes it for Queue.
+                except Exception:  # noqa: BLE001 - a user's plugin may raise anything
                     answer = "Error"
             self.executions[plugin, found.label, answer] += 1
             if answer != "QueueSkip":

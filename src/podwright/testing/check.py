@@ -504,7 +504,7 @@ def _rebuilt(plugin: Plugin) -> Plugin:
         if args is None:
             raise _NotRebuilt("the plugin does not keep its Args")
         args = msgspec.json.decode(msgspec.json.encode(args), type=cls.Args)
-        return cls(args, **gates)  # type: ignore[call-arg]
+        return cls(args, **gates)  # type: ignore[call-arg]  # a class with Args takes one
     if cls.__init__ is object.__init__:
         return cls()
     settings: dict[str, Any] = {}

@@ -251,7 +251,7 @@ def test_a_new_node_moves_every_unschedulable_pod():
     run.now_ns += 2 * SECOND_NS
     run.put(make_node("n2", cpu="4"))
     assert run.place_of("default/big") == run.place_of("default/huge") == "active"
-    assert run.machine.queue.move_request_cycle == 2  # type: ignore[attr-defined]
+    assert run.machine.queue.move_request_cycle == 2  # type: ignore[attr-defined]  # the classic queue
 
 
 def test_a_bound_pod_moves_only_those_that_must_be_near_it():
