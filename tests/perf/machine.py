@@ -2,8 +2,9 @@
 
 The driver does what a simulation does at least: it takes the machine's actions, makes the
 bound pod, and tells the machine of it. Every case counts the time of all events of a pod: that
-it appeared, its cycle, that it was seen bound, and the answer to the binding. The clock is
-virtual: 50 us a cycle, with the flush of backoff every second.
+it appeared, its cycle, that it was seen bound, and the answer to the binding; by the clock of
+the process, as nothing here waits. The machine's clock is virtual: 50 us a cycle, with the
+flush of backoff every second.
 """
 
 from __future__ import annotations
@@ -98,12 +99,12 @@ def preemption() -> float:
     high = _without_documents(templates.high_priority(), 5_000, "high")
     gc.collect()
     driver.cycle_count = 0
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     for pod in high:
         driver.put(pod)
         while driver.machine.has_next:
             driver.cycle()
-    elapsed_s = time.perf_counter() - start_s
+    elapsed_s = time.process_time() - start_s
     assert all(_is_bound(driver.machine, pod) for pod in high), "every pod finds room"
     assert driver.deleted_count == 15_000, driver.deleted_count
     assert driver.cycle_count == 10_000, driver.cycle_count
@@ -119,12 +120,12 @@ def queue() -> float:
     for turn in range(100):
         for queue, taken in zip(queues, seconds, strict=True):
             pods = pods_of(400, f"turn-{turn}")
-            start_s = time.perf_counter()
+            start_s = time.process_time()
             for _ in pods:
                 popped = queue.pop(now_ns)
                 assert popped is not None
                 queue.done(popped, now_ns)
-            taken.append(time.perf_counter() - start_s)
+            taken.append(time.process_time() - start_s)
             for pod in pods:
                 now_ns += 1
                 queue.add(pod, now_ns)
@@ -174,14 +175,14 @@ class Driver:
     def rate(self, pods: Sequence[Pod], disturb: object = None, *, every: int = 1) -> float:
         """Return pods per second; `disturb` is called every so many pods."""
         gc.collect()
-        start_s = time.perf_counter()
+        start_s = time.process_time()
         for turn, pod in enumerate(pods):
             if callable(disturb) and turn % every == 0:
                 disturb(turn)
             self.put(pod)
             while self.machine.has_next:
                 self.cycle()
-        elapsed_s = time.perf_counter() - start_s
+        elapsed_s = time.process_time() - start_s
         unbound = [pod.key for pod in pods if not _is_bound(self.machine, pod)]
         assert not unbound, unbound[:3]
         return len(pods) / elapsed_s

@@ -61,6 +61,8 @@ class PodKeyBook:
 
     def __init__(self, plugins: Sequence[Plugin]) -> None:
         self.numbers = [KeyNumbers(plugin) for plugin in plugins]
+        # The parts by themselves: for a pod like no other they are looked up for each plugin.
+        self._asked = [(n.plugin, n.pod_key, n.numbers.get, n.add) for n in self.numbers]
         self._doubting = [plugin for plugin in plugins if _may_depend_on_more(plugin)]
         self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
 
@@ -108,11 +110,10 @@ class PodKeyBook:
             found = []
             plugin = None
             try:
-                for numbers in self.numbers:
-                    plugin = numbers.plugin
-                    of_plugin = numbers.pod_key(pod)
-                    number = numbers.numbers.get(of_plugin)
-                    found.append(numbers.add(of_plugin) if number is None else number)
+                for plugin, pod_key, find, add in self._asked:  # noqa: B007 - for the message
+                    of_plugin = pod_key(pod)
+                    number = find(of_plugin)
+                    found.append(add(of_plugin) if number is None else number)
                 key = tuple(found)
                 for plugin in self._doubting:
                     if not plugin.key_is_of_template(pod):

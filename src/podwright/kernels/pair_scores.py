@@ -81,14 +81,24 @@ def pair_allocation_scores(
     run = first_of_run(rows)
     for start in range(0, len(rows), CHUNK):
         size = min(CHUNK, len(rows) - start)
-        for i in range(size):
-            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
-            there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-            largest = max(largest, there_a, there_b)
-            capacity_a[i] = there_a
-            used_a[i] = used[slot, first]
-            capacity_b[i] = there_b
-            used_b[i] = used[slot, second]
+        if run >= 0:
+            for i in range(size):
+                slot = np.uintp(run + start + i)
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = used[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = used[slot, second]
+        else:
+            for i in range(size):
+                slot = np.uintp(rows[start + i])
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = used[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = used[slot, second]
         for i in range(size):
             a, b = capacity_a[i], capacity_b[i]
             in_use_a = used_a[i] + first_request
@@ -142,14 +152,24 @@ def pair_balanced_scores(
     run = first_of_run(rows)
     for start in range(0, len(rows), CHUNK):
         size = min(CHUNK, len(rows) - start)
-        for i in range(size):
-            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
-            there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-            largest = max(largest, there_a, there_b)
-            capacity_a[i] = there_a
-            used_a[i] = requested[slot, first]
-            capacity_b[i] = there_b
-            used_b[i] = requested[slot, second]
+        if run >= 0:
+            for i in range(size):
+                slot = np.uintp(run + start + i)
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = requested[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = requested[slot, second]
+        else:
+            for i in range(size):
+                slot = np.uintp(rows[start + i])
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = requested[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = requested[slot, second]
         for i in range(size):
             a, b = capacity_a[i], capacity_b[i]
             before_a = min(used_a[i] / max(a, 1.0), 1.0)
