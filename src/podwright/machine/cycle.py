@@ -35,7 +35,7 @@ from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.pod_group import GroupSteps, PodGroupCycles
 from podwright.machine.profiles import RunningProfile
-from podwright.machine.reporting import emit
+from podwright.machine.reporting import emit_failed
 from podwright.machine.state import State
 from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
 from podwright.objects import Pod
@@ -228,15 +228,7 @@ class SchedulingCycles:
         """Tell whether a popped pod should not be scheduled after all."""
         state = self._state
         if pod.metadata.deletion_timestamp is not None:
-            emit(
-                state,
-                pod,
-                "Warning",
-                "FailedScheduling",
-                "Scheduling",
-                f"skip schedule deleting pod: {pod.key}",
-                controller=pod.spec.scheduler_name,
-            )
+            emit_failed(state, pod, f"skip schedule deleting pod: {pod.key}")
             return True
         # It was updated, and so queued again, before it was assumed.
         return queued.uid in state.assumed

@@ -15,7 +15,7 @@ from podwright.framework.decision import NO_NODES, Decision, Rejection, fit_erro
 from podwright.framework.status import Status
 from podwright.machine.extension_path import ExtensionPath
 from podwright.machine.groups import GANG_SCHEDULING
-from podwright.machine.reporting import emit, patch_status
+from podwright.machine.reporting import emit_failed, patch_status
 from podwright.machine.state import State
 from podwright.objects import Condition, Pod
 from podwright.queueing import QueuedPod
@@ -126,15 +126,7 @@ def handle_failure(
             always_backoff=state.groups.group_of(GANG_SCHEDULING, pod) is not None,
         )
     queue.nominate(newest or pod, failure.nominated_node)
-    emit(
-        state,
-        pod,
-        "Warning",
-        "FailedScheduling",
-        "Scheduling",
-        failure.message,
-        controller=pod.spec.scheduler_name,
-    )
+    emit_failed(state, pod, failure.message)
     patch_status(
         state,
         newest or pod,

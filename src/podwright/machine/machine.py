@@ -54,7 +54,7 @@ from podwright.machine.evictions import HELD, is_held
 from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
-from podwright.machine.reporting import emit
+from podwright.machine.reporting import emit_failed
 from podwright.machine.rules import Asked, MachineRules, ModernRules
 from podwright.machine.snapshot import (
     MachineSnapshot,
@@ -266,15 +266,7 @@ class Machine:
             point, plugin, status = held
             if not status.is_rejection:
                 note = f'running {point} plugin "{plugin}": {status.message}'
-                emit(
-                    state,
-                    pod,
-                    "Warning",
-                    "FailedScheduling",
-                    "Scheduling",
-                    note,
-                    controller=pod.spec.scheduler_name,
-                )
+                emit_failed(state, pod, note)
             return plugin, status.reasons
         if state.evictions:
             eviction = is_held(state, pod.metadata.uid)

@@ -45,6 +45,19 @@ def emit(
     )
 
 
+def emit_failed(state: State, pod: Pod, note: str) -> None:
+    """Record the Event that says why a pod was not placed."""
+    emit(
+        state,
+        pod,
+        "Warning",
+        "FailedScheduling",
+        "Scheduling",
+        note,
+        controller=pod.spec.scheduler_name,
+    )
+
+
 def shorten(note: str) -> str:
     """Cut a note to the 1,024 bytes that an Event may have."""
     if len(note) <= _SURELY_SHORT:
