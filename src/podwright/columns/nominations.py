@@ -20,10 +20,6 @@ class Nominations:
     ----------
     by_node : dict of str to dict
         Per node name, the pods by "namespace/name".
-    slots : (n,) int32
-        Where each is nominated to; -1 if that node does not exist.
-    priorities : (n,) int64
-    requests : (n, n_resources) int64
     """
 
     def __init__(self, nodes: NodeColumns, keys: PodKeysCache) -> None:
@@ -81,7 +77,14 @@ class Nominations:
         return row if row >= 0 and self._pods[row].metadata.uid == pod.metadata.uid else -1
 
     def columns(self) -> tuple[I32Array, I64Array, I64Matrix]:
-        """Return `slots`, `priorities` and `requests`, with a column for every resource."""
+        """Return the same as columns, one row per pod.
+
+        Returns
+        -------
+        (slots, priorities, requests)
+            Where each is nominated to, -1 if that node does not exist: (n,) int32; its
+            priority: (n,) int64; what it asks for: (n, n_resources) int64.
+        """
         nodes = self._nodes
         n = len(self._pods)
         if self._node_version != nodes.node_journal.version:

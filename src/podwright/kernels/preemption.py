@@ -94,6 +94,8 @@ def slots_with(codes: I64Array, slots: I32Array, wanted: int) -> I32Array:
     ----------
     codes : (n_slots,) int64
     slots : (k,) int32
+    wanted : int
+        The code.
     """
     found = np.empty(len(slots), dtype=np.int32)
     n = 0
@@ -123,6 +125,9 @@ def add_reserved(
     requests : (n, n_resources) int64
     own_row : int
         The pod that is being scheduled, if it is nominated itself; else -1.
+    priority : int
+        Its priority.
+    n_slots : int
 
     Returns
     -------
@@ -156,6 +161,7 @@ def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes
 
     Parameters
     ----------
+    room : Room
     slots : (k,) int32
         Slots that have a row in `room.reserved`.
     blocked : (n_slots,) int8
@@ -194,6 +200,8 @@ def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int6
     slack : (n_requested + 1,) int64
         What would be left of each requested resource, and in the last place, of pods.
     allocatable : (n_resources,) int64
+    pairs : (2 * n_requested,) int64
+        Pairs of resource column and amount.
     """
     n_requested = len(slack) - 1
     code = np.int64(0)
