@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from podwright.config import KubeSchedulerConfiguration, Rules
 from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
 from podwright.store.decision_log import Recorder
 from podwright.testing import make_node, make_pod
 from podwright.world.explain import explain_cycle
 from podwright.world.replay import record, replay, verify
+from podwright.world.what_if import ImpossibleChange, what_if
 
 SECOND_NS = 1_000_000_000
 
@@ -63,3 +66,15 @@ def test_a_past_cycle_is_explained_by_the_rules_that_it_had() -> None:
     assert explanation.totals == {node: 3 * score for node, score in most.normalized.items()}
     explanation = explain_cycle(log, "default/big")
     assert explanation.decision.message == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_a_past_cycle_can_be_decided_otherwise() -> None:
+    log = recorded().log
+    reweighted = what_if(log, "default/b", weights={"MostRequestedPriority": 5}).after
+    assert [scores.weight for scores in reweighted.scores] == [5]
+    spread = KubeSchedulerConfiguration(rules=Rules(name="classic"))
+    assert what_if(log, "default/b", configuration=spread).after.decision.node == "n2"
+    modern = what_if(log, "default/b", configuration=KubeSchedulerConfiguration()).after
+    assert "NodeResourcesFit" in {scores.plugin for scores in modern.scores}
+    with pytest.raises(ImpossibleChange, match="no priority is called LeastRequested"):
+        what_if(log, "default/b", weights={"LeastRequestedPriority": 5})

@@ -144,6 +144,19 @@ class ClassicRunner(Runner):
         """What came of the last cycle, in the rules' own words."""
         self._named = _names_in(algorithm)
 
+    def with_algorithm(self, algorithm: Algorithm) -> ClassicRunner:
+        """Return a runner over the same cluster that decides by another algorithm."""
+        return ClassicRunner(
+            self.profile,
+            self.cluster,
+            algorithm,
+            seed=self.seed,
+            percentage_of_nodes_to_score=self.rules.percentage_of_nodes_to_score,
+            non_preempting_priority=self.rules.non_preempting_priority,
+            parallelize_until=self.rules.parallelize_until,
+            workers=self.rules.workers,
+        )
+
     @property
     def skipped(self) -> tuple[frozenset[str], frozenset[str]]:
         """No plugin was asked, so none had nothing to do."""

@@ -12,7 +12,10 @@ from typing import Literal
 import msgspec
 
 from podwright.assembly.build import build_profiles
+from podwright.assembly.classic import classic_profiles, classic_setup
 from podwright.assembly.registry import Registry
+from podwright.classic import Algorithm, ClassicRunner, MirroredCluster
+from podwright.classic.algorithm import Weighted
 from podwright.config import Gates, KubeSchedulerConfiguration, effective
 from podwright.framework import Plugin
 from podwright.framework.explain import Explanation
@@ -73,7 +76,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     configuration : KubeSchedulerConfiguration, optional
         Decide by this one.
     weights : mapping of str to int, optional
-        Weights of score plugins; those of others stay.
+        Weights of score plugins, or of priorities under the classic rules; those of others stay.
     taint : (str, Taint, "add" or "remove"), optional
         A node, and a taint that it has or has not. One is removed by key and effect.
     add_nodes : sequence of Node
@@ -96,7 +99,9 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own)
     before = past.explain()
     runner = _runner(past, log.setup, configuration, own)
-    if weights:
+    if weights and isinstance(runner, ClassicRunner):
+        runner = runner.with_algorithm(_weighted_priorities(runner.rules.algorithm, weights))
+    elif weights:
         runner = _like(runner, past, profile=_weighted(runner.profile, weights))
     if taint is not None:
         _taint(past, *taint)
@@ -122,11 +127,22 @@ def _runner(
         implements=registry.points_of,
         source="configuration",
     )
-    profiles = build_profiles(ready, registry, tie_rule=TieRule(setup.tie_rule))
     name = past.pod.spec.scheduler_name
+    if ready.is_classic:
+        profiles = classic_profiles(ready, registry)
+    else:
+        profiles = build_profiles(ready, registry, tie_rule=TieRule(setup.tie_rule))
     if name not in profiles:
         known = ", ".join(profiles)
         raise ImpossibleChange(f'no profile has schedulerName "{name}", as the pod has: {known}')
+    if ready.is_classic:
+        cluster = past.machine.cluster
+        if not isinstance(cluster, MirroredCluster):
+            raise ImpossibleChange(
+                "this run was decided by the modern rules, which do not keep what the classic ones"
+                " read; podwright compare-rules places the same pods by both"
+            )
+        return classic_setup(ready).runner(profiles[name], cluster, seed=past.runner.seed)
     runner = Runner(
         profiles[name],
         past.machine.cluster,
@@ -143,13 +159,25 @@ def _like(runner: Runner, past: PastCycle, *, profile: Profile) -> Runner:
     return changed
 
 
-def _weighted(profile: Profile, weights: Mapping[str, int]) -> Profile:
-    names = {plugin.name for plugin, _ in profile.score}
+def _check_names(what: str, names: set[str], weights: Mapping[str, int]) -> None:
     for name in weights:
         if name not in names:
             near = nearest(name, names)
             hint = f"; did you mean {near}?" if near else f": {', '.join(sorted(names))}"
-            raise ImpossibleChange(f"no score plugin is called {name}{hint}")
+            raise ImpossibleChange(f"no {what} is called {name}{hint}")
+
+
+def _weighted_priorities(algorithm: Algorithm, weights: Mapping[str, int]) -> Algorithm:
+    _check_names("priority", {entry.priority.name for entry in algorithm.priorities}, weights)
+    priorities = tuple(
+        Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
+        for entry in algorithm.priorities
+    )
+    return msgspec.structs.replace(algorithm, priorities=priorities)
+
+
+def _weighted(profile: Profile, weights: Mapping[str, int]) -> Profile:
+    _check_names("score plugin", {plugin.name for plugin, _ in profile.score}, weights)
     score = tuple((plugin, weights.get(plugin.name, weight)) for plugin, weight in profile.score)
     return msgspec.structs.replace(profile, score=score)
 
