@@ -19,6 +19,10 @@ OFFSET_STREAM = 2
 """Where preemption begins to look."""
 EXTENDER_STREAM = 3
 """Which of the nodes that extenders scored is taken, where a heap decides."""
+STAGE_STREAM = 4
+"""Which of the stages that apply to an object is next."""
+DELAY_STREAM = 5
+"""How long a stage waits, between its bounds."""
 
 
 def draw(seed: int, stream: int, counter: int) -> int:

@@ -1,0 +1,537 @@
+"""The life of nodes and pods: a machine that says which stage is next, when, and what it does.
+
+Theory of operation
+-------------------
+The machine hears of every change (`ObjectPut`, `ObjectDeleted`). For each object of a kind
+that has stages it keeps at most one plan: one stage, at one time. It says so (`PlayAt`), and
+whoever drives it sends `StageDue` at that time. Then the stage is played on the object as it
+is by then, and what it wants comes out as actions: the changed object (`PutObject`), its
+deletion (`RemoveObject`), a Kubernetes Event (`RecordEvent`). The driver does these and tells
+the machine of the changes, its own included; so the next stage is found.
+
+- A change makes a new plan only if it changes what the plan is made of: the stages that
+  apply, their weights, and what the object says about delays. A new label does not make a
+  pod run longer. (KWOK starts the delay again with every change.)
+- A plan that is no longer the latest is not played: its `StageDue` has an old number.
+- Draws depend on the seed, the object (kind, name, uid) and how many plans it has had, not on
+  other objects. One pod more leaves the delays of all others as they were.
+- A pod lives on a node: as long as it is not bound, no stage applies to it.
+- A stage may lead back to itself, but not endlessly within one moment: `StageError`.
+
+Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Object,
+    Pod,
+    PodwrightError,
+    api_group,
+    decode,
+    encode,
+)
+from podwright.world.addresses import Addresses, AddressesState
+from podwright.world.patches import PatchError, apply_patch
+from podwright.world.run_stages import default_stages
+from podwright.world.stages import (
+    DeleteStep,
+    EventStep,
+    FinalizersStep,
+    Moment,
+    PatchStep,
+    Stage,
+    choose,
+    identity_of,
+)
+from podwright.world.template_parser import TemplateError
+
+PLAYS_AT_ONCE_MAX = 100
+"""How many stages of one object may be played at one time."""
+
+_REMEMBERED = 5
+
+GroupKind: TypeAlias = tuple[str, str]
+
+
+class StageError(PodwrightError):
+    """A stage that cannot be played on an object; the text names both."""
+
+
+# ------------------------------------------------------------------------------- events
+
+
+class StageDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The time of a `PlayAt` has come; harmless when the plan has changed.
+
+    Attributes
+    ----------
+    group, object_kind, key : str
+        The object.
+    number : int
+        Of the plan.
+    """
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    number: int
+
+
+LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue
+
+
+# ------------------------------------------------------------------------------ actions
+
+
+class PlayAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Send an event at a time; it replaces the one for the same object.
+
+    Attributes
+    ----------
+    due_ns : int
+    event : StageDue
+    stage : str
+        The name of the stage, for people.
+    """
+
+    due_ns: int
+    event: StageDue
+    stage: str
+
+
+class PutObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Write an object that a stage has changed.
+
+    Attributes
+    ----------
+    obj : Object
+        As it is to be.
+    scope : str
+        What has changed: `status`, `main` (all but the status) or `whole`.
+    stage : str
+    as_user : str
+        Who is said to do it; empty for nobody in particular.
+    """
+
+    obj: Object
+    scope: Literal["main", "status", "whole"]
+    stage: str
+    as_user: str = ""
+
+
+class RemoveObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Delete an object without grace; that it is gone already is no error."""
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    uid: str
+    stage: str
+
+
+class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Record a Kubernetes Event about an object."""
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    uid: str
+    type: str
+    reason: str
+    note: str
+
+
+LifecycleAction: TypeAlias = PlayAt | PutObject | RemoveObject | RecordEvent
+
+
+# -------------------------------------------------------------------------------- state
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The next stage of an object.
+
+    Attributes
+    ----------
+    number : int
+        No two plans have the same.
+    stage : int
+        Which of the stages of its kind.
+    due_ns : int
+        When.
+    basis : str
+        What it was made of; another basis makes another plan.
+    """
+
+    number: int
+    stage: int
+    due_ns: int
+    basis: str
+
+
+class Life(msgspec.Struct):
+    """What is known about one object.
+
+    Attributes
+    ----------
+    plan_count : int
+        How many plans it has had: the counter of its draws.
+    played_ns, play_count : int
+        When a stage was last played, and how many were at that time.
+    last_stages : tuple of str
+        The stages that were played last.
+    """
+
+    obj: KubernetesObject
+    plan: Plan | None = None
+    plan_count: int = 0
+    played_ns: int = -1
+    play_count: int = 0
+    last_stages: tuple[str, ...] = ()
+
+
+class LifeState(msgspec.Struct, frozen=True):
+    """A `Life` as plain values; the object itself is elsewhere."""
+
+    group: str
+    kind: str
+    key: NamespacedName
+    plan: Plan | None
+    plan_count: int
+    played_ns: int
+    play_count: int
+    last_stages: tuple[str, ...]
+
+
+class LifecycleState(msgspec.Struct, frozen=True):
+    """A `Lifecycle` as plain values, for checkpoints."""
+
+    lives: tuple[LifeState, ...]
+    plan_count: int
+    addresses: AddressesState
+
+
+class Lifecycle:
+    """Plays stages.
+
+    Parameters
+    ----------
+    stages : iterable of Stage, optional
+        The built-in ones without it. Their order counts where one is drawn.
+    seed : int
+        Of all draws.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> from podwright.machine import ObjectPut
+    >>> from podwright.world import Lifecycle
+    >>> life = Lifecycle(seed=7)
+    >>> pod = pw.testing.make_pod("web", node="n1")
+    >>> (plan,) = life.handle(ObjectPut(pod), now_ns=0)
+    >>> plan.stage, plan.due_ns
+    ('pod-ready', 0)
+    >>> (put,) = life.handle(plan.event, now_ns=0)
+    >>> put.obj.status.phase
+    'Running'
+    """
+
+    def __init__(self, stages: Iterable[Stage] | None = None, *, seed: int = 0) -> None:
+        self._seed = seed
+        self._stages: dict[GroupKind, list[Stage]] = {}
+        for stage in default_stages() if stages is None else stages:
+            self._stages.setdefault((stage.group, stage.kind), []).append(stage)
+        self._lives: dict[tuple[str, str, NamespacedName], Life] = {}
+        self._plan_count = 0
+        self._addresses = Addresses()
+
+    @property
+    def kinds(self) -> list[GroupKind]:
+        """The kinds that have stages; events about others change nothing."""
+        return sorted(self._stages)
+
+    def handle(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
+        """Take an event, and say what is to be done.
+
+        Raises
+        ------
+        StageError
+            A stage cannot be planned or played.
+        InputError
+            What a stage makes is no object of its kind any more.
+        """
+        match event:
+            case ObjectPut(obj=obj):
+                return self._put(obj, now_ns)
+            case ObjectDeleted(obj=obj):
+                return self._deleted(obj)
+            case StageDue():
+                return self._due(event, now_ns)
+
+    def plan_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
+        """Return the name of an object's next stage and when it is due, None if it has none."""
+        life = self._lives.get(_place(obj))
+        if life is None or life.plan is None:
+            return None
+        return self._stages[_kind(obj)][life.plan.stage].name, life.plan.due_ns
+
+    # ---------------------------------------------------------------------------- changes
+
+    def _put(self, obj: KubernetesObject, now_ns: int) -> list[LifecycleAction]:
+        if _kind(obj) not in self._stages:
+            return []
+        if isinstance(obj, Node):
+            self._note_address(obj)
+        life = self._lives.get(_place(obj))
+        if life is None or life.obj.uid != obj.uid:
+            if life is not None:
+                self._forget(life.obj)
+            life = self._lives[_place(obj)] = Life(obj)
+        life.obj = obj
+        return self._planned(life, now_ns)
+
+    def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
+        life = self._lives.pop(_place(obj), None)
+        if life is not None:
+            self._forget(life.obj)
+        return []
+
+    def _note_address(self, node: Node) -> None:
+        for entry in (node.raw.get("status") or {}).get("addresses") or ():
+            if entry.get("type") == "InternalIP":
+                self._addresses.know_node(node.name, str(entry.get("address", "")))
+                return
+
+    def _forget(self, obj: KubernetesObject) -> None:
+        if isinstance(obj, Node):
+            self._addresses.forget_node(obj.name)
+        elif isinstance(obj, Pod):
+            self._addresses.forget_pod(identity_of(encode(obj)))
+
+    # ------------------------------------------------------------------------------ plans
+
+    def _planned(self, life: Life, now_ns: int) -> list[LifecycleAction]:
+        """Make a plan for an object, keep the one that it has, or drop it."""
+        obj = life.obj
+        stages = self._stages[_kind(obj)]
+        document = encode(obj)
+        if isinstance(obj, Pod) and not obj.spec.node_name:
+            life.plan = None
+            return []
+        applying = [index for index, stage in enumerate(stages) if stage.applies_to(document)]
+        if not applying:
+            life.plan = None
+            return []
+        weights = [stages[index].weight.of(document) for index in applying]
+        sources = [stages[index].delay.sources(document) for index in applying]
+        basis = msgspec.json.encode((applying, weights, sources)).decode()
+        if life.plan is not None and life.plan.basis == basis:
+            return []
+        counter = _counter(obj, life.plan_count)
+        chosen = choose(weights, draw(self._seed, STAGE_STREAM, counter))
+        stage = stages[applying[chosen]]
+        try:
+            delay_ns = stage.delay.drawn(
+                sources[chosen], now_ns, draw(self._seed, DELAY_STREAM, counter)
+            )
+        except ValueError as error:
+            raise _error(stage, obj, str(error)) from None
+        due_ns = now_ns + delay_ns
+        life.plan = Plan(self._plan_count, applying[chosen], due_ns, basis)
+        life.plan_count += 1
+        self._plan_count += 1
+        group, kind, key = _place(obj)
+        event = StageDue(group, kind, key, life.plan.number)
+        return [PlayAt(due_ns, event, stage.name)]
+
+    def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
+        life = self._lives.get((event.group, event.object_kind, event.key))
+        if life is None or life.plan is None or life.plan.number != event.number:
+            return []
+        plan = life.plan
+        assert now_ns >= plan.due_ns, f"{event.key}: due at {plan.due_ns}, and it is {now_ns}"
+        stage = self._stages[(event.group, event.object_kind)][plan.stage]
+        self._count_play(life, stage, now_ns)
+        life.plan = None
+        try:
+            actions = self._played(stage, life, now_ns)
+        except (TemplateError, PatchError, ValueError) as error:
+            if isinstance(error, PodwrightError):
+                raise
+            raise _error(stage, life.obj, str(error)) from None
+        if stage.is_immediate:
+            actions += self._planned(life, now_ns)
+        return actions
+
+    def _count_play(self, life: Life, stage: Stage, now_ns: int) -> None:
+        if life.played_ns != now_ns:
+            life.played_ns, life.play_count = now_ns, 0
+        life.play_count += 1
+        life.last_stages = (*life.last_stages, stage.name)[-_REMEMBERED:]
+        if life.play_count > PLAYS_AT_ONCE_MAX:
+            story = ", ".join(life.last_stages)
+            raise _error(
+                stage,
+                life.obj,
+                f"more than {PLAYS_AT_ONCE_MAX} stages at one time, the last ones {story}; a stage "
+                "must change what its selector looks at, or wait",
+            )
+
+    # ------------------------------------------------------------------------------- plays
+
+    def _played(self, stage: Stage, life: Life, now_ns: int) -> list[LifecycleAction]:
+        """Play all steps on the object as it is; its changes are one write."""
+        obj, before = life.obj, encode(life.obj)
+        group, kind, key = _place(obj)
+        moment = Moment(now_ns, self._addresses)
+        after, user = before, ""
+        events: list[LifecycleAction] = []
+        removals: list[LifecycleAction] = []
+        for step in stage.steps:
+            match step:
+                case EventStep():
+                    note = step.message.render(before, moment.functions(before))
+                    events.append(
+                        RecordEvent(group, kind, key, obj.uid, step.type, step.reason, note)
+                    )
+                case _ if removals:
+                    continue
+                case DeleteStep():
+                    removals.append(RemoveObject(group, kind, key, obj.uid, stage.name))
+                case FinalizersStep():
+                    after = _with_finalizers(after, step)
+                case PatchStep():
+                    after = _patched(after, before, step, moment)
+                    user = step.as_user or user
+        writes: list[LifecycleAction] = []
+        if after != before:
+            changed = decode(after, source=f"{_who(stage)}: {kind} {key}")
+            writes.append(PutObject(changed, _scope(before, after), stage.name, user))
+            # Only a stage that goes on at once looks at it before the driver has told of it.
+            life.obj = changed
+        return [*events, *writes, *removals]
+
+    # ------------------------------------------------------------------------- checkpoints
+
+    def state(self) -> LifecycleState:
+        """Return what a checkpoint needs besides the objects and the stages."""
+        return LifecycleState(
+            tuple(
+                LifeState(
+                    *place,
+                    life.plan,
+                    life.plan_count,
+                    life.played_ns,
+                    life.play_count,
+                    life.last_stages,
+                )
+                for place, life in self._lives.items()
+            ),
+            self._plan_count,
+            self._addresses.state(),
+        )
+
+    def restore(self, state: LifecycleState, objects: Iterable[KubernetesObject]) -> None:
+        """Make this machine, which has heard nothing yet, what another one was.
+
+        Parameters
+        ----------
+        state : LifecycleState
+            Of a machine with the same stages and seed.
+        objects : iterable of KubernetesObject
+            All that it had heard of and that is not gone.
+        """
+        assert not self._lives, "only a new machine can be restored"
+        by_place = {_place(obj): obj for obj in objects}
+        for kept in state.lives:
+            place = (kept.group, kept.kind, kept.key)
+            self._lives[place] = Life(
+                by_place[place],
+                kept.plan,
+                kept.plan_count,
+                kept.played_ns,
+                kept.play_count,
+                kept.last_stages,
+            )
+        self._plan_count = state.plan_count
+        self._addresses = Addresses(state.addresses)
+        self.validate()
+
+    def validate(self) -> None:
+        """Check what must always hold."""
+        numbers = [life.plan.number for life in self._lives.values() if life.plan is not None]
+        assert len(set(numbers)) == len(numbers), "two plans with one number"
+        assert all(number < self._plan_count for number in numbers), "a plan from the future"
+        for place, life in self._lives.items():
+            assert _place(life.obj) == place, f"{place} holds {_place(life.obj)}"
+            if life.plan is not None:
+                stage = self._stages[place[:2]][life.plan.stage]
+                assert stage.applies_to(encode(life.obj)), f"{place}: {stage.name} does not apply"
+
+
+def _kind(obj: KubernetesObject) -> GroupKind:
+    return api_group(obj.api_version), obj.kind
+
+
+def _place(obj: KubernetesObject) -> tuple[str, str, NamespacedName]:
+    return api_group(obj.api_version), obj.kind, obj.key
+
+
+def _counter(obj: KubernetesObject, plan_count: int) -> int:
+    """Return the counter of a draw: the same for the same plan of the same object."""
+    text = "\0".join([*_place(obj), obj.uid, str(plan_count)])
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def _who(stage: Stage) -> str:
+    return f"{stage.source}: Stage {stage.name}" if stage.source else f"Stage {stage.name}"
+
+
+def _error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
+    return StageError(f"{_who(stage)}: {obj.kind} {obj.key}: {message}")
+
+
+def _with_finalizers(document: Document, step: FinalizersStep) -> Document:
+    metadata = dict(document.get("metadata") or {})
+    finalizers = step.after(metadata.pop("finalizers", None) or ())
+    if finalizers:
+        metadata["finalizers"] = list(finalizers)
+    return document | {"metadata": metadata}
+
+
+def _patched(document: Document, original: Document, step: PatchStep, moment: Moment) -> Document:
+    patch: Any = step.render(original, moment)
+    if patch is None:
+        return document
+    if step.root and step.type == "json":
+        patch = [_below(step.root, operation) for operation in patch]
+    elif step.root:
+        patch = {step.root: patch}
+    return cast(Document, apply_patch(document, patch, step.type))
+
+
+def _below(root: str, operation: Any) -> Any:
+    if not isinstance(operation, dict):
+        return operation
+    return operation | {
+        name: f"/{root}{operation[name]}" for name in ("path", "from") if name in operation
+    }
+
+
+def _scope(before: Document, after: Document) -> Literal["main", "status", "whole"]:
+    if before.get("status") == after.get("status"):
+        return "main"
+    keys = (before.keys() | after.keys()) - {"status"}
+    return "status" if all(before.get(key) == after.get(key) for key in keys) else "whole"
