@@ -110,11 +110,14 @@ def compare_rules(
     has_parted = False
     for pod in one.in_queue_order():
         key = pod.key
+        # A search goes on where the last one ended; to ask again it has to begin there again.
+        began = one.visiting(), other.visiting()
         decisions = one.schedule(key), other.schedule(key)
         is_same = _outcome(decisions[0]) == _outcome(decisions[1])
         because: tuple[Because | None, Because | None] = (None, None)
         if not is_same:
-            because = _why(one, *decisions), _why(other, *decisions[::-1])
+            with one.visiting_from(began[0]), other.visiting_from(began[1]):
+                because = _why(one, *decisions), _why(other, *decisions[::-1])
         yield ComparedPod(
             pod=key,
             decisions=decisions,

@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -388,6 +388,30 @@ class Scheduler:
         """
         with self.freed(key) as pod:
             return self.explain(pod)
+
+    def visiting(self) -> dict[str, object]:
+        """Return where each profile's search for nodes begins next; for `visiting_from`."""
+        return {name: runner.position() for name, runner in self._runners.items()}
+
+    @contextmanager
+    def visiting_from(self, positions: Mapping[str, object]) -> Iterator[None]:
+        """Let searches begin for a while where they did, to explain a decision that was made.
+
+        Parameters
+        ----------
+        positions : mapping of str to object
+            What `visiting` gave before that decision; no node may have come or gone since.
+        """
+        after = self.visiting()
+        self._go_back(positions)
+        try:
+            yield
+        finally:
+            self._go_back(after)
+
+    def _go_back(self, positions: Mapping[str, object]) -> None:
+        for name, position in positions.items():
+            self._runners[name].go_back(position)
 
     @contextmanager
     def freed(self, key: str) -> Iterator[Pod]:

@@ -144,6 +144,15 @@ class ClassicRunner(Runner):
         """What came of the last cycle, in the rules' own words."""
         self._named = _names_in(algorithm)
 
+    def position(self) -> object:
+        """Return where the next visit of nodes goes on."""
+        return self.cluster.classic.tree.position()
+
+    def go_back(self, position: object) -> None:
+        """Let the next visit of nodes go on at that position."""
+        assert isinstance(position, tuple), position
+        self.cluster.classic.tree.go_back(position)
+
     def with_algorithm(self, algorithm: Algorithm) -> ClassicRunner:
         """Return a runner over the same cluster that decides by another algorithm."""
         return ClassicRunner(

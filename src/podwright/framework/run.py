@@ -163,6 +163,15 @@ class Runner:
         ranking = self.ranking
         return ranking.outcome.skipped, ranking.skipped_scores
 
+    def position(self) -> object:
+        """Return where the next search begins; for `go_back`, while no node comes or goes."""
+        return self.next_start
+
+    def go_back(self, position: object) -> None:
+        """Let the next search begin at that position."""
+        assert isinstance(position, int), position
+        self.next_start = position
+
     def recorded(
         self,
         pod: Pod,
