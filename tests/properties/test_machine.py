@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -11,29 +11,41 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from podwright.assembly import Registry, build_machine
+from podwright.config import ExtenderCall, ExtenderReply, parse_gates
 from podwright.framework import Cycle, Plugin, Status
 from podwright.framework.binding import CallError, Pending, Progress
 from podwright.machine import (
     Action,
     Bind,
     CallDone,
+    CallExtender,
     CycleDue,
     DeletePod,
     Event,
+    ExtenderReplied,
     FlushBackoff,
     FlushUnschedulable,
     Machine,
     ObjectDeleted,
     ObjectPut,
+    PatchPodGroupStatus,
     PatchPodStatus,
     PodAllowed,
     PodRejected,
     TimerFired,
 )
-from podwright.objects import Node, Object, Pod, with_condition, with_fields, with_node_name
+from podwright.objects import (
+    Node,
+    Object,
+    Pod,
+    decode,
+    with_condition,
+    with_fields,
+    with_node_name,
+)
 from podwright.objects import with_nominated_node_name as with_nomination
 from podwright.parity.setup import effective_configuration
-from podwright.queueing import SECOND_NS, QueueName
+from podwright.queueing import SECOND_NS, QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property
@@ -41,6 +53,7 @@ pytestmark = pytest.mark.property
 START_NS = 1_800_000_000 * SECOND_NS
 NODES = [f"n{i}" for i in range(3)]
 PODS = [f"p{i}" for i in range(6)]
+GROUPS = ["g0", "g1"]
 
 
 class Gate(Plugin):
@@ -76,29 +89,85 @@ class Slow(Plugin):
         return Status.error("the disk is gone") if is_odd else Status.OK
 
 
-CONFIGURATION = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "schedulerName": "default-scheduler",
-            "plugins": {"multiPoint": {"enabled": [{"name": "Gate"}, {"name": "Slow"}]}},
+class Variant(NamedTuple):
+    """What kind of machine it is."""
+
+    name: str
+    gates: str = ""
+    coscheduling: bool = False
+    extenders: bool = False
+    assumed_pod_expiry_ns: int = 0
+
+    def new_machine(self) -> Machine:
+        registry = Registry([Gate, Slow])
+        configuration = effective_configuration(
+            self._configuration(), registry, parse_gates(self.gates)
+        )
+        return build_machine(
+            configuration,
+            registry,
+            start_ns=START_NS,
+            assumed_pod_expiry_ns=self.assumed_pod_expiry_ns,
+        )
+
+    def _configuration(self) -> dict[str, Any]:
+        enabled = [{"name": "Gate"}, {"name": "Slow"}]
+        plugins: dict[str, Any] = {"multiPoint": {"enabled": enabled}}
+        if self.coscheduling:
+            enabled.append({"name": "Coscheduling"})
+            plugins["queueSort"] = {
+                "enabled": [{"name": "Coscheduling"}],
+                "disabled": [{"name": "*"}],
+            }
+        return {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}],
+            "extenders": EXTENDERS if self.extenders else [],
         }
-    ],
-}
 
 
-def new_machine() -> Machine:
-    registry = Registry([Gate, Slow])
-    configuration = effective_configuration(CONFIGURATION, registry)
-    return build_machine(configuration, registry, start_ns=START_NS)
+LICENCE = "example.com/licence"
+EXTENDERS = [
+    {
+        "urlPrefix": "http://first",
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "preemptVerb": "preempt",
+        "weight": 2,
+        "nodeCacheCapable": True,
+    },
+    {
+        "urlPrefix": "http://second",
+        "filterVerb": "filter",
+        "bindVerb": "bind",
+        "nodeCacheCapable": True,
+        "ignorable": True,
+        "managedResources": [{"name": LICENCE, "ignoredByScheduler": True}],
+    },
+]
+GANGS = "GenericWorkload=true,GangScheduling=true"
+IN_THE_CYCLE = "SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"
+VARIANTS = [
+    Variant("default"),
+    Variant("extenders", extenders=True),
+    Variant("gangs", gates=GANGS),
+    Variant("coscheduling", coscheduling=True),
+    Variant("in the cycle", gates=IN_THE_CYCLE),
+    Variant("expiry", assumed_pod_expiry_ns=4 * SECOND_NS),
+    Variant("everything", f"{GANGS},{IN_THE_CYCLE}", extenders=True),
+]
 
 
 class Surroundings:
     """An API server whose news travel slowly, and a clock."""
 
-    def __init__(self) -> None:
-        self.machine = new_machine()
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.machine = variant.new_machine()
+        self.pops_in_order()
+        self.told: dict[str, Pod] = {}
+        self.gone: dict[tuple[str, str], Object] = {}
         self.now_ns = START_NS
         self.objects: dict[tuple[str, str], Object] = {}
         self.news: dict[tuple[str, str], deque[Event]] = {}
@@ -109,22 +178,35 @@ class Surroundings:
     # ---------------------------------------------------------------- the machine
 
     def tell(self, event: Event) -> list[Action]:
+        if isinstance(event, ObjectPut) and isinstance(event.obj, Pod):
+            self.told[event.obj.key] = event.obj
+        elif isinstance(event, ObjectDeleted):
+            self.told.pop(event.obj.key, None)
         actions = self.machine.handle(event, self.now_ns)
         self.log.append((event, self.now_ns, msgspec.json.encode(actions)))
-        self.calls += [a for a in actions if isinstance(a, Bind | PatchPodStatus | DeletePod)]
+        self.calls += [action for action in actions if isinstance(action, Call)]
         self.machine.validate()
         self.no_node_is_over_committed()
         return actions
 
-    def cycle(self) -> None:
-        queue, before = self.machine.queue, self.machine.last_decision
-        ready = [queued.priority for queued in queue.pods_in(QueueName.ACTIVE)]
-        self.tell(CycleDue())
-        decision = self.machine.last_decision
-        if decision is not None and decision is not before and ready:
-            assert decision.pod.priority == max(ready), (decision.pod.key, ready)
+    def pops_in_order(self) -> None:
+        """Look on whenever a pod is popped: nobody more important was ready."""
+        queue: Any = self.machine.queue
+        pop = queue.pop
+
+        def watched(now_ns: int) -> QueuedPod | None:
+            ready = [queued.priority for queued in queue.pods_in(QueueName.ACTIVE)]
+            popped: QueuedPod | None = pop(now_ns)
+            if popped is not None and ready:
+                assert popped.priority == max(ready), (popped, popped.priority, ready)
+            return popped
+
+        queue.pop = watched
 
     def no_node_is_over_committed(self) -> None:
+        if self.variant.assumed_pod_expiry_ns:
+            # Pods are bound of which the machine knows nothing any more, as upstream's would.
+            return
         used = dict.fromkeys(NODES, 0)
         for obj in self.objects.values():
             if isinstance(obj, Pod) and obj.spec.node_name:
@@ -134,8 +216,13 @@ class Surroundings:
             if isinstance(node, Node):
                 room = int(node.status.allocatable["cpu"])
                 assert amount <= room, f"{name} has {room}, used {amount}"
+        if self.machine._cycles.suspended is not None:
+            # In the middle of a group's rehearsal its members count beside their victims.
+            return
         nodes = self.machine.cluster.nodes
-        assert (nodes.requested[nodes.alive] <= nodes.allocatable[nodes.alive]).all()
+        cpu = nodes.resources["cpu"]
+        over = nodes.alive & (nodes.requested[:, cpu] > nodes.allocatable[:, cpu])
+        assert not over.any(), nodes.names
 
     # ---------------------------------------------------------------- the API server
 
@@ -149,6 +236,7 @@ class Surroundings:
     def remove(self, kind: str, name: str) -> None:
         obj = self.objects.pop((kind, name), None)
         if obj is not None:
+            self.gone[kind, name] = obj
             self.news[kind, name].append(ObjectDeleted(obj))
 
     def deliver(self, which: int) -> None:
@@ -165,7 +253,16 @@ class Surroundings:
         if not self.calls:
             return
         action = self.calls.pop(which % len(self.calls))
-        assert isinstance(action, Bind | PatchPodStatus | DeletePod)
+        assert isinstance(action, Call)
+        match action:
+            case CallExtender(call, request):
+                self.tell(ExtenderReplied(call, self.reply(request, which, outcome)))
+            case PatchPodGroupStatus(call):
+                self.tell(CallDone(call))
+            case _:
+                self.answer_about_pod(action, outcome)
+
+    def answer_about_pod(self, action: Bind | PatchPodStatus | DeletePod, outcome: str) -> None:
         pod = self.objects.get(("Pod", action.pod))
         if not isinstance(pod, Pod) or pod.metadata.uid != action.uid:
             self.tell(CallDone(action.call, CallError("not found", "NotFound")))
@@ -176,10 +273,8 @@ class Surroundings:
         error = None
         match action:
             case Bind():
-                if pod.spec.node_name or pod.is_terminating:
+                if not self.bind(pod, action.node):
                     error = CallError("conflict", "Conflict")
-                else:
-                    self.write(with_nomination(with_node_name(pod, action.node), ""))
             case PatchPodStatus():
                 if action.condition is not None:
                     pod = with_condition(pod, action.condition)
@@ -194,6 +289,48 @@ class Surroundings:
             error = CallError("connection reset")
         self.tell(CallDone(action.call, error))
 
+    def bind(self, pod: Pod, node: str) -> bool:
+        """Bind a pod unless it is too late; the API server does not know that a node is full."""
+        if pod.spec.node_name or pod.is_terminating:
+            return False
+        self.write(with_nomination(with_node_name(pod, node), ""))
+        return True
+
+    def reply(self, call: ExtenderCall, which: int, outcome: str) -> ExtenderReply:
+        """Answer as an extender: sensibly, with rubbish, or not at all."""
+        if outcome == "fails":
+            # An empty answer to a binding says that it was made, and would be a lie.
+            rubbish = [b"<html>", b'{"Error": 5}'] if call.verb == "bind" else RUBBISH
+            return ExtenderReply(status=200, body=rubbish[which % len(rubbish)])
+        if outcome == "is lost":
+            return ExtenderReply(error="connection reset")
+        asked = msgspec.json.decode(call.body)
+        answer: Any
+        match call.verb:
+            case "filter":
+                names = asked["NodeNames"] or []
+                kept = names if which % 3 else names[1:]
+                left_out = {name: "not this one" for name in names if name not in kept}
+                answer = {"NodeNames": kept, "FailedNodes": left_out}
+            case "prioritize":
+                answer = [
+                    {"Host": name, "Score": (which + position) % 11}
+                    for position, name in enumerate(asked["NodeNames"] or [])
+                ]
+            case "preempt":
+                victims = asked["NodeNameToMetaVictims"] or {}
+                answer = {"NodeNameToMetaVictims": dict(list(victims.items())[which % 2 :])}
+            case _:
+                name = f"{asked['PodNamespace']}/{asked['PodName']}"
+                pod = self.objects.get(("Pod", name))
+                is_bound = (
+                    isinstance(pod, Pod)
+                    and pod.metadata.uid == asked["PodUID"]
+                    and self.bind(pod, asked["Node"])
+                )
+                answer = {"Error": "" if is_bound else "too late"}
+        return ExtenderReply(status=200, body=msgspec.json.encode(answer))
+
     def delete(self, name: str) -> None:
         """Delete a pod: one on a node takes its time."""
         pod = self.objects.get(("Pod", name))
@@ -206,13 +343,36 @@ class Surroundings:
 
     def settle(self) -> None:
         """Let all news arrive, all calls be answered and all plugins make up their minds."""
-        for _ in range(60):
+        for _ in range(70):
             while any(self.news.values()):
                 self.deliver(0)
             while self.calls:
                 self.answer(0, "succeeds")
-            self.now_ns += SECOND_NS
+            self.now_ns += 10 * SECOND_NS
             self.tell(TimerFired())
+
+
+Call = Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | CallExtender
+RUBBISH = [
+    b"",
+    b"null",
+    b"[]",
+    b"{}",
+    b"<html>",
+    b'{"NodeNames": 7}',
+    b'{"NodeNames": ["ghost"]}',
+    b'{"NodeNames": ["n0", "n0"], "FailedNodes": {"n1": null}}',
+    b'[{"Host": "n0", "Score": "much"}]',
+    b'[{"Host": "ghost", "Score": 1}, {"Host": null}]',
+    b'[{"Host": "n0", "Score": 1e300}]',
+    b'[{"Host": "n0", "Score": 9223372036854775807}]',
+    b'{"NodeNameToMetaVictims": {"ghost": {"Pods": []}}}',
+    b'{"NodeNameToMetaVictims": {"n0": {"Pods": [{"UID": "nobody"}]}}}',
+    b'{"NodeNameToMetaVictims": {"n0": null, "n1": {}, "n2": {"Pods": null}}}',
+    b'{"NodeNameToVictims": {"n0": {"Pods": []}}}',
+    b'{"Error": "no"}',
+    b'{"Error": 5}',
+]
 
 
 # -------------------------------------------------------------------- histories
@@ -227,7 +387,11 @@ OPERATIONS = st.one_of(
         st.sampled_from([0, 0, 10, 100]),
         st.sampled_from(["", "", "", "permit", "pre_bind", "reserve"]),
         st.sampled_from([False, False, True]),
+        st.sampled_from(["", "", "", *GROUPS]),
     ),
+    st.tuples(st.just("group"), st.sampled_from(GROUPS), st.integers(1, 3)),
+    st.tuples(st.just("no_group"), st.sampled_from(GROUPS)),
+    st.tuples(st.just("gone_again"), st.sampled_from(PODS)),
     st.tuples(st.just("ungate"), st.sampled_from(PODS)),
     st.tuples(st.just("relabel"), st.sampled_from(PODS)),
     st.tuples(st.just("delete"), st.sampled_from(PODS)),
@@ -238,7 +402,7 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("again"), st.sampled_from(PODS)),
     st.tuples(
         st.just("answer"),
-        st.integers(0, 5),
+        st.integers(0, 17),
         st.sampled_from(["succeeds", "succeeds", "fails", "is lost"]),
     ),
     st.tuples(st.just("time"), st.sampled_from([0.3, 1.0, 2.5, 11.0, 301.0])),
@@ -247,8 +411,9 @@ OPERATIONS = st.one_of(
 )
 
 
-def live(history: list[tuple[Any, ...]]) -> Surroundings:
-    around = Surroundings()
+def live(variant: Variant, history: list[tuple[Any, ...]]) -> Surroundings:
+    around = Surroundings(variant)
+    note(variant.name)
     for number, operation in enumerate(history):
         note(f"{number}: {operation}")
         step(around, number, *operation)
@@ -266,7 +431,8 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
             around.remove("Node", what[0])
         case "pod":
             if pod is None:
-                around.write(new_pod(number, *what))
+                # A licence is nothing that a node has; an extender knows about it.
+                around.write(new_pod(number, *what, licence=around.variant.extenders))
         case "ungate":
             if isinstance(pod, Pod) and pod.spec.scheduling_gates:
                 around.write(with_fields(pod, "spec", scheduling_gates=()))
@@ -277,13 +443,23 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
         case "delete":
             around.delete(key)
         case "cycle":
-            around.cycle()
+            around.tell(CycleDue())
+        case "group":
+            for group in new_groups(*what):
+                around.write(group)
+        case "no_group":
+            for kind, name in list(around.objects):
+                if kind == "PodGroup" and name == key:
+                    around.remove(kind, name)
+        case "gone_again":
+            gone = around.gone.get(("Pod", key))
+            if gone is not None and not around.news["Pod", key]:
+                around.tell(ObjectDeleted(gone))
         case "deliver":
             around.deliver(what[0])
         case "again":
-            known = around.machine.pod(key)
-            if known is not None:
-                around.tell(ObjectPut(known))
+            if key in around.told:
+                around.tell(ObjectPut(around.told[key]))
         case "answer":
             around.answer(*what)
         case "time":
@@ -298,12 +474,50 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
             raise AssertionError(f"unknown operation {op}")
 
 
-def new_pod(number: int, name: str, cpu: int, priority: int, hold: str, is_gated: bool) -> Pod:
+def new_groups(name: str, least: int) -> list[Object]:
+    """Make the two kinds of PodGroup; which of them counts depends on the machine."""
+    metadata = {"namespace": "default", "name": name}
+    return [
+        decode(
+            {
+                "apiVersion": "scheduling.k8s.io/v1alpha2",
+                "kind": "PodGroup",
+                "metadata": metadata,
+                "spec": {"schedulingPolicy": {"gang": {"minCount": least}}},
+            }
+        ),
+        decode(
+            {
+                "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+                "kind": "PodGroup",
+                "metadata": metadata,
+                "spec": {"minMember": least, "scheduleTimeoutSeconds": 5},
+            }
+        ),
+    ]
+
+
+def new_pod(
+    number: int,
+    name: str,
+    cpu: int,
+    priority: int,
+    hold: str,
+    is_gated: bool,
+    group: str,
+    *,
+    licence: bool,
+) -> Pod:
+    labels = {"hold": hold} if hold else {}
+    if group:
+        labels["scheduling.x-k8s.io/pod-group"] = group
     pod = make_pod(
         name,
         cpu=cpu,
         priority=priority,
-        labels={"hold": hold} if hold else {},
+        labels=labels,
+        resources={LICENCE: "1"} if licence and number % 4 == 0 else {},
+        spec={"schedulingGroup": {"podGroupName": group}} if group else {},
         gates=["wait"] if is_gated else [],
         scheduler="default-scheduler",
     )
@@ -311,29 +525,30 @@ def new_pod(number: int, name: str, cpu: int, priority: int, hold: str, is_gated
 
 
 HISTORIES = st.lists(OPERATIONS, min_size=10, max_size=80)
+KINDS = st.sampled_from(VARIANTS)
 
 
 @settings(max_examples=200)
-@given(HISTORIES)
-def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(history):
+@given(KINDS, HISTORIES)
+def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(variant, history):
     """The laws are checked after every event."""
-    live(history)
+    live(variant, history)
 
 
 @settings(max_examples=60)
-@given(HISTORIES)
-def test_the_same_events_give_the_same_actions(history):
-    around = live(history)
-    again = new_machine()
+@given(KINDS, HISTORIES)
+def test_the_same_events_give_the_same_actions(variant, history):
+    around = live(variant, history)
+    again = variant.new_machine()
     for event, now_ns, actions in around.log:
         assert msgspec.json.encode(again.handle(event, now_ns)) == actions
 
 
 @settings(max_examples=60)
-@given(HISTORIES)
-def test_everything_comes_to_an_end(history):
+@given(KINDS, HISTORIES)
+def test_everything_comes_to_an_end(variant, history):
     """Once nothing new happens, nobody waits for anything but room and gates."""
-    around = live(history)
+    around = live(variant, history)
     around.settle()
     machine = around.machine
     assert not machine.assumed()

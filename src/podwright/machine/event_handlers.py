@@ -81,12 +81,9 @@ class EventHandlers:
 
     def _put_pod(self, pod: Pod) -> None:
         state = self._state
-        key = pod.key
-        old = state.pods.get(key)
-        if old is not None and old.metadata.uid != pod.metadata.uid:
-            # Deleted and made anew, and the deletion went unseen.
-            self._delete_pod(old)
-            old = None
+        old = self._known(pod)
+        if _has_lost_its_node(old, pod):
+            return
         if pod.status.phase in {"Succeeded", "Failed"}:
             if old is not None:
                 self._delete_pod(pod)
@@ -107,6 +104,15 @@ class EventHandlers:
                 state.queue.delete(old, state.now_ns)
         elif old.spec.scheduler_name in state.profiles:
             self._update_pending(old, pod)
+
+    def _known(self, pod: Pod) -> Pod | None:
+        """Return the version of a pod that is known; None if it is new."""
+        old = self._state.pods.get(pod.key)
+        if old is not None and old.metadata.uid != pod.metadata.uid:
+            # Deleted and made anew, and the deletion went unseen.
+            self._delete_pod(old)
+            return None
+        return old
 
     def _pending(self, pod: Pod) -> None:
         """Queue a pod that was seen for the first time."""
@@ -156,9 +162,11 @@ class EventHandlers:
 
     def _delete_pod(self, pod: Pod) -> None:
         state = self._state
-        old = state.pods.pop(pod.key, None)
-        if old is None:
+        old = state.pods.get(pod.key)
+        if old is None or old.metadata.uid != pod.metadata.uid:
+            # Old news: it is gone already, and may have a successor of that name.
             return
+        del state.pods[pod.key]
         state.expired.discard(old.metadata.uid)
         if state.groups.is_used:
             state.groups.remove(old)
@@ -199,6 +207,11 @@ class EventHandlers:
             old=pod,
             pre_check=lambda other: other.priority <= priority,
         )
+
+
+def _has_lost_its_node(old: Pod | None, new: Pod) -> bool:
+    """Tell whether this is old news: no pod that had a node is without one later."""
+    return old is not None and bool(old.spec.node_name) and not new.spec.node_name
 
 
 def _is_same_version(old: Pod, new: Pod) -> bool:

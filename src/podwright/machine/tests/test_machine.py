@@ -138,6 +138,28 @@ def test_a_pod_made_anew_under_its_name_is_another_pod():
     assert bind.uid == "another"
 
 
+def test_the_late_deletion_of_an_earlier_pod_leaves_its_successor_alone():
+    driver = Driver()
+    first = with_fields(pending("a", cpu="1"), "metadata", uid="first")
+    driver.put(first)
+    driver.put(with_fields(pending("a", cpu="1"), "metadata", uid="second"))
+    driver.remove(first)
+    assert seen(driver, "default/a").metadata.uid == "second"
+    assert driver.place_of("default/a") == "active"
+
+
+def test_old_news_of_a_bound_pod_do_not_take_its_node_away():
+    driver = Driver()
+    driver.put(make_node("n1", cpu="1"), pending("a", cpu="1"))
+    before = seen(driver, "default/a")
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+    driver.tell(ObjectPut(before))
+    assert driver.node_of("default/a") == "n1"
+    assert "default/a" in driver.machine.cluster.pods
+    assert not driver.machine.has_next
+
+
 def test_a_pod_that_ends_is_gone():
     driver = Driver()
     driver.put(make_node("n1"), pending("a", cpu="1"))
