@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.kernels.pair_scores import pair_allocation_scores, pair_balanced_scores
+from podwright.kernels.pair_scores import (
+    first_of_run,
+    pair_allocation_scores,
+    pair_balanced_scores,
+)
 from podwright.kernels.resource_scores import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
@@ -30,6 +34,21 @@ def rows_of(nodes, without):
 def columns(nodes):
     table = np.array(nodes, dtype=np.int64)
     return np.ascontiguousarray(table[:, :2]), np.ascontiguousarray(table[:, 2:])
+
+
+@pytest.mark.parametrize(
+    ("rows", "first"),
+    [
+        pytest.param([], -1, id="no slots"),
+        pytest.param([3], 3, id="one slot"),
+        pytest.param([0, 1, 2], 0, id="all slots"),
+        pytest.param([4, 5, 6], 4, id="a run further on"),
+        pytest.param([0, 2, 3], -1, id="a gap"),
+        pytest.param([0, 2, 1, 3], -1, id="between the right ends, out of order"),
+    ],
+)
+def test_slots_that_follow_each_other_are_a_run(rows, first):
+    assert first_of_run(np.array(rows, dtype=np.int32)) == first
 
 
 @pytest.mark.property

@@ -39,7 +39,7 @@ draws = st.integers(0, 2**31 - 1)
 def settled(totals: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     column = np.array(totals, dtype=np.int32)
     counts = np.zeros(LARGEST + 1, dtype=np.int32)
-    state = np.zeros(4, dtype=np.int64)
+    state = np.zeros(3, dtype=np.int64)
     count_totals(column, counts, state)
     return column, counts, state
 
