@@ -38,9 +38,8 @@ from podwright.objects.timestamps import timestamp_ns
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal
 from podwright.parity.trace_server import Call, Server
 from podwright.parity.trace_setup import machine_of
-from podwright.queueing import QueuedPod, QueueName
+from podwright.queueing import SECOND_NS, QueuedPod, QueueName
 
-SECOND_NS = 1_000_000_000
 _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "flush_backoff": lambda _step: FlushBackoff(),
     "flush_unschedulable": lambda _step: FlushUnschedulable(),

@@ -20,13 +20,13 @@ from podwright.machine import (
 )
 from podwright.machine.reporting import rfc3339
 from podwright.objects import Condition, Object, decode, encode
+from podwright.queueing import SECOND_NS
 
 Document: TypeAlias = dict[str, Any]
 Call: TypeAlias = (
     Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim
 )
 
-SECOND_NS = 1_000_000_000
 _FIRST_START_NS = 946_771_200 * SECOND_NS  # 2000-01-02T00:00:00Z
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"

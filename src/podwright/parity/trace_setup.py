@@ -15,8 +15,8 @@ from podwright.framework.profile import TieRule
 from podwright.machine import Machine
 from podwright.parity.comparison import Case
 from podwright.parity.setup import effective_configuration
+from podwright.queueing import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _CODES = {code.label: code for code in Code}
 _OUTCOME: StateKey[Status] = StateKey("trace/outcome")
 
