@@ -101,6 +101,10 @@ class Ranking:
         What PreFilter says of these pods.
     filters : tuple of VerdictRow or Sweep
         The filters that are not skipped, in run order.
+    scores : tuple of (ScoreRow, int)
+        Scores that are kept per slot, with their weights.
+    sweeping_scores : tuple of (Plugin, int)
+        Scores that are asked for in every cycle, with their weights.
     skipped_scores : frozenset of str
         Score plugins that PreScore skipped.
     failure : PluginFailure or None
@@ -109,6 +113,8 @@ class Ranking:
         The `Reads` that PreFilter's and PreScore's answers depend on.
     prepared_for : tuple of int
         The versions of these for which they were asked.
+    objects_version : int
+        That of the cluster for which those versions were last compared.
     """
 
     def __init__(
@@ -172,11 +178,6 @@ class Ranking:
     def tie_count(self) -> int:
         """How many slots have the greatest settled total."""
         return int(self._state[TIES])
-
-    @property
-    def settled_totals(self) -> I32Array:
-        """Local totals: (n_slots,) int32, -1 where not feasible."""
-        return self._totals
 
     def pick(self, draw: int) -> int:
         """Return one of the best slots of a settled ranking; -1 if there is none."""

@@ -13,7 +13,7 @@ from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.plugin import Plugin
-from podwright.framework.scores import Normalization, Scores
+from podwright.framework.scores import Scores
 from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import extremes
 from podwright.kernels.select import has_code
@@ -21,7 +21,6 @@ from podwright.kernels.select import has_code
 _NONE: I32Array = np.empty(0, dtype=np.int32)
 _PODS = int(Reads.PODS)
 _JOURNALS = int(Reads.NODE | Reads.PODS)
-_DEFAULTS = (Normalization.DEFAULT, Normalization.DEFAULT_REVERSED)
 
 
 class Row:
