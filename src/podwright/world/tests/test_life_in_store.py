@@ -1,0 +1,91 @@
+"""Actions of the lifecycle are writes that the store accepts, and its changes are events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import Pod
+from podwright.store import ObjectStore
+from podwright.world import (
+    EventHeap,
+    Lifecycle,
+    LifecycleAction,
+    PlayAt,
+    PutObject,
+    RemoveObject,
+    StageDue,
+    Turn,
+)
+from podwright.world.tests.playing import NOW, SECOND, a_node, a_pod
+
+
+class Cluster:
+    """A store whose objects live."""
+
+    def __init__(self) -> None:
+        self.store = ObjectStore(seed=1)
+        self.life = Lifecycle(seed=1)
+        self.heap = EventHeap[StageDue](NOW)
+        self.changes = self.store.watch()
+        self.story: list[tuple[int, str, str]] = []
+
+    def settle(self) -> None:
+        while events := list(self.changes.poll()):
+            for event in events:
+                obj: Any = event.object
+                if obj is not None:
+                    what = ObjectDeleted if event.type == "DELETED" else ObjectPut
+                    self.do(self.life.handle(what(obj), self.heap.now_ns))
+
+    def do(self, actions: list[LifecycleAction]) -> None:
+        now_ns = self.heap.now_ns
+        for action in actions:
+            if isinstance(action, PlayAt):
+                self.heap.push(action.due_ns, Turn.STAGE, action.event)
+            elif isinstance(action, PutObject):
+                stored = self.store.update(action.obj, scope=action.scope)
+                self.tell(action.stage, stored.outcome)
+            elif isinstance(action, RemoveObject):
+                kind = (action.group, action.object_kind)
+                stored = self.store.delete(
+                    kind, action.key, now_ns, uid=action.uid, grace_seconds=0
+                )
+                self.tell(action.stage, stored.outcome)
+
+    def tell(self, stage: str, outcome: str) -> None:
+        self.story.append(((self.heap.now_ns - NOW) // SECOND, stage, outcome))
+
+    def run(self, seconds: int) -> None:
+        self.settle()
+        while due := self.heap.pop(NOW + seconds * SECOND):
+            self.do(self.life.handle(due.event, due.due_ns))
+            self.settle()
+        self.heap.advance(NOW + seconds * SECOND)
+
+
+def test_a_pod_lives_and_is_deleted_in_a_store():
+    cluster = Cluster()
+    cluster.store.create(a_node(), NOW)
+    annotations = {"pod-complete.stage.kwok.x-k8s.io/delay": "1m"}
+    spec = {"nodeName": None, "restartPolicy": "Never"}
+    cluster.store.create(a_pod("a", spec=spec, annotations=annotations), NOW)
+    cluster.store.create(a_pod("b", spec=spec, finalizers=["x/y"]), NOW)
+    cluster.run(10)
+    assert cluster.story == [(0, "node-initialize", "updated")]
+    for name in "ab":
+        cluster.store.bind(f"default/{name}", "n1", cluster.heap.now_ns)
+    cluster.run(20)
+    cluster.store.delete(Pod, "default/b", cluster.heap.now_ns)
+    cluster.run(100)
+    assert cluster.story[1:] == [
+        (10, "pod-ready", "updated"),
+        (10, "pod-ready", "updated"),
+        (20, "pod-delete", "updated"),
+        (20, "pod-delete", "deleted"),
+        (70, "pod-exit", "updated"),
+    ]
+    pod = cluster.store.get(Pod, "default/a")
+    assert pod is not None
+    assert pod.is_terminal
+    assert cluster.store.count(Pod) == 1
