@@ -6,9 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.properties.test_machine import OPERATIONS, START_NS, Surroundings, step
+from tests.properties.test_machine import (
+    EXTENDERS,
+    HISTORIES,
+    START_NS,
+    Variant,
+    live,
+)
 
 from podwright.assembly import Registry, build_machine
 from podwright.classic import ClassicQueue
@@ -19,45 +25,45 @@ from podwright.testing import make_pod
 
 pytestmark = pytest.mark.property
 
-CONFIGURATION = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "rules": "classic",
-}
+NEVER_NS = 1 << 60
 
 
-def new_machine() -> Machine:
-    registry = Registry()
-    configuration = effective_configuration(CONFIGURATION, registry)
-    return build_machine(configuration, registry, start_ns=START_NS)
+class ClassicVariant(Variant):
+    """A machine with the classic rules; its extenders are those of a policy."""
+
+    def new_machine(self) -> Machine:
+        registry = Registry()
+        rules: dict[str, Any] = {"name": "classic"}
+        if self.extenders:
+            rules["policy"] = {"kind": "Policy", "extenders": EXTENDERS}
+        document = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "rules": rules,
+        }
+        return build_machine(
+            effective_configuration(document, registry),
+            registry,
+            start_ns=START_NS,
+            assumed_pod_expiry_ns=self.assumed_pod_expiry_ns or NEVER_NS,
+        )
 
 
-class ClassicSurroundings(Surroundings):
-    """The same API server around a machine with the classic rules."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.machine = new_machine()
-
-
-def live(history: list[tuple[Any, ...]]) -> ClassicSurroundings:
-    around = ClassicSurroundings()
-    for number, operation in enumerate(history):
-        note(f"{number}: {operation}")
-        step(around, number, *operation)
-    return around
-
-
-HISTORIES = st.lists(OPERATIONS, min_size=10, max_size=80)
+VARIANTS = [
+    ClassicVariant("classic"),
+    ClassicVariant("classic, extenders", extenders=True),
+    ClassicVariant("classic, expiry", assumed_pod_expiry_ns=4_000_000_000),
+]
+KINDS = st.sampled_from(VARIANTS)
 
 
 @settings(max_examples=150)
-@given(HISTORIES)
+@given(KINDS, HISTORIES)
 def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
-    history: list[tuple[Any, ...]],
+    variant: ClassicVariant, history: list[tuple[Any, ...]]
 ) -> None:
     """The laws are checked after every event; the plain objects agree with the columns."""
-    machine = live(history).machine
+    machine = live(variant, history).machine
     plain = machine.cluster.classic  # type: ignore[attr-defined]
     for name, slot in machine.cluster.nodes.slot_of.items():
         on_columns = set(machine.cluster.pods_on[slot])
@@ -66,18 +72,22 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
 
 
 @settings(max_examples=60)
-@given(HISTORIES)
-def test_the_same_events_give_the_same_actions(history: list[tuple[Any, ...]]) -> None:
-    around = live(history)
-    again = new_machine()
+@given(KINDS, HISTORIES)
+def test_the_same_events_give_the_same_actions(
+    variant: ClassicVariant, history: list[tuple[Any, ...]]
+) -> None:
+    around = live(variant, history)
+    again = variant.new_machine()
     for event, now_ns, actions in around.log:
         assert msgspec.json.encode(again.handle(event, now_ns)) == actions
 
 
 @settings(max_examples=60)
-@given(HISTORIES)
-def test_everything_comes_to_an_end(history: list[tuple[Any, ...]]) -> None:
-    around = live(history)
+@given(KINDS, HISTORIES)
+def test_everything_comes_to_an_end(
+    variant: ClassicVariant, history: list[tuple[Any, ...]]
+) -> None:
+    around = live(variant, history)
     around.settle()
     machine = around.machine
     assert not machine.assumed()
