@@ -77,6 +77,10 @@ class Runner:
 
     Attributes
     ----------
+    extended : ExtendedCycle, optional
+        Of the last cycle, if extenders were asked.
+    next_start : int
+        Position in the visiting order at which the next search for nodes begins.
     scored : (totals, slots), optional
         Of the last cycle, if it scored: (n_slots,) int64, -1 where not feasible, and the
         feasible slots in the order in which they were found, (k,) int32. The caller's own.
