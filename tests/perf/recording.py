@@ -1,4 +1,4 @@
-"""What recording costs: the whole machine with a decision log on disk, and without one.
+"""What recording costs: the whole machine with a decision log, and without one.
 
     python -m tests.perf.recording          the share of the time, from runs in turns
 
@@ -9,9 +9,12 @@ machine does changes the figures more than recording does.
 from __future__ import annotations
 
 import gc
+import operator
 import statistics
 import tempfile
 import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.perf import templates
@@ -23,17 +26,25 @@ from podwright.store.decision_log import DecisionLog, Recorder
 _ROUNDS = 7
 
 
+_IN_MEMORY, _ON_DISK, _ENCODING = "in memory", "in a folder", "in memory, then saved"
+
+
 def recording() -> float:
     """SchedulingBasic as in `machine_basic_5000`, with a decision log on disk."""
-    return 20_000 / _seconds(20_000, is_recorded=True, clock=time.perf_counter)
+    return 20_000 / _seconds(20_000, _ON_DISK, clock=time.perf_counter)
 
 
-def _seconds(pod_count: int, *, is_recorded: bool, clock: object, compression: int = 1) -> float:
-    assert callable(clock)
+def recording_in_memory() -> float:
+    """The same with a decision log in memory."""
+    return 20_000 / _seconds(20_000, _IN_MEMORY, clock=time.perf_counter)
+
+
+def _seconds(pod_count: int, mode: str, *, clock: Callable[[], float]) -> float:
     driver = Driver([])
     with tempfile.TemporaryDirectory() as folder:
-        log = DecisionLog.create(Path(folder) / "run", compression=compression)
-        if is_recorded:
+        path = Path(folder) / "run" if mode == _ON_DISK else None
+        log = DecisionLog.create(path)
+        if mode:
             handle = Recorder(driver.machine, log).handle
             driver.machine.handle = handle  # type: ignore[assignment, method-assign]
         for node in templates.nodes(5_000):
@@ -41,40 +52,85 @@ def _seconds(pod_count: int, *, is_recorded: bool, clock: object, compression: i
         driver.schedule(pods_of(5_000, "initial"))
         pods = pods_of(pod_count, "measured")
         gc.collect()
+        if mode == _ON_DISK:
+            log.flush()
         start_s = clock()
         driver.schedule(pods)
-        log.flush()
-        elapsed_s = float(clock() - start_s)
+        if mode == _ON_DISK:
+            log.flush()
+        if mode == _ENCODING:
+            log.save(Path(folder) / "saved")
+        elapsed_s = clock() - start_s
         log.close()
         return elapsed_s
 
 
+def _bytes_on_disk(pod_count: int) -> float:
+    """Return how many bytes of a log a pod takes."""
+    sizes = []
+    for count in (0, pod_count):
+        driver = Driver([])
+        with tempfile.TemporaryDirectory() as folder:
+            with DecisionLog.create(folder) as log:
+                handle = Recorder(driver.machine, log).handle
+                driver.machine.handle = handle  # type: ignore[assignment, method-assign]
+                for node in templates.nodes(5_000):
+                    driver.put(node)
+                log.flush()
+                driver.schedule(pods_of(count, "measured"))
+            sizes.append(sum(file.stat().st_size for file in Path(folder).iterdir()))
+    return (sizes[1] - sizes[0]) / pod_count
+
+
+def _bytes_in_memory(pod_count: int) -> float:
+    """Return how many bytes more a pod takes while a log in memory keeps it."""
+    taken = []
+    for is_recorded in (False, True):
+        driver = Driver([])
+        log = DecisionLog.create()
+        if is_recorded:
+            handle = Recorder(driver.machine, log).handle
+            driver.machine.handle = handle  # type: ignore[assignment, method-assign]
+        for node in templates.nodes(5_000):
+            driver.put(node)
+        driver.schedule(pods_of(1_000, "initial"))
+        tracemalloc.start()
+        driver.schedule(pods_of(pod_count, "measured"))
+        gc.collect()
+        taken.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    return (taken[1] - taken[0]) / pod_count
+
+
 def main() -> None:
-    """Print the cost of recording, with and without compression."""
+    """Print the cost of recording in memory and in a folder, and how much room it takes."""
     count = 10_000
-    _seconds(1_000, is_recorded=True, clock=time.process_time)
-    runs: dict[str, list[float]] = {"without": [], "recorded": [], "recorded, not compressed": []}
+    _seconds(1_000, _ON_DISK, clock=time.process_time)
+    runs: dict[str, list[float]] = {"": [], _IN_MEMORY: [], _ON_DISK: [], _ENCODING: []}
     for _ in range(_ROUNDS):
-        for name, kept in runs.items():
-            is_plain = name.endswith("not compressed")
-            seconds = _seconds(
-                count,
-                is_recorded=name != "without",
-                clock=time.process_time,
-                compression=0 if is_plain else 1,
-            )
-            kept.append(seconds / count * 1e6)
-    plain = min(runs["without"])
-    for name, kept in runs.items():
-        share = min(kept) / plain - 1
+        for mode, kept in runs.items():
+            kept.append(_seconds(count, mode, clock=time.process_time) / count * 1e6)
+    plain = runs[""]
+    for mode, kept in runs.items():
+        least = min(kept) - min(plain)
+        typical = statistics.median(map(operator.sub, kept, plain))
         print(
-            f"{name:26} {min(kept):6.1f} us a pod (median {statistics.median(kept):.1f})"
-            f"  {share:+.1%}"
+            f"{mode or 'without a log':24} least {min(kept):5.1f} us a pod {least:+5.1f}"
+            f" {least / min(plain):+6.1%}   median of pairs {typical:+5.1f}"
+            f" {typical / statistics.median(plain):+6.1%}"
         )
+    print(f"{_bytes_on_disk(count):.0f} bytes a pod on disk")
+    print(f"{_bytes_in_memory(count):.0f} bytes a pod more in memory, until they are written")
 
 
 CASES = (
     Case(name="machine_recording_5000", unit=PODS_PER_SECOND, measure=recording, target=20_000),
+    Case(
+        name="machine_recording_memory_5000",
+        unit=PODS_PER_SECOND,
+        measure=recording_in_memory,
+        target=20_000,
+    ),
 )
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ It is the truth about a run. The events are enough to repeat it; the actions are
 that the repetition is right, and to be read without one. Checkpoints bound how much has to be
 repeated to get to a moment; they can be left out without losing anything but time.
 
-Recording costs little because little is done with an event: what it mentions for the first time
-is written down, and some thousand events later all of it goes into a block of columns.
+Recording costs little because nothing is done with an event but that it is kept, with what
+the machine answered. A log in a folder makes a block of columns of every few thousand events;
+one in memory does when somebody looks.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +20,7 @@ from typing import Final, Self, TypeVar
 import msgspec
 
 from podwright._version import __version__
-from podwright.machine import Action, CycleDue, Event, ExtenderReplied, Machine
+from podwright.machine import Action, Event, Machine, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
 from podwright.store.log_files import Folder, Frame, Medium, Memory
@@ -83,6 +85,8 @@ class DecisionLog:
         Events that are not written yet.
     block_events : int
         How many of them are written at once.
+    waits_for_flush : bool
+        Whether events are only written when they are asked for: a log in memory.
 
     Examples
     --------
@@ -101,12 +105,15 @@ class DecisionLog:
         *,
         is_writable: bool,
         block_events: int = BLOCK_EVENTS,
-        checkpoint_events: int = CHECKPOINT_EVENTS,
+        checkpoint_events: int | None = CHECKPOINT_EVENTS,
         compression: int = 1,
     ) -> None:
         self._medium = medium
         self._frames = frames
         self._is_writable = is_writable
+        self.waits_for_flush = checkpoint_events is None
+        if checkpoint_events is None:
+            checkpoint_events = sys.maxsize
         self._checkpoint_events = checkpoint_events
         self._compression = compression
         self.rows = Rows()
@@ -122,7 +129,7 @@ class DecisionLog:
         *,
         fingerprints: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
         block_events: int = BLOCK_EVENTS,
-        checkpoint_events: int = CHECKPOINT_EVENTS,
+        checkpoint_events: int | None = None,
         compression: int = 1,
     ) -> Self:
         """Begin a log.
@@ -130,15 +137,18 @@ class DecisionLog:
         Parameters
         ----------
         path : str or Path, optional
-            A folder without a log, made if need be; None keeps the log in memory.
+            A folder without a log, made if need be; None keeps the log in memory, where
+            events wait for `flush`.
         setup : Setup, optional
             How the machine is made; the default is that of an empty configuration.
         fingerprints : mapping, optional
             Per profile, the names of the plugins per extension point.
         block_events : int
-            How many events are written at once.
-        checkpoint_events : int
+            How many events are written at once. A process that dies takes as many with it.
+        checkpoint_events : int, optional
             The least number of events between checkpoints; more where there are many objects.
+            Left out it is 100,000 in a folder; in memory there are none then, and nothing is
+            written before `flush`.
         compression : int
             0 (none) to 9 (smallest), as zlib has it.
 
@@ -153,6 +163,7 @@ class DecisionLog:
         else:
             medium = Folder(Path(path))
             medium.create()
+            checkpoint_events = checkpoint_events or CHECKPOINT_EVENTS
         log = cls(
             medium,
             [],
@@ -227,7 +238,15 @@ class DecisionLog:
 
     # ------------------------------------------------------------ writing
 
-    def append(self, now_ns: int, event: Event, actions: Sequence[Action], *, pod: str = "") -> int:
+    def append(
+        self,
+        now_ns: int,
+        event: Event,
+        actions: Sequence[Action],
+        *,
+        pod: str = "",
+        pods: Sequence[str] = (),
+    ) -> int:
         """Add an event and what the machine answered.
 
         It is written with the next block; `flush` writes at once.
@@ -236,37 +255,70 @@ class DecisionLog:
         ----------
         pod : str
             For whom a node was looked for, as `namespace/name`; "" if nobody.
+        pods : sequence of str
+            Instead of `pod`, if it was a group.
 
         Returns
         -------
         int
             The number of the event.
         """
-        count = self.rows.add(now_ns, event, actions, pod)
-        index = self._flushed + count - 1
-        if count >= self.block_events:
+        self.rows.add(now_ns, event, actions, (pod,) if pod else pods)
+        index = len(self) - 1
+        if not self.waits_for_flush and len(self.rows) >= self.block_events:
             self.flush()
         return index
 
     def flush(self, *, sync: bool = False) -> None:
-        """Write what was appended; it then outlives this process.
+        """Write what was appended; in a folder it then outlives this process.
 
         Parameters
         ----------
         sync : bool
             Wait until it would outlive a power failure too.
         """
-        if len(self.rows):
-            times, block = self.rows.take()
+        while len(self.rows):
+            times, block = self.rows.take(self.block_events)
             self._write(EVENTS, block, first=self._flushed, times=times)
             self._flushed += len(times)
         if sync:
             self._medium.sync()
 
+    def save(self, path: str | Path) -> None:
+        """Write a copy of the log, such as one in memory, into a folder.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder without a log, made if need be.
+
+        Raises
+        ------
+        LogError
+            If there is a log already, or the folder cannot be written.
+        """
+        self._flush_to_read()
+        folder = Folder(Path(path))
+        folder.create()
+        try:
+            for frame in self._frames:
+                folder.append(frame.head, self._medium.read(frame))
+            folder.sync()
+        finally:
+            folder.close()
+
+    def catch_up(self, machine: Machine) -> int:
+        """Write what is due: a block, a checkpoint; returns how many events may then wait."""
+        if len(self.rows) >= self.block_events:
+            self.flush()
+        if self.is_checkpoint_due:
+            self.checkpoint(machine)
+        return max(1, min(self.block_events, self._checkpoint_due - self._flushed))
+
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether enough was written since the last checkpoint."""
-        return self._flushed >= self._checkpoint_due
+        """Whether enough happened since the last checkpoint."""
+        return len(self) >= self._checkpoint_due
 
     def checkpoint(self, machine: Machine) -> bool:
         """Write down the machine as it is after the last event.
@@ -377,7 +429,8 @@ class DecisionLog:
         for frame in self._frames:
             if frame.head.kind == EVENTS:
                 columns = self._read(frame, CycleColumns)
-                yield from ((frame.head.first + i, pod) for i, pod in columns.cycles.items())
+                for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
+                    yield frame.head.first + place, pod
 
     def index_at(self, at_ns: int) -> int:
         """Return the number of the first event after a time."""
@@ -432,34 +485,45 @@ class Recorder:
     def __init__(self, machine: Machine, log: DecisionLog) -> None:
         self.machine = machine
         self.log = log
-        self._last = machine.last_decision
-        self.handle = self._bound()
+        self.handle = self._keeping() if log.waits_for_flush else self._writing()
         """Let the machine handle an event, and record it; see `Machine.handle`."""
 
-    def _bound(self) -> Callable[[Event, int], list[Action]]:
-        # A closure that does what `DecisionLog.append` does, because this is on the way of
-        # every event and a call more is a tenth of what recording costs.
-        log, append_cycle = self.log, self._append_cycle
-        handle, add, flush, limit = self.machine.handle, log.rows.add, log.flush, log.block_events
+    def _keeping(self) -> Callable[[Event, int], list[Action]]:
+        # A closure that does what `Rows.add` does, because this is on the way of every event
+        # and every call more can be measured. No event is looked at, but an object that is
+        # put ends no cycle.
+        machine, rows = self.machine, self.log.rows
+        handle, entries = machine.handle, rows.entries
+        keep, keep_actions = entries.extend, rows.actions.extend
+        last = machine.last_decisions
+
+        def handle_and_keep(event: Event, now_ns: int) -> list[Action]:
+            nonlocal last
+            actions = handle(event, now_ns)
+            if actions:
+                keep((event, now_ns, len(actions)))
+                keep_actions(actions)
+            else:
+                keep((event, now_ns, 0))
+            if type(event) is not ObjectPut and machine.last_decisions is not last:
+                last = machine.last_decisions
+                for decision in last:
+                    rows.cycle_ends.append(len(entries))
+                    rows.cycle_pods.append(decision.pod)
+            return actions
+
+        return handle_and_keep
+
+    def _writing(self) -> Callable[[Event, int], list[Action]]:
+        machine, log = self.machine, self.log
+        keep, entries = self._keeping(), log.rows.entries
+        limit = 3 * log.catch_up(machine)
 
         def handle_and_record(event: Event, now_ns: int) -> list[Action]:
-            actions = handle(event, now_ns)
-            kind = type(event)
-            if kind is CycleDue or kind is ExtenderReplied:
-                append_cycle(event, now_ns, actions)
-            elif add(now_ns, event, actions, "") >= limit:
-                flush()
+            nonlocal limit
+            actions = keep(event, now_ns)
+            if len(entries) >= limit:
+                limit = 3 * log.catch_up(machine)
             return actions
 
         return handle_and_record
-
-    def _append_cycle(self, event: Event, now_ns: int, actions: list[Action]) -> None:
-        machine, log = self.machine, self.log
-        decision = machine.last_decision
-        pod = ""
-        if decision is not self._last and decision is not None:
-            self._last = decision
-            pod = decision.pod.key
-        log.append(now_ns, event, actions, pod=pod)
-        if log.is_checkpoint_due:
-            log.checkpoint(machine)

@@ -6,8 +6,9 @@ alone. The payload is msgpack, compressed with zlib.
 
 The first frame is the `Header`: all that is needed to make the same machine again. Then come
 blocks of events and, between them, checkpoints. Inside a block there is a column for each
-part of an event: times, kinds, numbers of objects or of calls, actions. An object is written
-once, under a number, the first time that it is mentioned after a checkpoint.
+part of an event: times, kinds, numbers of objects, numbers of calls, actions. An object is
+written once, under a number, the first time that it is mentioned after a checkpoint. The parts
+of pods are columns, too, and one that several pods of a block share is written once.
 
 An object is written as its typed fields and its document. It need not be the document that
 its fields were read from (a driver may have changed either), and a run that is repeated has
@@ -19,7 +20,9 @@ from __future__ import annotations
 import operator
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, compress, count
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
@@ -27,11 +30,13 @@ import msgspec
 from podwright._version import __version__
 from podwright.machine import Action, CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
-from podwright.objects import KubernetesObject
+from podwright.objects import KubernetesObject, Pod
 from podwright.objects.errors import PodwrightError
 from podwright.objects.kinds import TYPES, Unknown
+from podwright.objects.meta import ObjectMeta
+from podwright.objects.pod import PodSpec, PodStatus
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Grows with every change that an older reader would not understand."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
@@ -105,6 +110,11 @@ def check_segment_head(data: bytes, number: int, *, source: str) -> None:
         raise LogError(
             f"{source} is written in format {version}; podwright {__version__} reads formats up"
             f" to {FORMAT}. Use a newer podwright; the file was left as it is"
+        )
+    if version < FORMAT:
+        raise LogError(
+            f"{source} is written in format {version}, which was never released; record the run"
+            f" again with podwright {__version__}. The file was left as it is"
         )
     if found != number:
         raise LogError(f"{source} is segment {found} of its log, not {number}; a file is missing")
@@ -227,23 +237,38 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
-class Objects(msgspec.Struct, kw_only=True):
+class Objects(msgspec.Struct, kw_only=True, array_like=True):
     """Objects with their numbers.
 
     Parameters
     ----------
-    kinds : list of str
-        Per object the name of its class.
-    numbers, ends : list of int
-        Per object its number, and where it ends in `data`.
-    data : bytes
-        The objects in msgpack, one behind the other.
+    numbers : list of int
+        The first number, then how much greater each is than the one before.
+    kind_names : list of str
+        What `kinds` stands for.
+    kinds : bytes
+        Per object its class.
+    metadata : list of ObjectMeta
+        Of each pod.
+    specs, statuses, documents : list
+        Parts of pods; one that several pods share is there once.
+    spec_of, status_of, document_of : list of int
+        Per pod, which of them it has.
+    others : list of object
+        What is not a pod, whole.
     """
 
-    kinds: list[str]
     numbers: list[int]
-    ends: list[int]
-    data: bytes
+    kind_names: list[str]
+    kinds: bytes
+    metadata: list[ObjectMeta]
+    specs: list[PodSpec]
+    spec_of: list[int]
+    statuses: list[PodStatus]
+    status_of: list[int]
+    documents: list[dict[str, Any]]
+    document_of: list[int]
+    others: list[msgspec.Raw]
 
 
 class EventBlock(msgspec.Struct, kw_only=True):
@@ -258,16 +283,18 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kinds : bytes
         Per event its kind.
     numbers : list of int
-        Of each event that is about an object, its number; of each answer, the number of the
-        call; of others 0.
+        Per event about an object, how much greater its number is than the one before.
+    calls : list of int
+        The same for the calls of `CallDone`.
     rest : dict of int to dict
         By place in the block, the fields of events that have others.
-    cycles : dict of int to str
-        By place in the block, the pod for which a node was looked for.
-    action_ends : list of int
-        Per event, where its actions end in `actions`; one without any takes no room.
-    actions : bytes
-        What `encode_actions` gives, one behind the other.
+    cycle_places, cycle_pods : list
+        The places of the events in which a node was looked for, and for which pod; a place is
+        there once for every pod.
+    action_counts : list of int
+        Per event, how many of the actions are its own.
+    actions : list of Action
+        Of all events.
     """
 
     objects: Objects
@@ -275,16 +302,19 @@ class EventBlock(msgspec.Struct, kw_only=True):
     kind_names: list[str]
     kinds: bytes
     numbers: list[int]
+    calls: list[int]
     rest: dict[int, dict[str, Any]]
-    cycles: dict[int, str]
-    action_ends: list[int]
-    actions: bytes
+    cycle_places: list[int]
+    cycle_pods: list[str]
+    action_counts: list[int]
+    actions: list[msgspec.Raw]
 
 
 class CycleColumns(msgspec.Struct, kw_only=True):
     """The part of an `EventBlock` that says which pods were tried."""
 
-    cycles: dict[int, str]
+    cycle_places: list[int]
+    cycle_pods: list[str]
 
 
 class CheckpointBlock(msgspec.Struct, kw_only=True):
@@ -305,19 +335,23 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     event : Event
     actions : bytes
         What the machine answered, as it was written; `decode_actions` reads it.
-    pod : str
-        For whom a node was looked for, as `namespace/name`; "" if nobody.
+    pods : tuple of str
+        For whom a node was looked for, as `namespace/name`; several if it was a group.
     """
 
     index: int
     now_ns: int
     event: Event
     actions: bytes
-    pod: str
+    pods: tuple[str, ...]
+
+    @property
+    def pod(self) -> str:
+        """The first of `pods`; "" if there is none."""
+        return self.pods[0] if self.pods else ""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_encode_into = _ENCODER.encode_into
 _DECODERS: dict[type, msgspec.msgpack.Decoder[Any]] = {}
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -351,25 +385,66 @@ def decode_actions(data: bytes) -> list[Action]:
 
 
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
-    """Put objects into columns."""
-    data, ends = bytearray(), []
-    for obj in objects.values():
-        _encode_into(obj, data, -1)
-        ends.append(len(data))
+    """Put objects into columns, by number."""
+    return _objects_of(list(objects), list(objects.values()))
+
+
+def _objects_of(numbers: list[int], objects: list[KubernetesObject]) -> Objects:
+    types = list(map(type, objects))
+    classes = list(dict.fromkeys(types))
+    codes = {cls: code for code, cls in enumerate(classes)}
+    pods = [obj for obj in objects if type(obj) is Pod]
+    specs, spec_of = _shared([pod.spec for pod in pods])
+    statuses, status_of = _shared([pod.status for pod in pods])
+    documents, document_of = _shared([pod.raw for pod in pods])
     return Objects(
-        kinds=[type(obj).__name__ for obj in objects.values()],
-        numbers=list(objects),
-        ends=ends,
-        data=bytes(data),
+        numbers=_steps(numbers),
+        kind_names=[cls.__name__ for cls in classes],
+        kinds=bytes([codes[cls] for cls in types]),
+        metadata=[pod.metadata for pod in pods],
+        specs=specs,
+        spec_of=spec_of,
+        statuses=statuses,
+        status_of=status_of,
+        documents=documents,
+        document_of=document_of,
+        others=cast("list[msgspec.Raw]", [obj for obj in objects if type(obj) is not Pod]),
     )
+
+
+def _shared(parts: list[_T]) -> tuple[list[_T], list[int]]:
+    """Return each part once, and which one each was."""
+    ids = list(map(id, parts))
+    found = dict(zip(ids, parts, strict=True))
+    place_of = dict(zip(found, range(len(found)), strict=True))
+    return list(found.values()), list(map(place_of.__getitem__, ids))
+
+
+def _steps(numbers: list[int]) -> list[int]:
+    return [*numbers[:1], *map(operator.sub, numbers[1:], numbers)]
 
 
 def decode_objects(objects: Objects) -> Iterator[tuple[int, KubernetesObject]]:
     """Give the objects of columns with their numbers."""
-    data, begin = memoryview(objects.data), 0
-    for kind, number, end in zip(objects.kinds, objects.numbers, objects.ends, strict=True):
-        yield number, _decoder(_CLASS_OF[kind]).decode(data[begin:end])
-        begin = end
+    classes = [_CLASS_OF[name] for name in objects.kind_names]
+    pods = zip(
+        objects.metadata, objects.spec_of, objects.status_of, objects.document_of, strict=True
+    )
+    others = iter(objects.others)
+    for code, number in zip(objects.kinds, accumulate(objects.numbers), strict=True):
+        if classes[code] is Pod:
+            metadata, spec, status, document = next(pods)
+            yield (
+                number,
+                Pod(
+                    metadata=metadata,
+                    spec=objects.specs[spec],
+                    status=objects.statuses[status],
+                    raw=objects.documents[document],
+                ),
+            )
+        else:
+            yield number, _decoder(classes[code]).decode(next(others))
 
 
 # -------------------------------------------------------------------- events
@@ -379,11 +454,9 @@ def _shape(cls: type[Event]) -> int:
     """Tell which columns an event of this kind goes into."""
     if cls in (ObjectPut, ObjectDeleted):
         return _OBJECT
-    fields = msgspec.structs.fields(cls)
-    if not fields:
-        return _PLAIN
-    is_call = fields[0].name == "call" and all(not field.required for field in fields[1:])
-    return _CALL if is_call else _OTHER
+    if cls is CallDone:
+        return _CALL
+    return _OTHER if msgspec.structs.fields(cls) else _PLAIN
 
 
 _NAMES = tuple(_EVENT_OF)
@@ -395,19 +468,33 @@ _REST_OF = {
     if shape in (_CALL, _OTHER)
 }
 """The fields that have no column of their own."""
-_CODE_AND_SHAPE = {cls: (_CODES[cls], shape) for cls, shape in _SHAPES.items()}
+_CODE_OF = _CODES.__getitem__
+_HAS_OBJECT = {cls: shape == _OBJECT for cls, shape in _SHAPES.items()}.__getitem__
+_COLUMN_ONLY = bytes(
+    code for cls, code in _CODES.items() if _SHAPES[cls] in (_OBJECT, _PLAIN) or cls is CallDone
+)
+"""The kinds that are told in columns; of `CallDone` those that are plain."""
 
 
 class Rows:
-    """Events on their way into a block, and the objects that the log knows.
+    """Events on their way into blocks, and the objects that the log knows.
 
-    What an event mentions is written down at once, while it is at hand, behind what is there
-    already; only numbers are kept beside it, four per event. Nothing of this is anything that
-    the garbage collector would have to look at: lists of actions that live on cost more than
-    writing them.
+    Until a block is made of them nothing is done with events but that they are kept. They and
+    what they mention never change. `entries` is one flat list, three places for an event:
+    lists and tuples that live on would all be looked at by the garbage collector.
 
     An object keeps its number as long as it is known. What is known is kept alive, so that no
     other object gets its address.
+
+    Attributes
+    ----------
+    entries : list
+        Per event the event, its time, and how many actions it has.
+    actions : list of Action
+        Of all events.
+    cycle_ends, cycle_pods : list
+        Per pod that a node was looked for: the length of `entries` after the event, and the pod
+        or its name.
 
     Parameters
     ----------
@@ -419,96 +506,113 @@ class Rows:
         self._object_count = object_count
         self._numbers: dict[int, int] = {}
         self._kept: list[KubernetesObject] = []
-        self._begin()
-
-    def _begin(self) -> None:
-        self._rows: list[int] = []
-        self._actions = bytearray()
-        self._objects = bytearray()
-        self._object_ends: list[int] = []
-        self._rest: dict[int, dict[str, Any]] = {}
-        self._cycles: dict[int, str] = {}
+        self._written = 0
+        self._taken = [0, 0, 0]
+        self.entries: list[Any] = []
+        self.actions: list[Action] = []
+        self.cycle_ends: list[int] = []
+        self.cycle_pods: list[Pod | str] = []
 
     def __len__(self) -> int:
-        return len(self._rows) >> 2
+        return (len(self.entries) - self._taken[0]) // 3
 
-    def add(self, now_ns: int, event: Event, actions: Sequence[Action], pod: str) -> int:
-        """Add an event; returns how many there are now."""
-        rows = self._rows
-        code, shape = _CODE_AND_SHAPE[type(event)]
-        if shape == _OBJECT:
-            obj = event.obj  # type: ignore[union-attr]
-            number = self._numbers.get(id(obj))
-            if number is None:
-                number = self.of(obj)  # type: ignore[arg-type]
-        elif shape == _PLAIN:
-            number = 0
-            if pod:
-                self._cycles[len(rows) >> 2] = pod
-        elif type(event) is CallDone and event.error is None and event.obj is None:
-            number = event.call
-        else:
-            number = self._add_fields(event, shape)
-            if pod:
-                self._cycles[len(rows) >> 2] = pod
-        written = self._actions
-        if actions:
-            _encode_into(actions, written, -1)
-        rows += (now_ns, code, number, len(written))
-        return len(rows) >> 2
-
-    def _add_fields(self, event: Any, shape: int) -> int:
-        fields = {
-            name: {"$object": self.of(value)} if isinstance(value, KubernetesObject) else value
-            for name in _REST_OF[type(event)]
-            if (value := getattr(event, name)) is not None
-        }
-        if fields:
-            self._rest[len(self._rows) >> 2] = fields
-        return event.call if shape == _CALL else 0
+    def add(
+        self, now_ns: int, event: Event, actions: Sequence[Action], pods: Iterable[str]
+    ) -> None:
+        """Add an event."""
+        self.entries.extend((event, now_ns, len(actions)))
+        self.actions.extend(actions)
+        for pod in pods:
+            self.cycle_ends.append(len(self.entries))
+            self.cycle_pods.append(pod)
 
     def of(self, obj: KubernetesObject) -> int:
-        """Return the number of an object; one that is not known is written down."""
+        """Return the number of an object; one that is not known will be written."""
         number = self._numbers.get(id(obj))
         if number is None:
             number = self._numbers[id(obj)] = self._object_count
             self._object_count = number + 1
             self._kept.append(obj)
-            _encode_into(obj, self._objects, -1)
-            self._object_ends.append(len(self._objects))
         return number
 
-    def take(self) -> tuple[list[int], EventBlock]:
-        """Return the times of the events, and the block; there are no events then."""
-        rows = self._rows
-        times = rows[0::4]
-        ends = self._object_ends
-        new = self._kept[len(self._kept) - len(ends) :]
+    def take(self, limit: int) -> tuple[list[int], EventBlock]:
+        """Make a block of the first events; returns their times as well."""
+        begin, action_begin, cycle_begin = self._taken
+        entries = self.entries[begin : begin + 3 * limit]
+        events: list[Any] = entries[0::3]
+        times: list[int] = entries[1::3]
+        counts: list[int] = entries[2::3]
+        types = list(map(type, events))
+        kinds = bytes(map(_CODE_OF, types))
+        objects = [event.obj for event in compress(events, map(_HAS_OBJECT, types))]
+        answers = [event for event in events if type(event) is CallDone]
+        ids, numbers = list(map(id, objects)), self._numbers
+        fresh = {i: obj for i, obj in zip(ids, objects, strict=True) if i not in numbers}
+        if fresh:
+            numbers.update(zip(fresh, count(self._object_count)))
+            self._object_count += len(fresh)
+            self._kept += fresh.values()
+        rest: dict[int, dict[str, Any]] = {}
+        is_plain = not kinds.translate(None, _COLUMN_ONLY)
+        if not is_plain or [e for e in answers if e.error is not None or e.obj is not None]:
+            rest = self._rest(events)
+        # Everything that is mentioned has its number now.
+        new = self._kept[self._written :]
+        self._written = len(self._kept)
+        end, action_end = begin + len(entries), action_begin + sum(counts)
+        cycle_end = bisect_right(self.cycle_ends, end)
+        cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
+        cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
         block = EventBlock(
-            objects=Objects(
-                kinds=[type(obj).__name__ for obj in new],
-                numbers=list(range(self._object_count - len(new), self._object_count)),
-                ends=ends,
-                data=bytes(self._objects),
+            objects=_objects_of(
+                list(range(self._object_count - len(new), self._object_count)), new
             ),
-            times=[*times[:1], *map(operator.sub, times[1:], times)],
+            times=_steps(times),
             kind_names=list(_NAMES),
-            kinds=bytes(rows[1::4]),
-            numbers=rows[2::4],
-            rest=self._rest,
-            cycles=self._cycles,
-            action_ends=rows[3::4],
-            actions=bytes(self._actions),
+            kinds=kinds,
+            numbers=_steps(list(map(numbers.__getitem__, ids))),
+            calls=_steps([event.call for event in answers]),
+            rest=rest,
+            cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
+            cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
+            action_counts=counts,
+            actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
         )
-        self._begin()
+        self._taken = [end, action_end, cycle_end]
+        if end == len(self.entries):
+            self._clear()
         return times, block
+
+    def _clear(self) -> None:
+        # Others hold on to the lists themselves.
+        self._taken = [0, 0, 0]
+        self.entries.clear()
+        self.actions.clear()
+        self.cycle_ends.clear()
+        self.cycle_pods.clear()
+
+    def _rest(self, events: Sequence[Any]) -> dict[int, dict[str, Any]]:
+        rest = {}
+        for place, event in enumerate(events):
+            names = _REST_OF.get(type(event))
+            if names:
+                fields = {
+                    name: {"$object": self.of(value)}
+                    if isinstance(value, KubernetesObject)
+                    else value
+                    for name in names
+                    if (value := getattr(event, name)) is not None
+                }
+                if fields:
+                    rest[place] = fields
+        return rest
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
         """Know these objects by their numbers and no others; they are written elsewhere."""
-        assert not self._rows, "take the events first"
+        assert not self.entries, "take the events first"
         self._numbers = {id(obj): number for number, obj in objects.items()}
         self._kept = list(objects.values())
-        self._begin()
+        self._written = len(self._kept)
 
 
 def decode_events(
@@ -525,11 +629,13 @@ def decode_events(
         objects.setdefault(number, obj)
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
-    now_ns = 0
+    pods: dict[int, tuple[str, ...]] = {}
+    for place, pod in zip(block.cycle_places, block.cycle_pods, strict=True):
+        pods[place] = (*pods.get(place, ()), pod)
+    numbers, calls = accumulate(block.numbers), accumulate(block.calls)
     begin = 0
-    columns = zip(block.kinds, block.times, block.numbers, block.action_ends, strict=True)
-    for place, (kind, delta, number, end) in enumerate(columns):
-        now_ns += delta
+    columns = zip(block.kinds, accumulate(block.times), block.action_counts, strict=True)
+    for place, (kind, now_ns, taken) in enumerate(columns):
         cls = classes[kind]
         if cls is None:
             raise LogError(
@@ -539,15 +645,15 @@ def decode_events(
         if shape == _PLAIN:
             event = cls()
         elif shape == _OBJECT:
-            event = cls(objects[number])
+            event = cls(objects[next(numbers)])
         else:
             fields = _read_fields(cls, block.rest.get(place, {}), objects)
             if shape == _CALL:
-                fields["call"] = number
+                fields["call"] = next(calls)
             event = cls(**fields)
-        actions = block.actions[begin:end] or NO_ACTIONS
-        begin = end
-        yield Entry(first + place, now_ns, event, actions, block.cycles.get(place, ""))
+        actions = _ENCODER.encode(block.actions[begin : begin + taken]) if taken else NO_ACTIONS
+        begin += taken
+        yield Entry(first + place, now_ns, event, actions, pods.get(place, ()))
 
 
 def _read_fields(

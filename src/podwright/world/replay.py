@@ -118,14 +118,16 @@ def record(  # noqa: PLR0913 - what a machine can be told
     start_ns: int = 0,
     batching: bool = False,
     assumed_pod_expiry_ns: int = 0,
-    checkpoint_events: int = 100_000,
+    checkpoint_events: int | None = None,
 ) -> Recorder:
     """Make a machine, and a log in which everything that it does is recorded.
 
     Parameters
     ----------
     path : str, optional
-        A folder without a log, made if need be; None keeps the log in memory.
+        A folder without a log, made if need be: every block of 4,096 events is written to it,
+        and a process that dies takes those of an unfinished one with it. None keeps the log in
+        memory: nothing is done with events until somebody looks, or calls `flush` or `save`.
     configuration : KubeSchedulerConfiguration, optional
         As `read_configuration` gives it; the default profile if left out.
     plugins, gates, seed, tie_rule, draws_preemption_offset
@@ -136,8 +138,9 @@ def record(  # noqa: PLR0913 - what a machine can be told
         Whether opportunistic batching takes part.
     assumed_pod_expiry_ns : int
         As for `build_machine`.
-    checkpoint_events : int
-        The least number of events between checkpoints.
+    checkpoint_events : int, optional
+        The least number of events between checkpoints; 100,000 in a folder if left out, and
+        none at all in memory.
 
     Returns
     -------

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from podwright._version import __version__
@@ -19,7 +20,7 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.objects import decode, with_fields, with_node_name
+from podwright.objects import Pod, decode, with_fields, with_node_name
 from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import (
@@ -188,6 +189,17 @@ def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path):
     assert segment.read_bytes() == data
 
 
+def test_an_older_format_is_refused_and_left_as_it_is(tmp_path):
+    write(tmp_path).close()
+    (segment,) = segments(tmp_path)
+    data = bytearray(segment.read_bytes())
+    struct.pack_into("<H", data, 16, 1)
+    segment.write_bytes(data)
+    with pytest.raises(LogError, match=r"is written in format 1, which was never released"):
+        DecisionLog.open(tmp_path, append=True)
+    assert segment.read_bytes() == data
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -216,6 +228,51 @@ def test_the_cycles_of_a_pod_are_found(tmp_path):
             log.append(index, CycleDue(), [], pod=pod)
         assert log.cycles_of("default/a") == [1, 3]
         assert [entry.pod for entry in log.entries()] == ["", "default/a", "default/b", "default/a"]
+
+
+def test_a_group_is_found_by_every_member(tmp_path):
+    with DecisionLog.create(tmp_path, block_events=2) as log:
+        log.append(0, CycleDue(), [], pods=["default/a", "default/b"])
+        log.append(1, CycleDue(), [], pod="default/b")
+        assert log.cycles_of("default/a") == [0]
+        assert log.cycles_of("default/b") == [0, 1]
+        assert next(log.entries()).pods == ("default/a", "default/b")
+
+
+def test_a_log_in_memory_writes_nothing_until_it_is_looked_at():
+    log = write(None, block_events=3)
+    assert len(log) == len(log.rows) == 13
+    assert [entry.event for entry in log.entries()] == events()
+    assert len(log) == 13
+    assert not len(log.rows)
+
+
+def test_a_log_in_memory_is_saved_as_it_would_have_been_written(tmp_path):
+    log = write(None, block_events=4)
+    log.save(tmp_path / "saved")
+    write(tmp_path / "written", block_events=4).close()
+    saved, written = (segments(tmp_path / name) for name in ("saved", "written"))
+    assert [file.read_bytes() for file in saved] == [file.read_bytes() for file in written]
+    log.append(99 * SECOND_NS, CycleDue(), [])
+    with pytest.raises(LogError, match="already holds a decision log"):
+        log.save(tmp_path / "saved")
+    log.save(tmp_path / "later")
+    assert len(DecisionLog.open(tmp_path / "later")) == 14
+
+
+def test_parts_that_pods_share_are_written_once_and_shared_again(tmp_path):
+    pod = make_pod("a")
+    twin = msgspec.structs.replace(pod, metadata=make_pod("b").metadata)
+    with DecisionLog.create(tmp_path) as log:
+        log.append(0, ObjectPut(pod), [])
+        log.append(0, ObjectPut(twin), [])
+    entries = DecisionLog.open(tmp_path).entries()
+    first, second = (e.event.obj for e in entries if isinstance(e.event, ObjectPut))
+    assert (first, second) == (pod, twin)
+    assert isinstance(first, Pod)
+    assert isinstance(second, Pod)
+    assert first.spec is second.spec
+    assert first.raw is second.raw
 
 
 WRITER = """
