@@ -7,7 +7,7 @@ Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go
 
 from collections.abc import Iterator, Sequence
 
-from podwright.config.duration import format_duration
+from podwright.config.duration import SECOND_NS, format_duration
 from podwright.config.field import (
     Unquoted,
     duplicate,
@@ -35,7 +35,6 @@ from podwright.objects.errors import FieldError
 from podwright.objects.names import label_key_errors
 from podwright.objects.selector import requirement_problems
 
-_SECOND_NS = 1_000_000_000
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _FIELD_OPERATORS = ("In", "NotIn")
 
@@ -95,7 +94,7 @@ def validate_dynamic_resources_args(
         if not all(gate in gates for gate in required_gates):
             detail = f"{' or '.join(required_gates)} feature gate is disabled"
             yield forbidden(binding_path, detail)
-        elif binding_ns < _SECOND_NS:
+        elif binding_ns < SECOND_NS:
             value = Unquoted(format_duration(binding_ns))
             yield invalid(binding_path, value, "must be at least 1 second")
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from podwright.config.duration import SECOND_NS
 from podwright.config.expand import Implements, expand_plugins, in_tree_points, plugin_names
 from podwright.config.field import problem, raise_errors
 from podwright.config.gates import DEFAULT_GATES, Gates
@@ -41,8 +42,6 @@ from podwright.config.validation import (
     validate_rules,
 )
 from podwright.objects.errors import FieldError
-
-_SECOND_NS = 1_000_000_000
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
@@ -82,7 +81,7 @@ _SHAPE = (
     UtilizationShapePoint(utilization=0, score=10),
     UtilizationShapePoint(utilization=100, score=0),
 )
-_EXTENDER_TIMEOUT_NS = 5 * _SECOND_NS
+_EXTENDER_TIMEOUT_NS = 5 * SECOND_NS
 
 
 class EffectiveProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,8 +273,8 @@ def effective(
         configuration=defaulted,
         gates=gates,
         parallelism=defaulted.parallelism,
-        pod_initial_backoff_ns=defaulted.pod_initial_backoff_seconds * _SECOND_NS,
-        pod_max_backoff_ns=defaulted.pod_max_backoff_seconds * _SECOND_NS,
+        pod_initial_backoff_ns=defaulted.pod_initial_backoff_seconds * SECOND_NS,
+        pod_max_backoff_ns=defaulted.pod_max_backoff_seconds * SECOND_NS,
         profiles=profiles,
         extenders=tuple(_with_timeout(defaulted.extenders[index]) for index in order),
         extender_indexes=tuple(order),
@@ -329,13 +328,13 @@ def _default_args(args: object, gates: Gates) -> object:
 
 def _default_dynamic_resources(args: DynamicResourcesArgs, gates: Gates) -> DynamicResourcesArgs:
     if args.filter_timeout_ns is None and "DRASchedulerFilterTimeout" in gates:
-        args = replace(args, filter_timeout_ns=10 * _SECOND_NS)
+        args = replace(args, filter_timeout_ns=10 * SECOND_NS)
     if (
         args.binding_timeout_ns is None
         and "DRADeviceBindingConditions" in gates
         and "DRAResourceClaimDeviceStatus" in gates
     ):
-        args = replace(args, binding_timeout_ns=600 * _SECOND_NS)
+        args = replace(args, binding_timeout_ns=600 * SECOND_NS)
     return args
 
 

@@ -5,6 +5,9 @@
 """
 
 import re
+from typing import Final
+
+SECOND_NS: Final = 1_000_000_000
 
 _UNIT_NS = {
     "ns": 1,
@@ -12,9 +15,9 @@ _UNIT_NS = {
     "µs": 1_000,  # U+00B5, micro sign
     "μs": 1_000,  # U+03BC, Greek mu, which Go accepts too
     "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
+    "s": SECOND_NS,
+    "m": 60 * SECOND_NS,
+    "h": 3_600 * SECOND_NS,
 }
 _MAX_NS = 2**63 - 1
 _UNITS = "|".join(sorted(_UNIT_NS, key=len, reverse=True))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from podwright.config.duration import SECOND_NS
 from podwright.objects import NodeAffinity, TopologySpreadConstraint
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
@@ -21,8 +22,6 @@ KIND = "KubeSchedulerConfiguration"
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 DurationNs = Annotated[int, msgspec.Meta(extra={"format": "duration"})]
-
-_SECOND_NS = 1_000_000_000
 
 
 class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -33,9 +32,9 @@ class LeaderElection(_Struct, frozen=True, kw_only=True):
     """The lease that one of several schedulers holds."""
 
     leader_elect: bool = True
-    lease_duration_ns: DurationNs = msgspec.field(default=15 * _SECOND_NS, name="leaseDuration")
-    renew_deadline_ns: DurationNs = msgspec.field(default=10 * _SECOND_NS, name="renewDeadline")
-    retry_period_ns: DurationNs = msgspec.field(default=2 * _SECOND_NS, name="retryPeriod")
+    lease_duration_ns: DurationNs = msgspec.field(default=15 * SECOND_NS, name="leaseDuration")
+    renew_deadline_ns: DurationNs = msgspec.field(default=10 * SECOND_NS, name="renewDeadline")
+    retry_period_ns: DurationNs = msgspec.field(default=2 * SECOND_NS, name="retryPeriod")
     resource_lock: str = "leases"
     resource_name: str = "kube-scheduler"
     resource_namespace: str = "kube-system"
@@ -299,13 +298,13 @@ class Rules(_Struct, frozen=True, kw_only=True):
     non_preempting_priority: bool = False
     balanced_allocation: Literal["1.16", "1.7"] = "1.16"
     backoff_flush_period_ns: DurationNs = msgspec.field(
-        default=1 * _SECOND_NS, name="backoffFlushPeriod"
+        default=1 * SECOND_NS, name="backoffFlushPeriod"
     )
     unschedulable_flush_period_ns: DurationNs = msgspec.field(
-        default=30 * _SECOND_NS, name="unschedulableFlushPeriod"
+        default=30 * SECOND_NS, name="unschedulableFlushPeriod"
     )
     max_unschedulable_duration_ns: DurationNs = msgspec.field(
-        default=60 * _SECOND_NS, name="maxUnschedulableDuration"
+        default=60 * SECOND_NS, name="maxUnschedulableDuration"
     )
 
 

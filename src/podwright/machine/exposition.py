@@ -13,10 +13,9 @@ from typing import Final
 
 from podwright.machine.metric_snapshot import Distribution, MetricsSnapshot, Value
 from podwright.machine.metric_table import METRIC_BY_NAME, Metric
+from podwright.queueing import SECOND_NS
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-
-_SECOND_NS = 1_000_000_000
 
 
 def render_text(snapshot: MetricsSnapshot) -> str:
@@ -46,7 +45,7 @@ def _histogram_lines(metric: Metric, series: Distribution) -> Iterator[str]:
         limit = "+Inf" if bound is None else _number(bound)
         yield f"{metric.name}_bucket{_labels(metric, series.labels, limit)} {count}"
     labels = _labels(metric, series.labels)
-    total = series.total / _SECOND_NS if metric.is_duration else series.total
+    total = series.total / SECOND_NS if metric.is_duration else series.total
     yield f"{metric.name}_sum{labels} {_number(total)}"
     yield f"{metric.name}_count{labels} {count}"
 

@@ -13,8 +13,7 @@ from typing import Final
 
 from podwright.machine.metric_snapshot import Distribution, Family, Labels, Value
 from podwright.machine.metric_table import METRICS, METRICS_PATH, Metric
-
-_SECOND_NS = 1_000_000_000
+from podwright.queueing import SECOND_NS
 
 
 def bounds_of(metric: Metric) -> list[int]:
@@ -29,8 +28,8 @@ def bounds_of(metric: Metric) -> list[int]:
 
 
 def _last_ns(bound: float) -> int:
-    nanoseconds = math.floor(bound * _SECOND_NS) + 1
-    while nanoseconds / _SECOND_NS > bound:
+    nanoseconds = math.floor(bound * SECOND_NS) + 1
+    while nanoseconds / SECOND_NS > bound:
         nanoseconds -= 1
     return nanoseconds
 
