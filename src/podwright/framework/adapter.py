@@ -65,6 +65,8 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     if plugin.filters_columns:
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
+            if not type(plugin).__module__.startswith("podwright.plugins."):
+                out.check()
         except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
         return

@@ -55,9 +55,27 @@ class Verdicts:
         try:
             return self._statuses.index(status) + 1
         except ValueError:
+            told: object = status
+            if not isinstance(told, Status) or told.is_success or told.is_skip:
+                raise TypeError("a slot can be rejected with a Status that rejects only") from None
             self._statuses.append(status)
             self.may_fail |= status.code == Code.ERROR
             return len(self._statuses)
+
+    def check(self) -> None:
+        """Look whether every code stands for a status.
+
+        Raises
+        ------
+        ValueError
+            If one does not.
+        """
+        codes = self.codes[self.rows]
+        if self.decode is None and len(codes):
+            least, greatest = int(codes.min()), int(codes.max())
+            if least < 0 or greatest > len(self._statuses):
+                wrong = least if least < 0 else greatest
+                raise ValueError(f"wrote the code {wrong}, which stands for no status")
 
     def status_of(self, code: int) -> Status:
         """Return the Status that `code` stands for."""

@@ -271,7 +271,8 @@ class BlockingEvictions(Evictions):
     """Preemption that the scheduling cycle waits for: all victims, then all nominations.
 
     The preemptor is neither held back nor activated. If a victim cannot be removed, the ones
-    not begun with stay, nominations are left alone, and the cycle is told.
+    not begun with stay, nominations are left alone, and the cycle is told. The cycle of a pod
+    group does not wait: there the victims go beside it.
 
     Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidate`
     """

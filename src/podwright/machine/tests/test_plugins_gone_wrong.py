@@ -11,6 +11,7 @@ from podwright.framework import (
     Cycle,
     EventHint,
     FailedCycle,
+    NodeColumns,
     NodeView,
     Pending,
     Plugin,
@@ -18,6 +19,7 @@ from podwright.framework import (
     PreFilterResult,
     Scores,
     Status,
+    Verdicts,
 )
 from podwright.framework.events import ActionType
 from podwright.machine import FlushBackoff, FlushUnschedulable
@@ -283,6 +285,52 @@ def test_the_pod_hears_what_went_wrong_and_is_bound_later(
         driver.cycle()
     assert driver.node_of("default/a") == "n1"
     assert driver.notes[-1] == "Scheduled: Successfully assigned default/a to n1"
+
+
+class Columns(Plugin):
+    """Writes what a test says into the verdicts."""
+
+    name = "Columns"
+    write: Any = None
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        type(self).write(out)
+
+
+NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        pytest.param(
+            lambda out: out.codes.fill(99),
+            "ValueError: wrote the code 99, which stands for no status",
+            id="a code that stands for nothing",
+        ),
+        pytest.param(
+            lambda out: out.codes.fill(-1),
+            "ValueError: wrote the code -1, which stands for no status",
+            id="a negative code",
+        ),
+        pytest.param(
+            lambda out: out.reject(out.codes == 0, "no room"), NO_REASON, id="a bare reason"
+        ),
+        pytest.param(lambda out: out.reject(out.codes == 0, Status.OK), NO_REASON, id="a success"),
+    ],
+)
+def test_verdicts_that_make_no_sense_are_told(write: Any, said: str) -> None:
+    Columns.write = staticmethod(write)
+    driver = Driver(Columns)
+    driver.put(make_node("n1"), pending("a", cpu="1"))
+    driver.cycle()
+    assert driver.notes == [f'FailedScheduling: running Filter plugin "Columns": {said} {POD}']
+    assert driver.place_of("default/a") == "error_backoff"
+    Columns.write = staticmethod(lambda _: None)
+    driver.now_ns += 3 * SECOND_NS
+    driver.tell(FlushBackoff())
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
 
 
 class Gatekeeper(Plugin):
