@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from tests.properties.test_machine import (
-    CONFIGURATION,
     HISTORIES,
     START_NS,
     Gate,
     Slow,
     Surroundings,
+    Variant,
     step,
 )
 
@@ -76,9 +76,11 @@ class Recorded:
 
 
 def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) -> DecisionLog:
-    configuration = read_configuration(CONFIGURATION, source="test") if plugins else None
+    variant = Variant("default")
+    document = variant.configuration()
+    configuration = read_configuration(document, source="test") if plugins else None
     recorder = record(None, configuration, plugins=plugins, start_ns=START_NS, checkpoint_events=3)
-    around = Surroundings()
+    around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same doors
     for number, operation in enumerate(history):
         note(f"{number}: {operation}")

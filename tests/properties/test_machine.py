@@ -101,7 +101,7 @@ class Variant(NamedTuple):
     def new_machine(self) -> Machine:
         registry = Registry([Gate, Slow])
         configuration = effective_configuration(
-            self._configuration(), registry, parse_gates(self.gates)
+            self.configuration(), registry, parse_gates(self.gates)
         )
         return build_machine(
             configuration,
@@ -110,7 +110,7 @@ class Variant(NamedTuple):
             assumed_pod_expiry_ns=self.assumed_pod_expiry_ns,
         )
 
-    def _configuration(self) -> dict[str, Any]:
+    def configuration(self) -> dict[str, Any]:
         enabled = [{"name": "Gate"}, {"name": "Slow"}]
         plugins: dict[str, Any] = {"multiPoint": {"enabled": enabled}}
         if self.coscheduling:
