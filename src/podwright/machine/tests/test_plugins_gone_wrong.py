@@ -246,10 +246,7 @@ CONFIG = {
             id="waiting for calls that nobody can make",
         ),
         pytest.param(
-            "pre_bind",
-            Pending(),
-            'plugin "Broken" waits for nothing',
-            id="waiting for nothing",
+            "pre_bind", Pending(), 'plugin "Broken" waits for nothing', id="waiting for nothing"
         ),
         pytest.param(
             "bind",
@@ -419,7 +416,6 @@ def test_a_pod_that_cannot_be_sorted_is_held_back_and_hears_why(
     assert driver.node_of("default/c") == "n1"
     driver.cycle()
     assert driver.node_of("default/b") == "n1"
-    # It registered no events, so every event may help; here it is the pod itself.
     driver.put(pending("a", cpu="1", labels={"place": "3"}))
     driver.cycle()
     assert driver.node_of("default/a") == "n1"
