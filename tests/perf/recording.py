@@ -46,7 +46,7 @@ def _seconds(pod_count: int, mode: str, *, clock: Callable[[], float]) -> float:
         log = DecisionLog.create(path)
         if mode:
             handle = Recorder(driver.machine, log).handle
-            driver.machine.handle = handle  # type: ignore[assignment, method-assign]
+            driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
         for node in templates.nodes(5_000):
             driver.put(node)
         driver.schedule(pods_of(5_000, "initial"))
@@ -73,7 +73,7 @@ def _bytes_on_disk(pod_count: int) -> float:
         with tempfile.TemporaryDirectory() as folder:
             with DecisionLog.create(folder) as log:
                 handle = Recorder(driver.machine, log).handle
-                driver.machine.handle = handle  # type: ignore[assignment, method-assign]
+                driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
                 for node in templates.nodes(5_000):
                     driver.put(node)
                 log.flush()
@@ -90,7 +90,7 @@ def _bytes_in_memory(pod_count: int) -> float:
         log = DecisionLog.create()
         if is_recorded:
             handle = Recorder(driver.machine, log).handle
-            driver.machine.handle = handle  # type: ignore[assignment, method-assign]
+            driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
         for node in templates.nodes(5_000):
             driver.put(node)
         driver.schedule(pods_of(1_000, "initial"))

@@ -39,11 +39,11 @@ class _Times:
             times.spent_ns[kind] += spent_ns
             return actions
 
-        Machine.handle = handle  # type: ignore[assignment, method-assign]
+        Machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
 
     def undo(self) -> None:
         """Let the machine be as it was."""
-        Machine.handle = self._handle  # type: ignore[method-assign]
+        Machine.handle = self._handle  # type: ignore[method-assign]  # as it was
 
 
 def _kind_of(machine: Machine, event: Event) -> str:

@@ -64,7 +64,7 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
 ) -> None:
     """The laws are checked after every event; the plain objects agree with the columns."""
     machine = live(variant, history).machine
-    plain = machine.cluster.classic  # type: ignore[attr-defined]
+    plain = machine.cluster.classic  # type: ignore[attr-defined]  # the classic one
     for name, slot in machine.cluster.nodes.slot_of.items():
         on_columns = set(machine.cluster.pods_on[slot])
         assert set(plain.node_infos[name].pods) == on_columns

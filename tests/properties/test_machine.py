@@ -420,7 +420,7 @@ def live(variant: Variant, history: list[tuple[Any, ...]]) -> Surroundings:
     return around
 
 
-def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noqa: C901, PLR0912
+def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noqa: C901, PLR0912 - a word each
     key = f"default/{what[0]}" if what else ""
     pod = around.objects.get(("Pod", key))
     match op:
