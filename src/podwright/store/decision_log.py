@@ -495,6 +495,7 @@ class Recorder:
         machine, rows = self.machine, self.log.rows
         handle, entries = machine.handle, rows.entries
         keep, keep_actions = entries.extend, rows.actions.extend
+        keep_end, keep_pod = rows.cycle_ends.append, rows.cycle_pods.append
         last = machine.last_decisions
 
         def handle_and_keep(event: Event, now_ns: int) -> list[Action]:
@@ -505,11 +506,11 @@ class Recorder:
                 keep_actions(actions)
             else:
                 keep((event, now_ns, 0))
-            if type(event) is not ObjectPut and machine.last_decisions is not last:
-                last = machine.last_decisions
-                for decision in last:
-                    rows.cycle_ends.append(len(entries))
-                    rows.cycle_pods.append(decision.pod)
+            if type(event) is not ObjectPut and (decided := machine.last_decisions) is not last:
+                last = decided
+                for decision in decided:
+                    keep_end(len(entries))
+                    keep_pod(decision.pod)
             return actions
 
         return handle_and_keep
