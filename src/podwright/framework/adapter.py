@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from podwright.framework.cycle import Cycle
 from podwright.framework.plugin import NodeView, Plugin
 from podwright.framework.scores import Scores
@@ -60,12 +62,18 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
         return cls(plugin, point, f"{raised(error)} (pod {cycle.pod.key}{where})")
 
 
+@cache
+def _is_our_own(module: str) -> bool:
+    """Tell whether plugins of a module come with podwright; asked in every cycle."""
+    return module.startswith("podwright.plugins.")
+
+
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     """Fill `out` at its rows by whichever form of filter the plugin has."""
     if plugin.filters_columns:
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
-            if not type(plugin).__module__.startswith("podwright.plugins."):
+            if not _is_our_own(plugin.__class__.__module__):
                 out.check()
         except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error) from error

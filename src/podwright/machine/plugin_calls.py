@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from podwright.framework import Cycle, Plugin, Status
 from podwright.framework.adapter import described, raised
-from podwright.framework.binding import ApiCall, Pending, Progress
+from podwright.framework.binding import BIND_BY_API, ApiCall, Pending, Progress
 
 _LONGEST_NS = 2**63 - 1
 
@@ -51,7 +51,8 @@ def ask_patiently(
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
         return _raised(plugin, cycle, node, error)
     if isinstance(answer, Pending):
-        return answer if _makes_sense(answer) else _rubbish(plugin, cycle, node, answer)
+        is_sensible = answer is BIND_BY_API or _makes_sense(answer)
+        return answer if is_sensible else _rubbish(plugin, cycle, node, answer)
     if isinstance(answer, Status):
         return answer.by(plugin.name)
     return _rubbish(plugin, cycle, node, answer)
