@@ -23,6 +23,7 @@ from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
+from podwright.store.log_events import Rows, decode_events
 from podwright.store.log_files import Folder, Frame, Medium, Memory
 from podwright.store.log_format import (
     CHECKPOINT,
@@ -34,9 +35,7 @@ from podwright.store.log_format import (
     EventBlock,
     Header,
     LogError,
-    Rows,
     Setup,
-    decode_events,
     decode_objects,
     decode_payload,
     encode_frame,

@@ -1,0 +1,256 @@
+"""Events to blocks and back: the columns of a decision log.
+
+`Rows` gathers what a driver records and writes whole blocks of it; `decode_events` reads a
+block. The frames around them, and objects and actions inside, are `log_format`'s.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, compress, count
+from typing import Any, cast, get_args
+
+import msgspec
+
+from podwright._version import __version__
+from podwright.machine import Action, CallDone, Event, ObjectDeleted, ObjectPut
+from podwright.objects import KubernetesObject, Pod
+from podwright.store.log_format import (
+    ENCODER,
+    NO_ACTIONS,
+    Entry,
+    EventBlock,
+    LogError,
+    decode_objects,
+    objects_of,
+    steps,
+)
+
+_EVENT_OF: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
+_OBJECT, _CALL, _PLAIN, _OTHER = range(4)
+
+
+def _shape(cls: type[Event]) -> int:
+    """Tell which columns an event of this kind goes into."""
+    if cls in (ObjectPut, ObjectDeleted):
+        return _OBJECT
+    if cls is CallDone:
+        return _CALL
+    return _OTHER if msgspec.structs.fields(cls) else _PLAIN
+
+
+_NAMES = tuple(_EVENT_OF)
+_CODES = {cls: code for code, cls in enumerate(_EVENT_OF.values())}
+_SHAPES = {cls: _shape(cls) for cls in _CODES}
+_REST_OF = {
+    cls: tuple(f.name for f in msgspec.structs.fields(cls)[shape == _CALL :])
+    for cls, shape in _SHAPES.items()
+    if shape in (_CALL, _OTHER)
+}
+"""The fields that have no column of their own."""
+_CODE_OF = _CODES.__getitem__
+_HAS_OBJECT = {cls: shape == _OBJECT for cls, shape in _SHAPES.items()}.__getitem__
+_COLUMN_ONLY = bytes(
+    code for cls, code in _CODES.items() if _SHAPES[cls] in (_OBJECT, _PLAIN) or cls is CallDone
+)
+"""The kinds that are told in columns; of `CallDone` those that are plain."""
+
+
+class Rows:
+    """Events on their way into blocks, and the objects that the log knows.
+
+    Until a block is made of them nothing is done with events but that they are kept. They and
+    what they mention never change. `entries` is one flat list, three places for an event:
+    lists and tuples that live on would all be looked at by the garbage collector.
+
+    An object keeps its number as long as it is known. What is known is kept alive, so that no
+    other object gets its address.
+
+    Attributes
+    ----------
+    entries : list
+        Per event the event, its time, and how many actions it has.
+    actions : list of Action
+        Of all events.
+    cycle_ends, cycle_pods : list
+        Per pod that a node was looked for: the length of `entries` after the event, and the pod
+        or its name.
+
+    Parameters
+    ----------
+    object_count : int
+        How many numbers were given before.
+    """
+
+    def __init__(self, object_count: int = 0) -> None:
+        self._object_count = object_count
+        self._numbers: dict[int, int] = {}
+        self._kept: list[KubernetesObject] = []
+        self._written = 0
+        self._taken = [0, 0, 0]
+        self.entries: list[Any] = []
+        self.actions: list[Action] = []
+        self.cycle_ends: list[int] = []
+        self.cycle_pods: list[Pod | str] = []
+
+    def __len__(self) -> int:
+        return (len(self.entries) - self._taken[0]) // 3
+
+    def add(
+        self, now_ns: int, event: Event, actions: Sequence[Action], pods: Iterable[str]
+    ) -> None:
+        """Add an event."""
+        self.entries.extend((event, now_ns, len(actions)))
+        self.actions.extend(actions)
+        for pod in pods:
+            self.cycle_ends.append(len(self.entries))
+            self.cycle_pods.append(pod)
+
+    def of(self, obj: KubernetesObject) -> int:
+        """Return the number of an object; one that is not known will be written."""
+        number = self._numbers.get(id(obj))
+        if number is None:
+            number = self._numbers[id(obj)] = self._object_count
+            self._object_count = number + 1
+            self._kept.append(obj)
+        return number
+
+    def take(self, limit: int) -> tuple[list[int], EventBlock]:
+        """Make a block of the first events; returns their times as well."""
+        begin, action_begin, cycle_begin = self._taken
+        entries = self.entries[begin : begin + 3 * limit]
+        events: list[Any] = entries[0::3]
+        times: list[int] = entries[1::3]
+        counts: list[int] = entries[2::3]
+        types = list(map(type, events))
+        kinds = bytes(map(_CODE_OF, types))
+        objects = [event.obj for event in compress(events, map(_HAS_OBJECT, types))]
+        answers = [event for event in events if type(event) is CallDone]
+        ids, numbers = list(map(id, objects)), self._numbers
+        fresh = {i: obj for i, obj in zip(ids, objects, strict=True) if i not in numbers}
+        if fresh:
+            numbers.update(zip(fresh, count(self._object_count)))
+            self._object_count += len(fresh)
+            self._kept += fresh.values()
+        rest: dict[int, dict[str, Any]] = {}
+        is_plain = not kinds.translate(None, _COLUMN_ONLY)
+        if not is_plain or [e for e in answers if e.error is not None or e.obj is not None]:
+            rest = self._rest(events)
+        # Everything that is mentioned has its number now.
+        new = self._kept[self._written :]
+        self._written = len(self._kept)
+        end, action_end = begin + len(entries), action_begin + sum(counts)
+        cycle_end = bisect_right(self.cycle_ends, end)
+        cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
+        cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
+        block = EventBlock(
+            objects=objects_of(list(range(self._object_count - len(new), self._object_count)), new),
+            times=steps(times),
+            kind_names=list(_NAMES),
+            kinds=kinds,
+            numbers=steps(list(map(numbers.__getitem__, ids))),
+            calls=steps([event.call for event in answers]),
+            rest=rest,
+            cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
+            cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
+            action_counts=counts,
+            actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
+        )
+        self._taken = [end, action_end, cycle_end]
+        if end == len(self.entries):
+            self._clear()
+        return times, block
+
+    def _clear(self) -> None:
+        # Others hold on to the lists themselves.
+        self._taken = [0, 0, 0]
+        self.entries.clear()
+        self.actions.clear()
+        self.cycle_ends.clear()
+        self.cycle_pods.clear()
+
+    def _rest(self, events: Sequence[Any]) -> dict[int, dict[str, Any]]:
+        rest = {}
+        for place, event in enumerate(events):
+            names = _REST_OF.get(type(event))
+            if names:
+                fields = {
+                    name: {"$object": self.of(value)}
+                    if isinstance(value, KubernetesObject)
+                    else value
+                    for name in names
+                    if (value := getattr(event, name)) is not None
+                }
+                if fields:
+                    rest[place] = fields
+        return rest
+
+    def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
+        """Know these objects by their numbers and no others; they are written elsewhere."""
+        assert not self.entries, "take the events first"
+        self._numbers = {id(obj): number for number, obj in objects.items()}
+        self._kept = list(objects.values())
+        self._written = len(self._kept)
+
+
+def decode_events(
+    block: EventBlock, first: int, objects: dict[int, KubernetesObject], *, source: str
+) -> Iterator[Entry]:
+    """Give the events of a block.
+
+    Parameters
+    ----------
+    objects : dict of int to object, written
+        What the numbers stand for; the objects of the block are added.
+    """
+    for number, obj in decode_objects(block.objects):
+        objects.setdefault(number, obj)
+    unknown = [name for name in block.kind_names if name not in _EVENT_OF]
+    classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
+    pods: dict[int, tuple[str, ...]] = {}
+    for place, pod in zip(block.cycle_places, block.cycle_pods, strict=True):
+        pods[place] = (*pods.get(place, ()), pod)
+    numbers, calls = accumulate(block.numbers), accumulate(block.calls)
+    begin = 0
+    columns = zip(block.kinds, accumulate(block.times), block.action_counts, strict=True)
+    for place, (kind, now_ns, taken) in enumerate(columns):
+        cls = classes[kind]
+        if cls is None:
+            raise LogError(
+                f"{source} has events that podwright {__version__} does not know: {unknown}"
+            )
+        shape = _SHAPES[cls]
+        if shape == _PLAIN:
+            event = cls()
+        elif shape == _OBJECT:
+            event = cls(objects[next(numbers)])
+        else:
+            fields = _read_fields(cls, block.rest.get(place, {}), objects)
+            if shape == _CALL:
+                fields["call"] = next(calls)
+            event = cls(**fields)
+        actions = ENCODER.encode(block.actions[begin : begin + taken]) if taken else NO_ACTIONS
+        begin += taken
+        yield Entry(first + place, now_ns, event, actions, pods.get(place, ()))
+
+
+def _read_fields(
+    cls: type[Event], written: Mapping[str, Any], objects: Mapping[int, KubernetesObject]
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(cls):
+        if field.name not in written:
+            continue
+        value = written[field.name]
+        if isinstance(value, dict) and "$object" in value:
+            fields[field.name] = objects[value["$object"]]
+        elif value is not None:
+            fields[field.name] = msgspec.convert(value, _without_objects(cls, field))
+    return fields
+
+
+def _without_objects(cls: type[Event], field: msgspec.structs.FieldInfo) -> Any:
+    # A field that may hold any object cannot be converted; it was read by its number.
+    assert "Object" not in str(field.type), f"{cls.__name__}.{field.name} is an object"
+    return field.type
