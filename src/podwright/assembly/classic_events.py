@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from podwright.classic import ClassicQueue, queue_calls
 from podwright.machine.binding import Binding, forget
-from podwright.machine.event_handlers import EventHandlers
+from podwright.machine.event_handlers import EventHandlers, has_lost_its_node
 from podwright.machine.state import object_key
 from podwright.objects import KubernetesObject, Object, Pod
 
@@ -48,6 +48,8 @@ class ClassicEventHandlers(EventHandlers):
             # Deleted and made anew, and the deletion went unseen.
             self._delete_pod(old)
             old = None
+        if has_lost_its_node(old, pod):
+            return
         if pod.is_terminal:
             if old is not None:
                 self._delete_pod(pod)
@@ -67,9 +69,11 @@ class ClassicEventHandlers(EventHandlers):
 
     def _delete_pod(self, pod: Pod) -> None:
         state = self._state
-        old = state.pods.pop(pod.key, None)
-        if old is None:
+        old = state.pods.get(pod.key)
+        if old is None or old.metadata.uid != pod.metadata.uid:
+            # Old news: it is gone already, and may have a successor of that name.
             return
+        del state.pods[pod.key]
         state.expired.discard(old.metadata.uid)
         if old.spec.node_name or pod.spec.node_name:
             state.cluster.delete(pod)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from podwright.classic.node_info import NodeInfo
+from podwright.config import ExtenderTLSConfig
 from podwright.objects import Pod, encode
 from podwright.objects.errors import PodwrightError
 
@@ -60,6 +61,7 @@ class ExtenderSettings(msgspec.Struct, frozen=True, kw_only=True):
     bind_verb: str = msgspec.field(default="", name="bindVerb")
     weight: int = 0
     enable_https: bool = msgspec.field(default=False, name="enableHttps")
+    tls_config: ExtenderTLSConfig | None = msgspec.field(default=None, name="tlsConfig")
     http_timeout_ns: int = msgspec.field(default=0, name="httpTimeout")
     node_cache_capable: bool = msgspec.field(default=False, name="nodeCacheCapable")
     managed_resources: tuple[ManagedResource, ...] = msgspec.field(

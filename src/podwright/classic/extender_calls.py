@@ -62,6 +62,7 @@ def called_extender(index: int, settings: ExtenderSettings) -> CalledExtender:
             bind_verb=settings.bind_verb,
             weight=settings.weight,
             enable_https=settings.enable_https,
+            tls_config=settings.tls_config,
             http_timeout_ns=settings.http_timeout_ns or _TIMEOUT_NS,
             node_cache_capable=settings.node_cache_capable,
             managed_resources=tuple(

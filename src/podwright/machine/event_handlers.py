@@ -82,7 +82,7 @@ class EventHandlers:
     def _put_pod(self, pod: Pod) -> None:
         state = self._state
         old = self._known(pod)
-        if _has_lost_its_node(old, pod):
+        if has_lost_its_node(old, pod):
             return
         if pod.status.phase in {"Succeeded", "Failed"}:
             if old is not None:
@@ -209,7 +209,7 @@ class EventHandlers:
         )
 
 
-def _has_lost_its_node(old: Pod | None, new: Pod) -> bool:
+def has_lost_its_node(old: Pod | None, new: Pod) -> bool:
     """Tell whether this is old news: no pod that had a node is without one later."""
     return old is not None and bool(old.spec.node_name) and not new.spec.node_name
 

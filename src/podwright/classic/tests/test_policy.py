@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.classic import PolicyError, algorithm_from_policy, algorithm_of_provider, read_policy
+from podwright.classic.extender_calls import called_extender
 
 
 def policy(**fields):
@@ -216,3 +217,13 @@ def test_everything_wrong_is_told_and_upstream_would_tell_the_first_stage():
     ]
     overflown = "should have a positive weight applied to it or it has overflown"
     assert refusal.value.upstream == f"[Priority X {overflown}, Priority Y {overflown}]"
+
+
+def test_the_tls_settings_of_an_extender_reach_whoever_calls_it():
+    settings = {"insecure": True, "serverName": "extender.test", "caData": "cGVt"}
+    extender = {"urlPrefix": "https://e", "filterVerb": "f", "tlsConfig": settings}
+    algorithm = algorithm_from_policy(read_policy(policy(extenders=[extender])))
+    ((index, of_policy),) = algorithm.extenders
+    tls = called_extender(index, of_policy).settings.tls_config
+    assert tls is not None
+    assert (tls.insecure, tls.server_name, tls.ca_data) == (True, "extender.test", b"pem")
