@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from typer.testing import CliRunner
 
 import podwright as pw
@@ -270,19 +275,31 @@ def test_a_connection_that_the_extender_closed_is_not():
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """Make two certificates that sign themselves: for the extender, and for us."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
     folder = tmp_path_factory.mktemp("certificates")
     for name in ("server", "client"):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-days", "2", "-subj", f"/CN={name}",
-             "-addext", "subjectAltName=DNS:extender.test",
-             "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem"],
-            check=True,
-            capture_output=True,
-        )  # fmt: skip
+        key = ec.generate_private_key(ec.SECP256R1())
+        (folder / f"{name}.key").write_bytes(
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        )
+        (folder / f"{name}.pem").write_bytes(self_signed(name, key).public_bytes(Encoding.PEM))
     return folder
+
+
+def self_signed(name: str, key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    today = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(today - timedelta(days=1))
+        .not_valid_after(today + timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("extender.test")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
 
 
 @pytest.fixture(scope="module")
