@@ -1,0 +1,361 @@
+"""Records of what happened to the objects of a cluster: files of one change per line.
+
+A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`, as
+kube-scheduler-simulator's recorder writes it, or anybody who watches a cluster. The file may be
+gzip'd.
+
+What counts is the order of the lines. A recorder that watches each kind by itself sees changes
+of two kinds a little out of their order, so `time` may step back a little from one line to the
+next: `RecordLine.time_ns` stays where it was then, `seen_ns` is what is written. A step of
+more than `MAX_STEP_BACK_NS` is not that, but a record that is broken or put together wrongly.
+
+A recorder that is stopped in the middle of a line leaves it without a line feed: a last line
+without one is left out, whole or not, as upstream's replayer does, and `Record` says so.
+
+Nothing is half read: all that is wrong with a record is collected and raised together.
+
+Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+import msgspec
+
+from podwright.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    Object,
+    decode,
+)
+from podwright.objects.decode import NAMESPACED_GROUPS
+from podwright.objects.errors import invalid, quoted, required, unsupported
+from podwright.objects.kinds import TYPE_OF, api_group
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store.kinds import GroupKind, kind_of
+from podwright.store.objects_store import ObjectStore
+from podwright.store.stored import Stored
+
+RecordEvent: TypeAlias = Literal["Add", "Update", "Delete"]
+
+MAX_STEP_BACK_NS = 1_000_000_000
+"""How far a line's time may lie before that of an earlier line."""
+
+
+class RecordLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One change.
+
+    Attributes
+    ----------
+    line : int
+        Its number in the file, from 1.
+    time_ns : int
+        When it was seen, in nanoseconds since 1970; never before the line before it.
+    seen_ns : int
+        The time as it is written.
+    event : str
+        Add, Update or Delete. An Add of what is there already is an update of it.
+    object : Object
+        As it is after the change; for Delete as it was last. A Delete may be written with a
+        name only: then this is the object of the last line that had all of it.
+    old : Object or None
+        As it was before the change; None if there was none.
+    """
+
+    line: int
+    time_ns: int
+    seen_ns: int
+    event: RecordEvent
+    object: Object
+    old: Object | None = None
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """All changes of a record.
+
+    Attributes
+    ----------
+    source : str
+        The file's name.
+    lines : tuple of RecordLine
+        In the order of the file, which is the order of the changes.
+    steps_back : int
+        How many lines have a time before that of an earlier line.
+    largest_step_back_ns : int
+        By how much at most.
+    unterminated_line : int
+        The number of the last line, if it had no line feed and was left out; else 0.
+    """
+
+    source: str
+    lines: tuple[RecordLine, ...] = ()
+    steps_back: int = 0
+    largest_step_back_ns: int = 0
+    unterminated_line: int = 0
+
+
+class _Written(msgspec.Struct, frozen=True):
+    time: str
+    event: RecordEvent
+    resource: dict[str, Any]
+
+
+_NAMES = frozenset({"name", "namespace", "uid", "resourceVersion"})
+_DECODER = msgspec.json.Decoder(_Written)
+_ObjectKey: TypeAlias = tuple[GroupKind, NamespacedName]
+
+
+def load_record(path: str | Path) -> Record:
+    """Read a record from a file, gzip'd or not.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with it.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError([_error(str(path), f"cannot be read: {error.strerror}")]) from None
+    return read_record(data, source=str(path))
+
+
+def read_record(data: bytes, *, source: str) -> Record:
+    """Read a record.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of the file, gzip'd or not.
+    source : str
+        The file's name, for errors.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong, each with its line and path: lines that are not JSON or
+        lack a field, objects that cannot be read, changes of objects that are not there, times
+        that go back by more than `MAX_STEP_BACK_NS`.
+    """
+    reading = _Reading(source)
+    unterminated = 0
+    for number, line, is_terminated in numbered_lines(data, source=source):
+        if not is_terminated:
+            unterminated = number
+        elif line.strip():
+            reading.take(number, line)
+    if reading.errors:
+        raise InputError(reading.errors)
+    if not reading.lines:
+        message = "no changes in this file; a record has one JSON object per line: " + (
+            '{"time": ..., "event": "Add", "resource": {...}}'
+        )
+        raise InputError([_error(source, message)])
+    return Record(
+        source=source,
+        lines=tuple(reading.lines),
+        steps_back=reading.steps_back,
+        largest_step_back_ns=reading.largest_step_back_ns,
+        unterminated_line=unterminated,
+    )
+
+
+def apply_line(store: ObjectStore, line: RecordLine) -> Stored:
+    """Do to a store what a line of a record says; only the object's version becomes the store's.
+
+    Raises
+    ------
+    NotFound
+        If a Delete is of an object that the store does not have.
+    """
+    if line.event == "Delete":
+        return store.drop(kind_of(line.object), line.object.key)
+    return store.put(line.object)
+
+
+def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield the lines of a file of JSON lines: number, content, whether a line feed ends it.
+
+    Raises
+    ------
+    InputError
+        If it is gzip'd and cannot be unpacked.
+    """
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    last = lines.pop()
+    for number, line in enumerate(lines, start=1):
+        yield number, line, True
+    if last.strip():
+        yield len(lines) + 1, last, False
+
+
+def _error(source: str, message: str, *, path: str = "", value: Any = None) -> FieldError:
+    return FieldError(source=source, path=path, message=message, value=value)
+
+
+class _Reading:
+    """What was read of a record so far."""
+
+    def __init__(self, source: str) -> None:
+        self.lines: list[RecordLine] = []
+        self.errors: list[FieldError] = []
+        self.steps_back = 0
+        self.largest_step_back_ns = 0
+        self._source = source
+        self._time_ns = 0
+        self._last: dict[_ObjectKey, Object] = {}
+        self._gone: set[_ObjectKey] = set()
+        """Objects whose last change could not be read: nothing is said of later ones."""
+
+    def take(self, number: int, line: bytes) -> None:
+        """Take in a line, or what is wrong with it."""
+        place = f"{self._source}: line {number}"
+        written = self._written(line, place)
+        if written is None:
+            return
+        seen_ns = self._seen_ns(written.time, place)
+        key = self._key(written.resource, place)
+        obj = None if key is None else self._object(written, key, place)
+        if obj is None or key is None or seen_ns is None:
+            return
+        old = self._last.get(key)
+        if written.event == "Delete":
+            self._last.pop(key, None)
+        else:
+            self._last[key] = obj
+        self.lines.append(
+            RecordLine(
+                line=number,
+                time_ns=self._time_ns,
+                seen_ns=seen_ns,
+                event=written.event,
+                object=obj,
+                old=old,
+            )
+        )
+
+    def _written(self, line: bytes, place: str) -> _Written | None:
+        try:
+            try:
+                return _DECODER.decode(line)
+            except msgspec.ValidationError:
+                self.errors += _problems(msgspec.json.decode(line), place)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self.errors.append(_error(place, f"not JSON: {error}"))
+        except RecursionError:
+            self.errors.append(_error(place, "nested too deeply"))
+        return None
+
+    def _seen_ns(self, text: str, place: str) -> int | None:
+        seen_ns = timestamp_ns(text)
+        if seen_ns is None:
+            detail = "a time is expected, such as 2026-03-02T10:11:12.5Z"
+            self.errors.append(_error(place, invalid(text, detail), path="time", value=text))
+            return None
+        step_ns = self._time_ns - seen_ns
+        if step_ns > MAX_STEP_BACK_NS:
+            message = invalid(
+                text,
+                f"{step_ns / 1e9:.3f} s before an earlier line, and changes are in the order in "
+                f"which they happened (up to {MAX_STEP_BACK_NS / 1e9:g} s is let pass)",
+            )
+            self.errors.append(_error(place, message, path="time", value=text))
+            return None
+        if step_ns > 0:
+            self.steps_back += 1
+            self.largest_step_back_ns = max(self.largest_step_back_ns, step_ns)
+        else:
+            self._time_ns = seen_ns
+        return seen_ns
+
+    def _key(self, document: dict[str, Any], place: str) -> _ObjectKey | None:
+        """Return which object a document is about; None if it does not say."""
+        api_version, kind, metadata = map(document.get, ("apiVersion", "kind", "metadata"))
+        metadata = metadata if isinstance(metadata, dict) else {}
+        name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+        fields = {"apiVersion": api_version, "kind": kind, "metadata.name": name}
+        wrong = [
+            _error(place, required(), path=f"resource.{path}", value=value)
+            for path, value in fields.items()
+            if not isinstance(value, str) or not value
+        ]
+        if not isinstance(namespace, str):
+            message = invalid(namespace, "a string is expected")
+            wrong.append(_error(place, message, path="resource.metadata.namespace"))
+        self.errors += wrong
+        if wrong:
+            return None
+        group_kind = (api_group(cast(str, api_version)), cast(str, kind))
+        if not namespace and _is_namespaced(group_kind):
+            namespace = "default"
+        return group_kind, f"{namespace}/{name}" if namespace else cast(str, name)
+
+    def _object(self, written: _Written, key: _ObjectKey, place: str) -> Object | None:
+        """Return the object of a line, or note what is wrong with it."""
+        old = self._last.get(key)
+        if old is None and written.event != "Add":
+            if key not in self._gone:
+                message = (
+                    f"{written.event} of {key[0][1]} {key[1]}, which is not there: "
+                    "no line before this one adds it"
+                )
+                self.errors.append(_error(place, message, path="resource.metadata.name"))
+                self._gone.add(key)
+            return None
+        if written.event == "Delete" and old is not None and _is_a_name_only(written.resource):
+            return old
+        try:
+            obj = decode(written.resource, source=place)
+        except InputError as error:
+            self.errors += [
+                msgspec.structs.replace(one, path=f"resource.{one.path}".removesuffix("."))
+                for one in error.errors
+            ]
+            if old is None:
+                self._gone.add(key)
+            return None
+        self._gone.discard(key)
+        return obj
+
+
+def _is_namespaced(group_kind: GroupKind) -> bool:
+    cls = TYPE_OF.get(group_kind)
+    return cls.namespaced if cls is not None else group_kind in NAMESPACED_GROUPS
+
+
+def _is_a_name_only(document: dict[str, Any]) -> bool:
+    written = {"apiVersion", "kind", "metadata"}.issuperset(document)
+    return written and _NAMES.issuperset(document["metadata"])
+
+
+def _problems(value: Any, place: str) -> list[FieldError]:
+    """Return what is wrong with a line that is JSON, but not a change."""
+    if not isinstance(value, dict):
+        return [_error(place, f"an object is expected, not {quoted(value)}")]
+    events = get_args(RecordEvent)
+    expected: dict[str, tuple[type, str]] = {
+        "time": (str, "a string is expected"),
+        "event": (str, "a string is expected"),
+        "resource": (dict, "an object is expected"),
+    }
+    found = []
+    for name, (cls, detail) in expected.items():
+        given = value.get(name)
+        if given is None:
+            found.append(_error(place, required(), path=name))
+        elif not isinstance(given, cls):
+            found.append(_error(place, invalid(given, detail), path=name, value=given))
+        elif name == "event" and given not in events:
+            found.append(_error(place, unsupported(given, events), path=name, value=given))
+    return found
