@@ -1,0 +1,178 @@
+"""What controllers are told, what they want, and what each of them must offer.
+
+Theory of operation
+-------------------
+A controller looks at the cluster as it is and at what an object asks for, and wants the
+difference gone. It is told of every change (`observe`) and says which of its objects have to
+be looked at again; later, one object after the other, it looks (`sync`) and returns what is
+to be done. In between it keeps nothing that it could not see again, but for what it remembers
+on purpose, such as how often a job has failed.
+
+Whoever drives the controllers does the actions of one sync and tells them of the changes
+before the next sync. So a sync always sees what every earlier one has done, and needs none of
+the expectations and conflict retries by which upstream's controllers live with slow caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.world.lifecycle import RecordEvent
+
+GroupKind: TypeAlias = tuple[str, str]
+"""API group and kind."""
+
+# ------------------------------------------------------------------------------- events
+
+
+class SyncNext(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The next object is to be looked at; nothing happens if there is none."""
+
+
+class SyncDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The time of a `SyncAt` has come; harmless at any other time."""
+
+    controller: str
+    key: NamespacedName
+
+
+class NodeDown(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """A node's kubelet does not report any more, and nothing on it changes by itself."""
+
+    node: str
+
+
+class NodeUp(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """A node's kubelet reports again."""
+
+    node: str
+
+
+class DrainNode(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Somebody drains a node: it is cordoned, and its pods are evicted as budgets allow."""
+
+    node: str
+
+
+NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
+
+ControllerEvent: TypeAlias = ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent
+
+# ------------------------------------------------------------------------------ actions
+
+
+class CreateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Create an object; one that is there already is left alone.
+
+    Attributes
+    ----------
+    obj : KubernetesObject
+        With a name, or a `generateName`.
+    controller : str
+        Who wants it.
+    """
+
+    obj: KubernetesObject
+    controller: str
+
+
+class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Write an object; that it is gone is no error.
+
+    Attributes
+    ----------
+    obj : KubernetesObject
+        As it is to be.
+    scope : str
+        What has changed: `status`, `main` (all but the status) or `whole`.
+    controller : str
+    """
+
+    obj: KubernetesObject
+    scope: Literal["main", "status", "whole"]
+    controller: str
+
+
+class DeleteObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Delete an object; that it is gone, or another one of its name, is no error.
+
+    Attributes
+    ----------
+    grace_seconds : int, optional
+        How long a pod has to stop; its own if left out.
+    propagation : str, optional
+        What becomes of what it owns.
+    """
+
+    group: str
+    object_kind: str
+    key: NamespacedName
+    uid: str
+    controller: str
+    grace_seconds: int | None = None
+    propagation: Literal["Background", "Foreground", "Orphan"] | None = None
+
+
+class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Send `SyncDue` at a time; an earlier wish for the same object still holds."""
+
+    due_ns: int
+    event: SyncDue
+
+
+ControllerAction: TypeAlias = CreateObject | UpdateObject | DeleteObject | RecordEvent | SyncAt
+
+# --------------------------------------------------------------------------- controllers
+
+
+class Controller(Protocol):
+    """One controller: a pure machine that `Controllers` runs with others.
+
+    Its constructor takes the `View` that all of them share.
+
+    Attributes
+    ----------
+    name : str
+        As the source component of its Events is called upstream, such as
+        `replicaset-controller`.
+    kinds : sequence of GroupKind
+        The kinds whose changes it is told of.
+    """
+
+    name: str
+    kinds: Sequence[GroupKind]
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the keys that a change makes worth looking at; the view has it already.
+
+        `old` is None for an object that appeared, `new` for one that is gone.
+        """
+        ...
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Look at one object, which may be gone, and return what is to be done."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return what it remembers that the view does not show, as JSON values."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did; the view is filled already."""
+        ...
+
+
+@runtime_checkable
+class NodeController(Protocol):
+    """A controller that is also told what happens to nodes and cannot be seen in objects."""
+
+    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Return the keys that an event makes worth looking at."""
+        ...
