@@ -11,17 +11,27 @@ Upstream: data/csv of hkust-adsl/kubernetes-scheduler-simulator
 from __future__ import annotations
 
 import csv
-from typing import Any
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects.errors import FieldError, InputError, invalid
+from podwright.objects.pod import Pod
 
 GPU_PREFIX = "alibabacloud.com/"
 GPU_COUNT = f"{GPU_PREFIX}gpu-count"
 GPU_MILLI = f"{GPU_PREFIX}gpu-milli"
 GPU_CARD_MODEL = f"{GPU_PREFIX}gpu-card-model"
+CREATION_TIME = f"{GPU_PREFIX}creation-time"
+DELETION_TIME = f"{GPU_PREFIX}deletion-time"
+SCHEDULED_TIME = f"{GPU_PREFIX}scheduled-time"
 PODS_PER_NODE = "1001"
 
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _NUMBERS = frozenset({"cpu_milli", "memory_mib", "gpu", "num_gpu", "gpu_milli"})
+_SECOND_NS: Final = 1_000_000_000
+_TIMES = frozenset({"creation_time", "deletion_time", "scheduled_time"})
 _KEPT = ("qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 
 
@@ -58,7 +68,8 @@ def _problem(row: dict[str, Any], line: int) -> TableError | None:
         return TableError("more cells than columns", line, "", "")
     for column, value in row.items():
         is_number = isinstance(value, str) and value.isascii() and value.isdigit()
-        if column in _NUMBERS and not is_number:
+        is_needed = column in _NUMBERS or (column in _TIMES and bool(value))
+        if is_needed and not is_number:
             return TableError("a whole number is expected", line, column, value or "")
         if column in {"sn", "name"} and not value:
             return TableError("a name is expected", line, column, "")
@@ -110,3 +121,70 @@ def _pod(row: dict[str, str]) -> dict[str, Any]:
             ],
         },
     }
+
+
+class OpenbTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the trace says of the time of one pod; all since the trace began.
+
+    Parameters
+    ----------
+    created_ns : int
+    ended_ns : int, optional
+        When it was gone, whether it had run or not.
+    scheduled_ns : int, optional
+        When it was placed; None if the trace's scheduler never placed it.
+    """
+
+    created_ns: int
+    ended_ns: int | None = None
+    scheduled_ns: int | None = None
+
+    @property
+    def run_ns(self) -> int | None:
+        """How long it ran; for a pod that never did, how long it was there."""
+        if self.ended_ns is None:
+            return None
+        began_ns = self.created_ns if self.scheduled_ns is None else self.scheduled_ns
+        return max(self.ended_ns - began_ns, 0)
+
+
+def openb_times(pod: Pod) -> OpenbTimes | None:
+    """Read the times of a pod of the trace; None if it has none.
+
+    Raises
+    ------
+    InputError
+        With every time that is no whole number of seconds, or lies before the creation.
+    """
+    annotations = pod.metadata.annotations
+    if CREATION_TIME not in annotations:
+        return None
+    errors: list[FieldError] = []
+    created_ns = _time_ns(pod, CREATION_TIME, 0, errors) or 0
+    ended_ns = _time_ns(pod, DELETION_TIME, created_ns, errors)
+    scheduled_ns = _time_ns(pod, SCHEDULED_TIME, created_ns, errors)
+    if errors:
+        raise InputError(errors)
+    return OpenbTimes(created_ns=created_ns, ended_ns=ended_ns, scheduled_ns=scheduled_ns)
+
+
+def _time_ns(pod: Pod, key: str, least_ns: int, errors: list[FieldError]) -> int | None:
+    text = pod.metadata.annotations.get(key)
+    if text is None:
+        return None
+    detail = ""
+    if not (text.isascii() and text.isdigit()):
+        detail = "a whole number of seconds is expected"
+    elif int(text) * _SECOND_NS < least_ns:
+        detail = f"before its creation, at second {least_ns // _SECOND_NS}"
+    if not detail:
+        return int(text) * _SECOND_NS
+    errors.append(
+        FieldError(
+            source=f"pod {pod.key}",
+            path=f"metadata.annotations[{key}]",
+            message=invalid(text, detail),
+            value=text,
+        )
+    )
+    return None
