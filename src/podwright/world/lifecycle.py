@@ -143,7 +143,13 @@ class RemoveObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
 
 
 class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Record a Kubernetes Event about an object."""
+    """Record a Kubernetes Event about an object.
+
+    Attributes
+    ----------
+    source : str
+        Who says so: a controller's name, or `kwok` for a stage.
+    """
 
     group: str
     object_kind: str
@@ -152,6 +158,7 @@ class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     type: str
     reason: str
     note: str
+    source: str = "kwok"
 
 
 LifecycleAction: TypeAlias = PlayAt | PutObject | RemoveObject | RecordEvent

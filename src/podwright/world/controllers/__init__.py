@@ -8,7 +8,13 @@ Start with `contract.py` (what a controller is), then `running.py` (how they tak
 any one of them.
 """
 
+from collections.abc import Callable
+
+from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.running import Controllers, ControllersState
 from podwright.world.controllers.view import View
 
-__all__ = ["Controllers", "ControllersState", "View"]
+ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = ()
+"""What makes them, in the order in which they hear of a change."""
+
+__all__ = ["ALL_CONTROLLERS", "Controllers", "ControllersState", "View"]
