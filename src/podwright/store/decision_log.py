@@ -36,6 +36,7 @@ from podwright.store.log_format import (
     Header,
     LogError,
     Setup,
+    TimeColumn,
     decode_objects,
     decode_payload,
     encode_frame,
@@ -442,12 +443,21 @@ class DecisionLog:
             index = head.first + head.count
             if head.last_ns > at_ns:
                 now_ns, index = 0, head.first
-                for delta in self._read(frame, EventBlock).times:
+                for delta in self._read(frame, TimeColumn).times:
                     now_ns += delta
                     if now_ns > at_ns:
                         break
                     index += 1
         return index
+
+    def time_of(self, index: int) -> int:
+        """Return the time of the event of a number."""
+        self._flush_to_read()
+        for frame in self._frames:
+            head = frame.head
+            if head.kind == EVENTS and head.first <= index < head.first + head.count:
+                return sum(self._read(frame, TimeColumn).times[: index - head.first + 1])
+        raise IndexError(f"there is no event {index}; there are {len(self)}")
 
     def _flush_to_read(self) -> None:
         if len(self.rows):

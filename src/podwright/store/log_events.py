@@ -225,6 +225,8 @@ def decode_events(
             event = cls()
         elif shape == _OBJECT:
             event = cls(objects[next(numbers)])
+        elif shape == _CALL and place not in block.rest:
+            event = cls(next(calls))
         else:
             fields = _read_fields(cls, block.rest.get(place, {}), objects)
             if shape == _CALL:

@@ -316,6 +316,12 @@ class CycleColumns(msgspec.Struct, kw_only=True):
     cycle_pods: list[str]
 
 
+class TimeColumn(msgspec.Struct, kw_only=True):
+    """The part of an `EventBlock` that says when."""
+
+    times: list[int]
+
+
 class CheckpointBlock(msgspec.Struct, kw_only=True):
     """A machine between two events."""
 
