@@ -226,12 +226,20 @@ class Replay:
             self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
         self._entries = log.entries_from(start)
+        self._next: Entry | None = None
+
+    def peek(self) -> Entry | None:
+        """Return the next event, and leave it to be handled; None at the end of the log."""
+        if self._next is None:
+            self._next = next(self._entries, None)
+        return self._next
 
     def step(self) -> tuple[Entry, list[Action]] | None:
         """Let the machine handle the next event; None at the end of the log."""
-        entry = next(self._entries, None)
+        entry = self.peek()
         if entry is None:
             return None
+        self._next = None
         self.index = entry.index + 1
         return entry, self.machine.handle(entry.event, entry.now_ns)
 
