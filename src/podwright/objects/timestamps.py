@@ -47,3 +47,15 @@ def timestamp_text(now_ns: int) -> str:
 @lru_cache(maxsize=4_096)
 def _text_of_second(seconds: int) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def timestamp_text_nano(now_ns: int) -> str:
+    """Return nanoseconds since 1970 as RFC 3339 with all nine digits, which sorts as text.
+
+    Examples
+    --------
+    >>> timestamp_text_nano(1_500_000_000)
+    '1970-01-01T00:00:01.500000000Z'
+    """
+    seconds, rest_ns = divmod(now_ns, 1_000_000_000)
+    return f"{_text_of_second(seconds)[:-1]}.{rest_ns:09d}Z"

@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,18 @@ from podwright.objects.timestamps import timestamp_ns
 )
 def test_times_are_nanoseconds(text, ns):
     assert timestamp_ns(text) == ns
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1970-01-01T00:00:00.000000000Z",
+        "2026-03-02T10:11:12.123456789Z",
+        "2026-03-02T10:11:12.123400000Z",
+        "1969-12-31T23:59:59.500000000Z",
+    ],
+)
+def test_times_are_written_to_the_nanosecond(text):
+    ns = timestamp_ns(text)
+    assert ns is not None
+    assert timestamp_text_nano(ns) == text

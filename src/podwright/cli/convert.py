@@ -1,0 +1,77 @@
+"""`podwright convert`: the same objects in another form."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import command_app, examples
+
+app = command_app()
+
+
+class ConvertedFormat(StrEnum):
+    """What comes out."""
+
+    yaml = "yaml"
+    json = "json"
+    kss = "kss"
+    record = "record"
+
+
+@app.command(
+    epilog=examples(
+        "podwright convert examples/quickstart -o kss",
+        "podwright convert examples/quickstart -o record --start 2026-03-02T10:11:12Z",
+    )
+)
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Manifests, dumps, snapshots, openb tables, one record of changes, or the "
+            "folder of a decision log; - for stdin.",
+            show_default=False,
+        ),
+    ],
+    at: Annotated[
+        str,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="Of a record: as the cluster was then. The default is its end.",
+            show_default=False,
+        ),
+    ] = "",
+    start: Annotated[
+        str,
+        typer.Option(
+            "--start",
+            metavar="TIME",
+            help="For -o record: when what is in the files is there, and second 0 of openb tables.",
+        ),
+    ] = "1970-01-01T00:00:00Z",
+    output: Annotated[
+        ConvertedFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="yaml and json: a List for kubectl; kss: a snapshot that kube-scheduler-simulator "
+            "imports; record: one line per change.",
+        ),
+    ] = ConvertedFormat.yaml,
+) -> None:
+    """Write a cluster in another form.
+
+    Reads what the other commands read, and records of changes. A record becomes the cluster
+    as it was at its end, or --at a time; a cluster becomes a record in which everything is
+    added at the --start. The pods of openb tables are then added and deleted at their times.
+
+    What a form cannot hold is named on stderr and left out.
+    """
+    from podwright.cli.converting import run_convert
+
+    run_convert(files, at=at, start=start, output=output.value)

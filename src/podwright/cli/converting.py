@@ -1,0 +1,224 @@
+"""What `podwright convert` does, once it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from podwright.cli.collecting import Collected
+from podwright.cli.console import print_document, say, waiting, write
+from podwright.objects import (
+    Document,
+    FieldError,
+    InputError,
+    NamespacedName,
+    Object,
+    Pod,
+    encode,
+)
+from podwright.objects.errors import invalid
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store import GroupKind, Record, RecordLine, kind_of, read_record
+from podwright.store.decision_log import DecisionLog
+from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.log_files import SUFFIX
+from podwright.store.record_files import numbered_lines
+from podwright.store.record_writing import (
+    initial_lines,
+    record_line,
+    record_of_log,
+    write_record,
+)
+from podwright.store.snapshot_files import (
+    DEFAULT_CONFIGURATION,
+    is_in_snapshot,
+    missing_namespaces,
+    write_snapshot,
+)
+from podwright.world.openb_arrivals import openb_arrivals
+
+_RECORD_KEYS = {"time", "event", "resource"}
+
+
+class _Contents(msgspec.Struct, frozen=True):
+    """What the files hold: objects that are there at first, and what happens then."""
+
+    loaded: LoadedObjects
+    record: Record | None
+
+    @property
+    def lines(self) -> tuple[RecordLine, ...]:
+        return () if self.record is None else self.record.lines
+
+    @property
+    def configuration(self) -> Document | None:
+        found = self.loaded.configuration
+        return None if found is None else found.document
+
+    def objects_at(self, at_ns: int | None) -> list[Object]:
+        """Return what is there at a time; None is the end."""
+        there: dict[tuple[GroupKind, NamespacedName | int], Object] = {}
+        for number, obj in enumerate(self.loaded.objects):
+            there[kind_of(obj), obj.key if obj.name else number] = obj
+        for line in self.lines:
+            if at_ns is not None and line.time_ns > at_ns:
+                break
+            key = (kind_of(line.object), line.object.key)
+            if line.event == "Delete":
+                there.pop(key, None)
+            else:
+                there[key] = line.object
+        return list(there.values())
+
+
+def run_convert(files: Sequence[str], *, at: str, start: str, output: str) -> None:
+    """Read everything, and write it in one form.
+
+    Raises
+    ------
+    InputError
+        With what is wrong with any of the files, or with a time.
+    """
+    collected = Collected()
+    contents = _Contents(LoadedObjects(), None)
+    at_ns: int | None = None
+    start_ns = 0
+    with waiting("reading the files"):
+        with collected:
+            contents = _read(files)
+        with collected:
+            at_ns = _time("--at", at) if at else None
+        with collected:
+            start_ns = _time("--start", start)
+        with collected:
+            if at and contents.record is None:
+                message = "none of these files is a record of changes: there is no other time"
+                raise InputError([FieldError(source="--at", path="", message=message)])
+        collected.raise_all()
+    _say_what_is_missing(contents.record)
+    if output == "record":
+        _write_record(contents, at_ns, start_ns)
+        return
+    objects = contents.objects_at(at_ns)
+    if output == "kss":
+        _write_snapshot(objects, contents.configuration)
+        return
+    items = [encode(obj) for obj in objects]
+    print_document({"apiVersion": "v1", "kind": "List", "items": items}, output)
+    if contents.configuration is not None:
+        write("---" if output == "yaml" else "")
+        print_document(contents.configuration, output)
+
+
+# -------------------------------------------------------------------- reading
+
+
+def _read(files: Sequence[str]) -> _Contents:
+    logs = [path for path in files if path != "-" and any(Path(path).glob(f"*{SUFFIX}"))]
+    others = [path for path in files if path not in logs]
+    records: list[tuple[str, bytes]] = []
+    for path in logs:
+        with DecisionLog.open(path) as log:
+            records.append((path, b"".join(record_of_log(log))))
+    manifests: list[tuple[str, bytes]] = []
+    for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
+        (records if _is_record(data, name) else manifests).append((name, data))
+    collected = Collected()
+    loaded, record = LoadedObjects(), None
+    with collected:
+        loaded = load_bytes(manifests)
+    for name, data in records:
+        with collected:
+            if record is not None:
+                message = f"a second record of changes; the first is {record.source}"
+                raise InputError([FieldError(source=name, path="", message=message)])
+            record = read_record(data, source=name)
+    collected.raise_all()
+    return _Contents(loaded, record)
+
+
+def _is_record(data: bytes, source: str) -> bool:
+    """Tell whether the first line of a file is a change."""
+    for _, line, _ in numbered_lines(data, source=source):
+        if line.strip():
+            try:
+                document = msgspec.json.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return False
+            return isinstance(document, dict) and _RECORD_KEYS.issuperset(document.keys() or {""})
+    return False
+
+
+def _time(option: str, text: str) -> int:
+    found = timestamp_ns(text)
+    if found is None:
+        message = invalid(text, "a time is expected, such as 2026-03-02T10:11:12Z")
+        raise InputError([FieldError(source=option, path="", message=message, value=text)])
+    return found
+
+
+def _say_what_is_missing(record: Record | None) -> None:
+    if record is not None and record.unterminated_line:
+        say(f"{record.source}: line {record.unterminated_line} has no end and was left out")
+
+
+# -------------------------------------------------------------------- writing
+
+
+def _write_snapshot(objects: list[Object], configuration: Document | None) -> None:
+    left_out: dict[str, int] = {}
+    for obj in objects:
+        if not is_in_snapshot(obj):
+            left_out[obj.kind] = left_out.get(obj.kind, 0) + 1
+    if left_out:
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
+        say(f"left out, as a snapshot does not hold them: {counts}")
+    namespaces = missing_namespaces(objects)
+    if namespaces:
+        say(f"added namespaces that pods are in: {', '.join(one.name for one in namespaces)}")
+    snapshot = write_snapshot(
+        [*objects, *namespaces], configuration=configuration or DEFAULT_CONFIGURATION
+    )
+    write(snapshot.decode())
+
+
+def _write_record(contents: _Contents, at_ns: int | None, start_ns: int) -> None:
+    if contents.configuration is not None:
+        say("left out, as a record does not hold it: the scheduler configuration")
+    lines = contents.lines
+    if lines:
+        # What is in the other files was there before the record began.
+        start_ns = lines[0].time_ns
+        _write_lines(initial_lines(contents.loaded.objects, start_ns))
+        kept = (line for line in lines if at_ns is None or line.time_ns <= at_ns)
+        _write_lines([write_record(kept)])
+        return
+    _write_lines(_arrivals(contents.loaded, start_ns))
+
+
+def _arrivals(loaded: LoadedObjects, start_ns: int) -> Iterator[bytes]:
+    """Write objects as added at the start, and pods of the openb trace at their times."""
+    arrivals = openb_arrivals(loaded.of(Pod), trace_start_ns=start_ns)
+    timed = [one for one in arrivals if one.gone_ns is not None or one.due_ns != start_ns]
+    later = {id(one.pod) for one in timed}
+    yield from initial_lines([o for o in loaded.objects if id(o) not in later], start_ns)
+    changes = [(one.due_ns, 1, record_line(one.due_ns, "Add", one.pod)) for one in timed]
+    # What goes makes room for what comes at the same second.
+    changes += [
+        (
+            one.gone_ns,
+            int(one.gone_ns == one.due_ns) * 2,
+            record_line(one.gone_ns, "Delete", one.pod),
+        )
+        for one in timed
+        if one.gone_ns is not None
+    ]
+    yield from (line for _, _, line in sorted(changes, key=lambda change: change[:2]))
+
+
+def _write_lines(parts: Iterable[bytes]) -> None:
+    for part in parts:
+        sys.stdout.write(part.decode())

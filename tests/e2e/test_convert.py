@@ -1,0 +1,138 @@
+"""`podwright convert`: the same cluster in every form."""
+
+import gzip
+import json
+
+import pytest
+import yaml
+from tests.e2e.command_line import NODES, QUICKSTART, pod, run
+
+from podwright.machine import CycleDue, ObjectPut
+from podwright.store.decision_log import DecisionLog
+from podwright.testing import make_node, make_pod
+
+OPENB = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+    "creation_time,deletion_time,scheduled_time\n"
+    "a,1000,1024,0,0,,LS,Running,5,20,5\n"
+    "b,1000,1024,0,0,,LS,Running,0,5,0\n"
+)
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(NODES + pod("web", "1", namespace="shop"))
+    return path
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def names_of(text):
+    return [(line["event"], line["resource"]["metadata"]["name"]) for line in lines_of(text)]
+
+
+def test_a_cluster_goes_through_every_form_and_comes_back(manifest, tmp_path):
+    original = json.loads(run(f"convert {manifest} -o json").stdout)["items"]
+    snapshot = tmp_path / "snapshot.json"
+    snapshot.write_text(run(f"convert {manifest} -o kss").stdout)
+    record = tmp_path / "record.jsonl"
+    record.write_text(run(f"convert {snapshot} -o record").stdout)
+    listed = tmp_path / "list.yaml"
+    listed.write_text(run(f"convert {record}").stdout)
+    again = json.loads(run(f"convert {listed} -o json").stdout)["items"]
+    added = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    assert sorted(again, key=str) == sorted([*original, added], key=str)
+
+
+def test_a_snapshot_has_a_configuration_and_the_namespaces_that_are_needed(manifest):
+    result = run(f"convert {manifest} -o kss")
+    snapshot = json.loads(result.stdout)
+    assert snapshot["schedulerConfig"]["kind"] == "KubeSchedulerConfiguration"
+    assert snapshot["namespaces"] == [{"metadata": {"name": "shop"}}]
+    assert result.stderr == "added namespaces that pods are in: shop\n"
+
+
+def test_what_a_form_does_not_hold_is_named(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        NODES + "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+        "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    said = run(f"convert {path} -o kss").stderr
+    assert said == "left out, as a snapshot does not hold them: 1 Service\n"
+    said = run(f"convert {path} -o record").stderr
+    assert said == "left out, as a record does not hold it: the scheduler configuration\n"
+    documents = list(yaml.safe_load_all(run(f"convert {path}").stdout))
+    assert [document["kind"] for document in documents] == ["List", "KubeSchedulerConfiguration"]
+
+
+def test_a_record_is_the_cluster_at_its_end_or_at_a_time(tmp_path):
+    tables = tmp_path / "openb_pods.csv"
+    tables.write_text(OPENB)
+    written = run(f"convert {tables} -o record --start 2026-01-01T00:00:00Z").stdout
+    assert names_of(written) == [("Add", "b"), ("Delete", "b"), ("Add", "a"), ("Delete", "a")]
+    assert lines_of(written)[2]["time"] == "2026-01-01T00:00:05.000000000Z"
+    record = tmp_path / "record.jsonl.gz"
+    record.write_bytes(gzip.compress(written.encode()))
+
+    def at(*options):
+        items = json.loads(run(f"convert {record} -o json {' '.join(options)}").stdout)["items"]
+        return [item["metadata"]["name"] for item in items]
+
+    assert at() == []
+    assert at("--at 2026-01-01T00:00:04Z") == ["b"]
+    assert at("--at 2026-01-01T00:00:05Z") == ["a"]
+
+
+def test_what_is_beside_a_record_was_there_before_it(manifest, tmp_path):
+    record = tmp_path / "record.jsonl"
+    record.write_text(
+        run("convert - -o record --start 2026-01-01T00:00:00Z", stdin=pod("late", "1")).stdout
+    )
+    written = run(f"convert {manifest} {record} -o record").stdout
+    assert names_of(written) == [
+        ("Add", "small"), ("Add", "large"), ("Add", "web"), ("Add", "late"),
+    ]  # fmt: skip
+    assert len({line["time"] for line in lines_of(written)}) == 1
+
+
+def test_a_decision_log_is_a_record(tmp_path):
+    with DecisionLog.create(tmp_path / "log") as log:
+        log.append(1_000_000_000, ObjectPut(make_node("n1")), [])
+        log.append(2_000_000_000, ObjectPut(make_pod("web")), [])
+        log.append(3_000_000_000, CycleDue(), [])
+    written = run(f"convert {tmp_path / 'log'} -o record").stdout
+    assert names_of(written) == [("Add", "n1"), ("Add", "web")]
+    assert lines_of(written)[1]["time"] == "1970-01-01T00:00:02.000000000Z"
+
+
+def test_a_line_that_was_not_written_to_its_end_is_named(manifest, tmp_path):
+    record = tmp_path / "record.jsonl"
+    record.write_text(run(f"convert {manifest} -o record").stdout + '{"time":"2026-')
+    said = run(f"convert {record} -o json").stderr
+    assert said == f"{record}: line 4 has no end and was left out\n"
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"time":"soon","event":"Add","resource":{}}\n')
+    (tmp_path / "b.yaml").write_text("kind: Pod\n")
+    files = f"{tmp_path / 'a.jsonl'} {tmp_path / 'b.yaml'}"
+    said = run(f"convert {files} --start never", status=2).stderr
+    assert "a.jsonl: line 1: time: Invalid value" in said
+    assert "b.yaml" in said
+    assert '--start: Invalid value: "never": a time is expected' in said
+
+
+def test_another_time_needs_a_record():
+    said = run(f"convert {QUICKSTART} --at 2026-01-01T00:00:00Z", status=2).stderr
+    assert said == "--at: none of these files is a record of changes: there is no other time\n"
+
+
+def test_only_one_record_can_be_read(tmp_path):
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text(run(f"convert {QUICKSTART} -o record").stdout)
+    said = run(f"convert {tmp_path / 'a.jsonl'} {tmp_path / 'b.jsonl'}", status=2).stderr
+    assert "b.jsonl: a second record of changes; the first is " in said
