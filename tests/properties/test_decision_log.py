@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -40,12 +41,12 @@ from podwright.machine import (
     UpdateVolume,
 )
 from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
-from podwright.store import decision_log
+from podwright.store import decision_log, log_files
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.log_format import decode_actions
 from podwright.testing import make_node
 from podwright.world.explain import find_cycle
-from podwright.world.replay import Replay, queue_of, record, verify
+from podwright.world.replay import Replay, machine_of, queue_of, record, resume, verify
 
 pytestmark = pytest.mark.property
 
@@ -151,7 +152,7 @@ def test_what_was_written_before_a_crash_is_read_after_it(history, share, tmp_pa
         assert segment.stat().st_size == kept, "reading changes nothing"
     originals = list(whole.entries())[: len(entries)]
     assert [e.actions for e in entries] == [e.actions for e in originals]
-    with DecisionLog.open(folder, append=True, block_events=5) as again:
+    with DecisionLog.open(folder, append=True) as again:
         assert len(again) == len(entries)
         for entry in list(whole.entries())[len(entries) :]:
             again.append(entry.now_ns, entry.event, decode_actions(entry.actions))
@@ -160,16 +161,60 @@ def test_what_was_written_before_a_crash_is_read_after_it(history, share, tmp_pa
         assert verify(complete).is_same
 
 
+@pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
+@settings(max_examples=15, deadline=None)
+@given(history=HISTORIES)
+def test_a_run_that_was_cut_back_and_goes_on_makes_the_same_files(
+    plugins, history, tmp_path_factory
+):
+    check_going_on(recorded(history, plugins), tmp_path_factory.mktemp("log"), plugins)
+
+
+def check_going_on(
+    told: DecisionLog, folder: Path, plugins: Sequence[type[Plugin]] = (), *, every: int = 1
+) -> None:
+    """Assert that a run makes the same files whether it was interrupted or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 3_000)
+        log = DecisionLog.create(
+            folder / "whole",
+            told.setup,
+            fingerprints=told.header.fingerprints,
+            block_events=4,
+            checkpoint_events=10,
+        )
+        recorder = Recorder(machine_of(told.setup, plugins=plugins), log)
+        for entry in told.entries():
+            recorder.handle(entry.event, entry.now_ns)
+        log.close()
+        whole = DecisionLog.open(folder / "whole")
+        for end in whole.ends[::every]:
+            copy = folder / f"until-{end}"
+            shutil.copytree(folder / "whole", copy)
+            again = resume(str(copy), until=end, plugins=plugins)
+            start = whole.start(end)
+            start.objects.update(again.log.objects())
+            for entry in whole.entries_from(start):
+                if entry.index >= end:
+                    again.handle(entry.event, entry.now_ns)
+            again.log.close()
+            assert content(copy) == content(folder / "whole"), f"cut back to {end}"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
 def _header_bytes(log: DecisionLog, folder: Path) -> int:
     """Return how long a log with the same setup is that has nothing but its header."""
     other = folder.with_name(f"{folder.name}-empty")
-    DecisionLog.create(other, log.setup).close()
+    DecisionLog.create(other, log.setup, block_events=5).close()
     (segment,) = other.glob("*.pwlog")
     return segment.stat().st_size
 
 
 RUN = """
-import hashlib, random
+import hashlib, pathlib, random, shutil, tempfile
 from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
 from podwright.objects import with_node_name
 from podwright.testing import make_node, make_pod
@@ -177,7 +222,8 @@ from podwright.world.replay import record
 from podwright.world.explain import explain_cycle
 
 chance = random.Random(7)
-recorder = record(checkpoint_events=50)
+folder = tempfile.mkdtemp()
+recorder = record(folder, checkpoint_events=50)
 now_ns = 0
 def tell(event):
     global now_ns
@@ -202,6 +248,10 @@ for entry in recorder.log.entries():
     digest.update(entry.actions)
 explanation = explain_cycle(recorder.log, "default/p60")
 digest.update(repr((explanation.totals, explanation.decision.message)).encode())
+recorder.log.flush()
+for file in sorted(pathlib.Path(folder).iterdir()):
+    digest.update(file.read_bytes())
+shutil.rmtree(folder)
 print(len(recorder.log), recorder.log.checkpoints, digest.hexdigest())
 """
 
@@ -386,7 +436,7 @@ class Rich:
 @pytest.mark.parametrize("tie_rule", [TieRule.DRAWN, TieRule.HEAP])
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1_000_000))
-def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed):
+def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_factory):
     rich = Rich(seed, tie_rule)
     for _ in range(70):
         rich.step()
@@ -394,3 +444,4 @@ def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed):
     for first in (0, *log.checkpoints[::3]):
         verification = verify(log, first=first)
         assert verification.is_same, f"from {first}: {verification.difference}"
+    check_going_on(log, tmp_path_factory.mktemp("log"), every=7)

@@ -80,7 +80,7 @@ def capture(parts: QueueParts, numbering: Numbering, *, entered: int, cycle: int
         executions=tuple(
             (profile, *key, count)
             for profile, table in parts.hints.items()
-            for key, count in table.executions.items()
+            for key, count in sorted(table.executions.items())
         ),
         touches=parts.story.touches(),
     )
@@ -124,4 +124,5 @@ def restore_parts(
 
 
 def _counted(counter: Mapping[tuple[str, str], int]) -> tuple[tuple[str, str, int], ...]:
-    return tuple((first, second, count) for (first, second), count in counter.items())
+    # Plugins are counted in the order of a set, which differs from process to process.
+    return tuple((first, second, count) for (first, second), count in sorted(counter.items()))

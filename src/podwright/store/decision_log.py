@@ -35,6 +35,7 @@ from podwright.store.log_format import (
     EventBlock,
     Header,
     LogError,
+    Pace,
     Setup,
     TimeColumn,
     decode_objects,
@@ -65,12 +66,16 @@ class Start(msgspec.Struct, frozen=True):
         What numbers stand for; grows while events are read.
     frame_index : int
         The frame to go on with.
+    known_count, object_count : int
+        How many objects the snapshot mentions, and how many had a number by then.
     """
 
     index: int
     snapshot: MachineSnapshot | None
     objects: dict[int, KubernetesObject]
     frame_index: int
+    known_count: int = 0
+    object_count: int = 0
 
 
 class DecisionLog:
@@ -104,22 +109,19 @@ class DecisionLog:
         frames: list[Frame],
         *,
         is_writable: bool,
-        block_events: int = BLOCK_EVENTS,
-        checkpoint_events: int | None = CHECKPOINT_EVENTS,
-        compression: int = 1,
+        pace: Pace,
+        waits_for_flush: bool = False,
     ) -> None:
         self._medium = medium
         self._frames = frames
         self._is_writable = is_writable
-        self.waits_for_flush = checkpoint_events is None
-        if checkpoint_events is None:
-            checkpoint_events = sys.maxsize
-        self._checkpoint_events = checkpoint_events
-        self._compression = compression
+        self.waits_for_flush = waits_for_flush
+        self._checkpoint_events = sys.maxsize if waits_for_flush else pace.checkpoint_events
+        self._compression = pace.compression
         self.rows = Rows()
-        self.block_events = min(block_events, checkpoint_events)
-        self._flushed = frames[-1].head.first + frames[-1].head.count if frames else 0
-        self._checkpoint_due = self._flushed + checkpoint_events
+        self.block_events = min(pace.block_events, self._checkpoint_events)
+        self._flushed = frames[-1].end if frames else 0
+        self._checkpoint_due = self._checkpoint_events
 
     @classmethod
     def create(
@@ -163,64 +165,71 @@ class DecisionLog:
         else:
             medium = Folder(Path(path))
             medium.create()
-            checkpoint_events = checkpoint_events or CHECKPOINT_EVENTS
-        log = cls(
-            medium,
-            [],
-            is_writable=True,
+        pace = Pace(
             block_events=block_events,
-            checkpoint_events=checkpoint_events,
+            checkpoint_events=checkpoint_events or CHECKPOINT_EVENTS,
             compression=compression,
         )
+        waits_for_flush = path is None and checkpoint_events is None
+        log = cls(medium, [], is_writable=True, pace=pace, waits_for_flush=waits_for_flush)
         plain = {name: dict(points) for name, points in (fingerprints or {}).items()}
-        header = Header(podwright=__version__, setup=setup or Setup(), fingerprints=plain)
+        header = Header(
+            podwright=__version__, setup=setup or Setup(), pace=pace, fingerprints=plain
+        )
         log._write(HEADER, header, first=0, times=())
         return log
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        append: bool = False,
-        block_events: int = BLOCK_EVENTS,
-        checkpoint_events: int = CHECKPOINT_EVENTS,
-        compression: int = 1,
-    ) -> Self:
+    def open(cls, path: str | Path, *, append: bool = False, until: int | None = None) -> Self:
         """Open a log that exists.
 
         Parameters
         ----------
         append : bool
-            To go on with it. What a writer that died did not write to its end is cut off; a
-            log that is only read is never changed.
+            To go on with it, at the pace at which it was begun. What a writer that died did not
+            write to its end is cut off; a log that is only read is never changed.
+        until : int, optional
+            How many events it is to have, where a block or a checkpoint ends: what comes after
+            is not read, and cut off by who goes on with it. The same events then make the same
+            files as if nobody had stopped.
 
         Raises
         ------
         LogError
-            If this is no log, a damaged one, or one of a newer format; it is left as it is.
+            If this is no log, a damaged one, one of a newer format, or one that somebody
+            writes, or if no block ends at `until`; it is left as it is.
         """
-        object_count = 0
-        if append:
-            # Before anything is cut off: a log that cannot be read is left as it is.
-            with cls.open(path) as written:
-                object_count = written.free_object_number()
         medium = Folder(Path(path))
-        frames = medium.open(append=append)
-        if not frames or frames[0].head.kind != HEADER:
+        try:
+            frames = _frames_until(medium.open(append=append), until, source=medium.source)
+            payload = medium.read(frames[0])
+            header = decode_payload(payload, frames[0].head, Header, source=medium.source)
+            log = cls(medium, frames, is_writable=append, pace=header.pace)
+            if append:
+                log._go_on()
+                medium.go_on_after(frames[-1])
+        except LogError:
             medium.close()
-            raise LogError(f"{path} has no header: nothing was recorded before its writer ended")
-        log = cls(
-            medium,
-            frames,
-            is_writable=append,
-            block_events=block_events,
-            checkpoint_events=checkpoint_events,
-            compression=compression,
-        )
-        # Numbers that were given before are not given again.
-        log.rows = Rows(object_count)
+            raise
         return log
+
+    def _go_on(self) -> None:
+        """Know what a writer of this log would know now."""
+        start = self.start()
+        objects, count = start.objects, start.object_count
+        for _ in self.entries_from(start):
+            pass
+        # Numbers that were given before are not given again.
+        self.rows = Rows(max(count, max(objects, default=-1) + 1), objects)
+        if start.snapshot is not None:
+            self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
+        missed = self._flushed - self._checkpoint_due
+        if missed > 0:
+            self._checkpoint_due += -(-missed // _EVENTS_BETWEEN_TRIES) * _EVENTS_BETWEEN_TRIES
+
+    def _next_checkpoint(self, index: int, object_count: int) -> int:
+        """Return when the checkpoint after one of so many objects is due."""
+        return index + max(self._checkpoint_events, _EVENTS_PER_OBJECT * object_count)
 
     def __enter__(self) -> Self:
         return self
@@ -276,10 +285,17 @@ class DecisionLog:
         ----------
         sync : bool
             Wait until it would outlive a power failure too.
+
+        Raises
+        ------
+        LogError
+            If it cannot be written, for example because the disk is full. Nothing is lost: the
+            next flush tries again.
         """
         while len(self.rows):
             times, block = self.rows.take(self.block_events)
             self._write(EVENTS, block, first=self._flushed, times=times)
+            self.rows.drop_taken()
             self._flushed += len(times)
         if sync:
             self._medium.sync()
@@ -336,10 +352,11 @@ class DecisionLog:
         snapshot = machine.snapshot(mentioned)
         objects = encode_objects(mentioned.objects)
         self.rows.keep_only(mentioned.objects)
-        block = CheckpointBlock(objects=objects, machine=snapshot)
+        block = CheckpointBlock(
+            objects=objects, object_count=self.rows.object_count, machine=snapshot
+        )
         self._write(CHECKPOINT, block, first=self._flushed, times=())
-        distance = max(self._checkpoint_events, _EVENTS_PER_OBJECT * len(mentioned.objects))
-        self._checkpoint_due = self._flushed + distance
+        self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
         return True
 
     def close(self) -> None:
@@ -370,6 +387,11 @@ class DecisionLog:
         """The numbers of the events before which the machine was written down."""
         return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Where the log can be cut back to: how many events there are up to the end of a block."""
+        return tuple(dict.fromkeys(frame.end for frame in self._frames))
+
     def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
         """Give the events from one number on, in order, up to another one."""
         for entry in self.entries_from(self.start(first)):
@@ -392,7 +414,14 @@ class DecisionLog:
             if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
                 block = self._read(frame, CheckpointBlock)
                 objects = dict(decode_objects(block.objects))
-                return Start(frame.head.first, block.machine, objects, place + 1)
+                return Start(
+                    frame.head.first,
+                    block.machine,
+                    objects,
+                    place + 1,
+                    known_count=len(objects),
+                    object_count=block.object_count,
+                )
         return Start(0, None, {}, 1)
 
     def entries_from(self, start: Start) -> Iterator[Entry]:
@@ -412,12 +441,13 @@ class DecisionLog:
                 objects.clear()
                 objects.update(known)
 
-    def free_object_number(self) -> int:
-        """Return the first number that no object of the log has."""
-        start = self.start()
-        for _ in self.entries_from(start):
-            pass
-        return max(start.objects, default=-1) + 1
+    def objects(self) -> dict[int, KubernetesObject]:
+        """Return the objects that have a number, by number.
+
+        Who goes on with a log tells the machine of an object by the one that is here: another
+        one, even an equal one, is written anew.
+        """
+        return self.rows.known()
 
     def cycles_of(self, pod: str) -> list[int]:
         """Return the numbers of the events in which a node was looked for, for one pod."""
@@ -468,6 +498,21 @@ class DecisionLog:
         return decode_payload(payload, frame.head, cls, source=self._medium.source)
 
 
+def _frames_until(frames: list[Frame], until: int | None, *, source: str) -> list[Frame]:
+    if not frames or frames[0].head.kind != HEADER:
+        raise LogError(f"{source} has no header: nothing was recorded before its writer ended")
+    if until is None:
+        return frames
+    ends = [frame.end for frame in frames]
+    if until not in ends:
+        before = max((end for end in ends if end < until), default=0)
+        raise LogError(
+            f"{source} cannot be cut back to {until} events: no block ends there, the one before"
+            f" ends at {before}; it was left as it is"
+        )
+    return frames[: len(ends) - ends[::-1].index(until)]
+
+
 class _Mentioned:
     """Numbers objects and remembers which."""
 
@@ -495,7 +540,11 @@ class Recorder:
         self.machine = machine
         self.log = log
         self.handle = self._keeping() if log.waits_for_flush else self._writing()
-        """Let the machine handle an event, and record it; see `Machine.handle`."""
+        """Let the machine handle an event, and record it; see `Machine.handle`.
+
+        Raises `LogError` if a block cannot be written, and the event has then not been handled:
+        the same call may be tried again.
+        """
 
     def _keeping(self) -> Callable[[Event, int], list[Action]]:
         # A closure that does what `Rows.add` does, because this is on the way of every event
@@ -527,13 +576,13 @@ class Recorder:
     def _writing(self) -> Callable[[Event, int], list[Action]]:
         machine, log = self.machine, self.log
         keep, entries = self._keeping(), log.rows.entries
-        limit = 3 * log.catch_up(machine)
+        limit = 0
 
         def handle_and_record(event: Event, now_ns: int) -> list[Action]:
             nonlocal limit
-            actions = keep(event, now_ns)
+            # Before the event: if nothing can be written, it has not happened yet.
             if len(entries) >= limit:
                 limit = 3 * log.catch_up(machine)
-            return actions
+            return keep(event, now_ns)
 
         return handle_and_record

@@ -73,6 +73,8 @@ class Rows:
         Per event the event, its time, and how many actions it has.
     actions : list of Action
         Of all events.
+    object_count : int
+        How many numbers were given to objects so far.
     cycle_ends, cycle_pods : list
         Per pod that a node was looked for: the length of `entries` after the event, and the pod
         or its name.
@@ -81,14 +83,18 @@ class Rows:
     ----------
     object_count : int
         How many numbers were given before.
+    known : mapping of int to object
+        What was written before under its number.
     """
 
-    def __init__(self, object_count: int = 0) -> None:
-        self._object_count = object_count
-        self._numbers: dict[int, int] = {}
-        self._kept: list[KubernetesObject] = []
-        self._written = 0
-        self._taken = [0, 0, 0]
+    def __init__(
+        self, object_count: int = 0, known: Mapping[int, KubernetesObject] | None = None
+    ) -> None:
+        self.object_count = object_count
+        self._numbers = {id(obj): number for number, obj in (known or {}).items()}
+        self._kept = list((known or {}).values())
+        self._written = len(self._kept)
+        self._taken = self._taking = (0, 0, 0)
         self.entries: list[Any] = []
         self.actions: list[Action] = []
         self.cycle_ends: list[int] = []
@@ -111,13 +117,16 @@ class Rows:
         """Return the number of an object; one that is not known will be written."""
         number = self._numbers.get(id(obj))
         if number is None:
-            number = self._numbers[id(obj)] = self._object_count
-            self._object_count = number + 1
+            number = self._numbers[id(obj)] = self.object_count
+            self.object_count = number + 1
             self._kept.append(obj)
         return number
 
     def take(self, limit: int) -> tuple[list[int], EventBlock]:
-        """Make a block of the first events; returns their times as well."""
+        """Make a block of the first events; returns their times as well.
+
+        They are still there until `drop_taken` is called: what cannot be written is taken again.
+        """
         begin, action_begin, cycle_begin = self._taken
         entries = self.entries[begin : begin + 3 * limit]
         events: list[Any] = entries[0::3]
@@ -130,8 +139,8 @@ class Rows:
         ids, numbers = list(map(id, objects)), self._numbers
         fresh = {i: obj for i, obj in zip(ids, objects, strict=True) if i not in numbers}
         if fresh:
-            numbers.update(zip(fresh, count(self._object_count)))
-            self._object_count += len(fresh)
+            numbers.update(zip(fresh, count(self.object_count)))
+            self.object_count += len(fresh)
             self._kept += fresh.values()
         rest: dict[int, dict[str, Any]] = {}
         is_plain = not kinds.translate(None, _COLUMN_ONLY)
@@ -139,13 +148,12 @@ class Rows:
             rest = self._rest(events)
         # Everything that is mentioned has its number now.
         new = self._kept[self._written :]
-        self._written = len(self._kept)
         end, action_end = begin + len(entries), action_begin + sum(counts)
         cycle_end = bisect_right(self.cycle_ends, end)
         cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
         cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
         block = EventBlock(
-            objects=objects_of(list(range(self._object_count - len(new), self._object_count)), new),
+            objects=objects_of(list(range(self.object_count - len(new), self.object_count)), new),
             times=steps(times),
             kind_names=list(_NAMES),
             kinds=kinds,
@@ -157,14 +165,16 @@ class Rows:
             action_counts=counts,
             actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
         )
-        self._taken = [end, action_end, cycle_end]
-        if end == len(self.entries):
-            self._clear()
+        self._taking = (end, action_end, cycle_end)
         return times, block
 
-    def _clear(self) -> None:
+    def drop_taken(self) -> None:
+        """Forget the events that were taken last: they are written."""
+        self._taken, self._written = self._taking, len(self._kept)
+        if self._taken[0] < len(self.entries):
+            return
+        self._taken = self._taking = (0, 0, 0)
         # Others hold on to the lists themselves.
-        self._taken = [0, 0, 0]
         self.entries.clear()
         self.actions.clear()
         self.cycle_ends.clear()
@@ -185,6 +195,10 @@ class Rows:
                 if fields:
                     rest[place] = fields
         return rest
+
+    def known(self) -> dict[int, KubernetesObject]:
+        """Return the objects that have a number, by number."""
+        return {self._numbers[id(obj)]: obj for obj in self._kept}
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
         """Know these objects by their numbers and no others; they are written elsewhere."""

@@ -10,6 +10,7 @@ before writing.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -29,12 +30,30 @@ SEGMENT_LIMIT_BYTES = 64 << 20
 SUFFIX = ".pwlog"
 
 
+if sys.platform == "win32":
+
+    def _lock(file: BinaryIO) -> None:
+        """Do nothing: there are no such locks."""
+
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        """Lock a file for as long as it is open."""
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 class Frame(NamedTuple):
     """A frame and where its payload is."""
 
     head: FrameHead
     segment: int
     offset: int
+
+    @property
+    def end(self) -> int:
+        """How many events there are up to its end."""
+        return self.head.first + self.head.count
 
 
 class Medium(Protocol):
@@ -94,6 +113,8 @@ class Folder:
         self._segment = -1
         self._size_bytes = 0
         self._file: BinaryIO | None = None
+        self._lock: BinaryIO | None = None
+        self._go_on_after: Frame | None = None
 
     @property
     def source(self) -> str:
@@ -110,64 +131,108 @@ class Folder:
         """
         try:
             self._path.mkdir(parents=True, exist_ok=True)
-            if any(self._path.glob(f"*{SUFFIX}")):
+            if self._files():
                 raise LogError(
                     f"{self.source} already holds a decision log; choose another folder, or open"
                     " it to go on with that log"
                 )
             self._begin_segment(0)
+            self._keep_others_out()
         except OSError as error:
             raise LogError(f"{self.source} cannot be written: {error.strerror or error}") from error
 
     def open(self, *, append: bool) -> list[Frame]:
-        """Find all frames; cut off what was not written to its end if frames will be added.
+        """Find all frames; nothing is changed.
+
+        Parameters
+        ----------
+        append : bool
+            To add frames after one of them with `go_on_after`.
 
         Raises
         ------
         LogError
-            If this is no log, a newer one, or a damaged one. It is left as it is then.
+            If this is no log, a newer one, or a damaged one, or if it is to be added to and
+            somebody else does.
         """
         try:
-            files = sorted(self._path.glob(f"*{SUFFIX}"))
+            files = self._files()
             if not files:
                 raise LogError(f"{self.source} holds no decision log (no *{SUFFIX} files)")
-            frames: list[Frame] = []
-            good_bytes = 0
-            for number, file in enumerate(files):
-                is_last = number == len(files) - 1
-                found, good_bytes = _scan(file, number, is_last=is_last)
-                frames += found
             if append:
-                self._go_on(files, good_bytes)
+                self._keep_others_out()
+            frames: list[Frame] = []
+            for number, file in enumerate(files):
+                frames += _scan(file, number, is_last=number == len(files) - 1)
         except OSError as error:
             raise LogError(f"{self.source} cannot be read: {error.strerror or error}") from error
         return frames
 
-    def _go_on(self, files: list[Path], good_bytes: int) -> None:
-        self._segment = len(files) - 1
-        if good_bytes < SEGMENT_HEAD_BYTES:
-            # Not even the head of the last segment was written.
-            files[-1].unlink()
-            self._begin_segment(self._segment)
-            return
-        if files[-1].stat().st_size > good_bytes:
-            os.truncate(files[-1], good_bytes)
-        self._file = files[-1].open("ab", buffering=0)
-        self._size_bytes = good_bytes
+    def go_on_after(self, frame: Frame) -> None:
+        """Add frames after this one; what comes after it is cut off when one is added."""
+        self._go_on_after = frame
+
+    def _cut_off(self, frame: Frame) -> None:
+        end = frame.offset + frame.head.length
+        # From the end on: whatever stops this, a log without its last part is left.
+        for file in reversed(self._files()[frame.segment + 1 :]):
+            file.unlink()
+        segment = self._file_of(frame.segment)
+        self._file = segment.open("ab", buffering=0)
+        if segment.stat().st_size > end:
+            self._file.truncate(end)
+        self._segment, self._size_bytes = frame.segment, end
+        self._go_on_after = None
+
+    def _keep_others_out(self) -> None:
+        """Lock the log for this writer, until it closes it or dies."""
+        self._lock = self._file_of(0).open("rb")
+        try:
+            _lock(self._lock)
+        except BlockingIOError as error:
+            self._lock.close()
+            raise LogError(
+                f"{self.source} is being written by somebody else; wait until they have closed"
+                " it, or record into another folder"
+            ) from error
+
+    def _files(self) -> list[Path]:
+        return sorted(self._path.glob(f"*{SUFFIX}"))
 
     def append(self, head: FrameHead, payload: bytes) -> Frame:
-        """Add a frame."""
-        if self._size_bytes >= SEGMENT_LIMIT_BYTES:
-            self._begin_segment(self._segment + 1)
+        """Add a frame.
+
+        Raises
+        ------
+        LogError
+            If it cannot be written; the log then ends where it ended before.
+        """
+        try:
+            if self._go_on_after is not None:
+                self._cut_off(self._go_on_after)
+            if self._size_bytes >= SEGMENT_LIMIT_BYTES:
+                self._begin_segment(self._segment + 1)
+            self._write(head.encode() + payload)
+        except OSError as error:
+            raise LogError(
+                f"{self.source} cannot be written: {error.strerror or error}; what was not"
+                " written is kept, and written when there is room"
+            ) from error
+        frame = Frame(head, self._segment, self._size_bytes + FRAME_HEAD_BYTES)
+        self._size_bytes += FRAME_HEAD_BYTES + len(payload)
+        return frame
+
+    def _write(self, data: bytes) -> None:
         file = self._file
         assert file is not None, f"{self.source} was opened to be read"
-        data = head.encode() + payload
-        written = file.write(data)
-        while written < len(data):
-            written += file.write(data[written:])
-        frame = Frame(head, self._segment, self._size_bytes + FRAME_HEAD_BYTES)
-        self._size_bytes += len(data)
-        return frame
+        try:
+            written = file.write(data)
+            while written < len(data):
+                written += file.write(data[written:])
+        except OSError:
+            file.truncate(self._size_bytes)
+            file.seek(self._size_bytes)
+            raise
 
     def read(self, frame: Frame) -> bytes:
         """Return the payload of a frame."""
@@ -181,31 +246,34 @@ class Folder:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the segment that is written."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Close the segment that is written, and let others write."""
+        for file in (self._file, self._lock):
+            if file is not None:
+                file.close()
+        self._file = self._lock = None
 
     def _begin_segment(self, number: int) -> None:
         if self._file is not None:
             self.sync()
             self._file.close()
-        self._file = self._file_of(number).open("xb", buffering=0)
-        self._file.write(segment_head(number))
-        self._segment, self._size_bytes = number, SEGMENT_HEAD_BYTES
+        # One that could not be begun before has nothing that anybody was told of.
+        self._file = self._file_of(number).open("wb" if number else "xb", buffering=0)
+        self._segment, self._size_bytes = number, 0
+        self._write(segment_head(number))
+        self._size_bytes = SEGMENT_HEAD_BYTES
 
     def _file_of(self, segment: int) -> Path:
         return self._path / f"{segment:08}{SUFFIX}"
 
 
-def _scan(file: Path, number: int, *, is_last: bool) -> tuple[list[Frame], int]:
-    """Return the frames of a segment, and where the last whole one ends."""
+def _scan(file: Path, number: int, *, is_last: bool) -> list[Frame]:
+    """Return the whole frames of a segment."""
     source, size_bytes = str(file), file.stat().st_size
     frames: list[Frame] = []
     with file.open("rb") as segment:
         data = segment.read(SEGMENT_HEAD_BYTES)
         if len(data) < SEGMENT_HEAD_BYTES and is_last and number:
-            return [], 0
+            return []
         if len(data) < SEGMENT_HEAD_BYTES:
             raise LogError(f"{source} is too short to be a decision log; it was left as it is")
         check_segment_head(data, number, source=source)
@@ -224,4 +292,4 @@ def _scan(file: Path, number: int, *, is_last: bool) -> tuple[list[Frame], int]:
                 if not is_last:
                     raise LogError(f"{source} ends in the middle of a block, and is not the last")
                 break
-    return frames, offset
+    return frames

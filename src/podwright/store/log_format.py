@@ -35,7 +35,7 @@ from podwright.objects.kinds import TYPES, Unknown
 from podwright.objects.meta import ObjectMeta
 from podwright.objects.pod import PodSpec, PodStatus
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Grows with every change that an older reader would not understand."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
@@ -220,6 +220,24 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     assumed_pod_expiry_ns: int = 0
 
 
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """When a log is written; who goes on with a log keeps to it.
+
+    Parameters
+    ----------
+    block_events : int
+        How many events a block has.
+    checkpoint_events : int
+        The least number of events between checkpoints.
+    compression : int
+        0 (none) to 9 (smallest), as zlib has it.
+    """
+
+    block_events: int
+    checkpoint_events: int
+    compression: int
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The first frame of a log.
 
@@ -227,12 +245,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     podwright : str
         The version that wrote it.
+    pace : Pace
     fingerprints : dict
         Per profile, the names of the plugins per extension point.
     """
 
     podwright: str
     setup: Setup
+    pace: Pace
     fingerprints: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
@@ -323,9 +343,18 @@ class TimeColumn(msgspec.Struct, kw_only=True):
 
 
 class CheckpointBlock(msgspec.Struct, kw_only=True):
-    """A machine between two events."""
+    """A machine between two events.
+
+    Parameters
+    ----------
+    objects : Objects
+        All that the machine mentions.
+    object_count : int
+        How many numbers were given to objects so far, also to others.
+    """
 
     objects: Objects
+    object_count: int
     machine: MachineSnapshot
 
 
@@ -417,11 +446,18 @@ def objects_of(numbers: list[int], objects: list[KubernetesObject]) -> Objects:
 
 
 def _shared(parts: list[_T]) -> tuple[list[_T], list[int]]:
-    """Return each part once, and which one each was."""
+    """Return each part once, encoded, and which one each was.
+
+    Equal are parts with the same bytes. Whether they are one object as well saves time but
+    changes nothing: where a run was interrupted, they may have become two.
+    """
     ids = list(map(id, parts))
     found = dict(zip(ids, parts, strict=True))
-    place_of = dict(zip(found, range(len(found)), strict=True))
-    return list(found.values()), list(map(place_of.__getitem__, ids))
+    encoded = list(map(ENCODER.encode, found.values()))
+    place_of = {data: place for place, data in enumerate(dict.fromkeys(encoded))}
+    place_of_id = dict(zip(found, map(place_of.__getitem__, encoded), strict=True))
+    written = cast("list[_T]", list(map(msgspec.Raw, place_of)))
+    return written, list(map(place_of_id.__getitem__, ids))
 
 
 def steps(numbers: list[int]) -> list[int]:

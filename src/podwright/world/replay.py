@@ -7,6 +7,7 @@ and given the events that follow. Since it is deterministic it then is what it w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 
 import msgspec
 
@@ -24,7 +25,7 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.profile import TieRule
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import NamespacedName, Object
+from podwright.objects import KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName
 from podwright.store.decision_log import DecisionLog, Recorder, Start
 from podwright.store.log_format import Entry, LogError, Setup, decode_actions, encode_actions
@@ -211,6 +212,9 @@ class Replay:
     log : DecisionLog
     until : int, optional
         Begin at the last checkpoint before this event; None at the last one of all.
+    objects : mapping of int to object, optional
+        Tell the machine of these, by their numbers, instead of copies; for who goes on with
+        the log.
     """
 
     def __init__(
@@ -219,9 +223,11 @@ class Replay:
         *,
         until: int | None = None,
         plugins: Iterable[type[Plugin]] = (),
+        objects: Mapping[int, KubernetesObject] | None = None,
     ) -> None:
         self.machine = new_machine(log, plugins=plugins)
         start: Start = log.start(until)
+        start.objects.update(objects or {})
         if start.snapshot is not None:
             self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
@@ -281,6 +287,48 @@ def replay(
     run = Replay(log, until=until, plugins=plugins)
     run.run_to(until)
     return run.machine
+
+
+def resume(
+    path: str, *, until: int | None = None, plugins: Iterable[type[Plugin]] = ()
+) -> Recorder:
+    """Go on with a recorded run where it ended.
+
+    The machine is set to the last checkpoint and given the events after it, and has to answer
+    as it is recorded; from then on everything is recorded again. A driver that told the
+    machine of objects uses `Recorder.machine.objects()`: the same objects.
+
+    Parameters
+    ----------
+    path : str
+        The folder of a log that nobody writes.
+    until : int, optional
+        Go on after so many events, where a block or a checkpoint ends, and forget the rest.
+    plugins : iterable of type
+        The user's own plugin classes that it was recorded with.
+
+    Returns
+    -------
+    Recorder
+        As `record` returns it.
+
+    Raises
+    ------
+    LogError
+        If the log cannot be read or written, somebody else writes it, or the run does not come
+        out the same; it is left as it is.
+    """
+    with ExitStack() as opened:
+        log = opened.enter_context(DecisionLog.open(path, append=True, until=until))
+        run = Replay(log, plugins=plugins, objects=log.objects())
+        outcome = _verify(run)
+        if outcome.difference is not None:
+            raise LogError(
+                f"{path} cannot be gone on with: podwright {__version__} does not decide as it is"
+                f" recorded; it was left as it is. {outcome.difference}"
+            )
+        opened.pop_all()
+    return Recorder(run.machine, log)
 
 
 # -------------------------------------------------------------------- is it the same
@@ -349,7 +397,10 @@ def verify(
     LogError
         If the run cannot be repeated.
     """
-    run = Replay(log, until=first, plugins=plugins)
+    return _verify(Replay(log, until=first, plugins=plugins))
+
+
+def _verify(run: Replay) -> Verification:
     begin = run.index
     while (step := run.step()) is not None:
         entry, actions = step

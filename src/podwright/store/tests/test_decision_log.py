@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 import subprocess
 import sys
@@ -198,6 +200,90 @@ def test_an_older_format_is_refused_and_left_as_it_is(tmp_path):
     with pytest.raises(LogError, match=r"is written in format 1, which was never released"):
         DecisionLog.open(tmp_path, append=True)
     assert segment.read_bytes() == data
+
+
+@pytest.mark.parametrize("until", [4, 8, 12, 13])
+def test_a_log_is_cut_back_to_the_end_of_a_block(tmp_path, until):
+    write(tmp_path, block_events=4).close()
+    (segment,) = segments(tmp_path)
+    data = segment.read_bytes()
+    with DecisionLog.open(tmp_path, until=until) as log:
+        assert [entry.event for entry in log.entries()] == events()[:until]
+    with DecisionLog.open(tmp_path, append=True, until=until) as log:
+        assert segment.read_bytes() == data, "nothing was written yet"
+        assert log.append(99 * SECOND_NS, CycleDue(), []) == until
+    assert [e.event for e in DecisionLog.open(tmp_path).entries()] == [
+        *events()[:until],
+        CycleDue(),
+    ]
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_a_log_is_not_cut_back_into_a_block(tmp_path, append):
+    write(tmp_path, block_events=4).close()
+    (segment,) = segments(tmp_path)
+    data = segment.read_bytes()
+    with pytest.raises(LogError, match=r"to 6 events: no block ends there, .* ends at 4; it was"):
+        DecisionLog.open(tmp_path, append=append, until=6)
+    assert segment.read_bytes() == data
+    DecisionLog.open(tmp_path, append=True).close()
+
+
+def test_a_log_goes_on_at_the_pace_at_which_it_was_begun(tmp_path):
+    log = write(tmp_path, block_events=4)
+    assert log.ends == (0, 4, 8, 12)
+    log.close()
+    with DecisionLog.open(tmp_path, append=True, until=12) as again:
+        for index in range(12, 17):
+            again.append(index * SECOND_NS, CycleDue(), [])
+        assert again.ends == (0, 4, 8, 12, 16)
+
+
+@pytest.mark.parametrize("open_again", [DecisionLog.open, DecisionLog.create])
+def test_a_log_has_one_writer_at_a_time(tmp_path, open_again):
+    log = write(tmp_path)
+    message = "is being written by somebody else|already holds a decision log"
+    with pytest.raises(LogError, match=message):
+        open_again(tmp_path, **({"append": True} if open_again == DecisionLog.open else {}))
+    log.flush()
+    assert len(DecisionLog.open(tmp_path)) == 13, "it can be read meanwhile"
+    log.close()
+    DecisionLog.open(tmp_path, append=True).close()
+
+
+class Full:
+    """A file on a disk that has room for so many bytes more."""
+
+    def __init__(self, file, room_bytes):
+        self.file, self.room_bytes = file, room_bytes
+
+    def write(self, data):
+        if not self.room_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = self.file.write(data[: self.room_bytes])
+        self.room_bytes -= written
+        return written
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("room_bytes", [0, 1, 70])
+def test_a_block_that_cannot_be_written_is_written_when_there_is_room(tmp_path, room_bytes):
+    log = write(tmp_path / "full", block_events=100)
+    (segment,) = segments(tmp_path / "full")
+    data, file = segment.read_bytes(), log._medium._file
+    log._medium._file = Full(file, room_bytes)
+    for _ in range(2):
+        with pytest.raises(LogError, match="cannot be written: No space left on device; what was"):
+            log.flush()
+        assert segment.read_bytes() == data, "it ends where it ended"
+        assert len(log) == 13
+    log._medium._file = file
+    log.close()
+    write(tmp_path / "roomy", block_events=100).close()
+    (other,) = segments(tmp_path / "roomy")
+    assert segment.read_bytes() == other.read_bytes()
 
 
 @pytest.mark.parametrize(

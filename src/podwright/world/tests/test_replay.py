@@ -1,0 +1,108 @@
+"""Going on with a recorded run: what it refuses, and that a full disk loses nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+
+from podwright.machine import Action, Bind, CallDone, CycleDue, ObjectPut
+from podwright.objects import Pod, with_node_name
+from podwright.store.decision_log import DecisionLog, Recorder
+from podwright.store.log_format import LogError
+from podwright.testing import make_node, make_pod
+from podwright.world.replay import machine_of, record, resume, verify
+
+
+def put_pods(recorder: Recorder, first: int, end: int) -> list[Action]:
+    told: list[Action] = []
+    for number in range(first, end):
+        pod = make_pod(f"p{number}", cpu="1m")
+        recorder.handle(ObjectPut(pod), number)
+        actions = recorder.handle(CycleDue(), number)
+        told += actions
+        for action in actions:
+            if isinstance(action, Bind):
+                recorder.handle(ObjectPut(with_node_name(pod, action.node)), number)
+                recorder.handle(CallDone(action.call), number)
+    return told
+
+
+def begin(folder: str) -> Recorder:
+    recorder = record(folder)
+    recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
+    put_pods(recorder, 0, 5)
+    recorder.log.flush()
+    return recorder
+
+
+def test_a_resumed_run_goes_on_with_the_objects_of_the_log(tmp_path):
+    begin(str(tmp_path)).log.close()
+    again = resume(str(tmp_path))
+    known = list(again.log.objects().values())
+    for obj in again.machine.objects():
+        assert any(obj is other for other in known), obj
+    put_pods(again, 5, 9)
+    again.log.close()
+    with DecisionLog.open(tmp_path) as log:
+        assert verify(log).is_same
+        assert len(log) == 1 + 4 * 9
+
+
+def test_a_run_that_does_not_come_out_the_same_is_not_gone_on_with(tmp_path):
+    recorder = begin(str(tmp_path))
+    recorder.log.append(9, CycleDue(), [Bind(77, "default/p0", "u", "n1")])
+    recorder.log.close()
+    (segment,) = tmp_path.iterdir()
+    data = segment.read_bytes()
+    for _ in range(2):
+        with pytest.raises(LogError, match="does not decide as it is recorded; it was left as"):
+            resume(str(tmp_path))
+    assert segment.read_bytes() == data
+    resume(str(tmp_path), until=21).log.close()
+
+
+def test_a_run_that_is_still_recorded_is_not_gone_on_with(tmp_path):
+    recorder = begin(str(tmp_path))
+    with pytest.raises(LogError, match="is being written by somebody else"):
+        resume(str(tmp_path))
+    recorder.log.close()
+
+
+class Full:
+    """A file on a full disk."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+def test_an_event_that_finds_the_disk_full_has_not_happened(tmp_path):
+    log = DecisionLog.create(tmp_path / "full", block_events=4)
+    recorder = Recorder(machine_of(log.setup), log)
+    recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
+    medium: Any = log._medium
+    file = medium._file
+    medium._file = Full(file)
+    pods: list[Pod] = [make_pod(f"p{number}") for number in range(6)]
+    for pod in pods[:3]:
+        recorder.handle(ObjectPut(pod), 1)
+    for _ in range(2):
+        with pytest.raises(LogError, match="cannot be written: No space left on device"):
+            recorder.handle(ObjectPut(pods[3]), 1)
+        assert recorder.machine.pod("default/p3") is None
+        assert len(log) == 4
+    medium._file = file
+    for pod in pods[3:]:
+        recorder.handle(ObjectPut(pod), 1)
+    log.close()
+    with DecisionLog.open(tmp_path / "full") as whole:
+        assert verify(whole).is_same
+        assert len(whole) == 7
