@@ -1,0 +1,217 @@
+"""What the API server makes of a new object before it is stored: defaults, priority, tolerations.
+
+Only what scheduling, controllers or kubectl's users notice. Pods of one template share one
+`spec`, so it is completed once.
+
+Upstream: pkg/apis/core/v1/defaults.go; plugin/pkg/admission/priority/admission.go;
+plugin/pkg/admission/defaulttolerationseconds/admission.go;
+plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodSpec,
+    PodStatus,
+    PodwrightError,
+    PriorityClass,
+    decode,
+    decode_as,
+    encode,
+)
+from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+TOLERATION_SECONDS: Final = 300
+"""How long pods that say nothing stay on a node that is not ready or not reachable."""
+
+_PROTECTION: Final = {
+    PersistentVolume: "kubernetes.io/pv-protection",
+    PersistentVolumeClaim: "kubernetes.io/pvc-protection",
+}
+
+
+class Forbidden(PodwrightError):  # noqa: N818 - named as the API names it
+    """The API server would not let the object in; the text says why."""
+
+
+class Admission:
+    """Completes objects on their way into a cluster.
+
+    It is told of the priority classes that there are.
+    """
+
+    def __init__(self) -> None:
+        self._classes: dict[str, PriorityClass] = {}
+        # By the address of a `spec`, which is kept alive: what becomes of it.
+        self._specs: dict[int, tuple[Document, PodSpec, Document]] = {}
+
+    def put(self, priority_class: PriorityClass) -> None:
+        """Take note of a priority class."""
+        self._classes[priority_class.name] = priority_class
+        self._specs.clear()
+
+    def forget(self, priority_class: PriorityClass) -> None:
+        """Take note that a priority class is gone."""
+        self._classes.pop(priority_class.name, None)
+        self._specs.clear()
+
+    def admit(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return an object as it is to be stored.
+
+        Raises
+        ------
+        Forbidden
+            A pod's priority class does not exist.
+        """
+        if isinstance(obj, Pod):
+            return self._admit_pod(obj)
+        finalizer = _PROTECTION.get(type(obj))
+        if finalizer is not None and finalizer not in obj.metadata.finalizers:
+            return _with_finalizer(obj, finalizer)
+        return obj
+
+    def _admit_pod(self, pod: Pod) -> Pod:
+        document = pod.raw or encode(pod)
+        written = document.get("spec") or {}
+        known = self._specs.get(id(written))
+        if known is None:
+            complete = self._completed(pod, written)
+            spec = decode_as({"metadata": {"name": "x"}, "spec": complete}, Pod).spec
+            known = self._specs[id(written)] = (written, spec, complete)
+        _, spec, complete = known
+        status: Document = document.get("status") or {}
+        typed = pod.status
+        if not status.get("phase"):
+            status = {"phase": "Pending", "qosClass": _qos_class(complete)} | status
+            typed = msgspec.convert(status, PodStatus) if len(status) > 2 else _PENDING
+        raw = document | {"spec": complete, "status": status}
+        return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+
+    def _completed(self, pod: Pod, written: Document) -> Document:
+        spec: Document = {
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 30,
+            "dnsPolicy": "ClusterFirst",
+            "schedulerName": DEFAULT_SCHEDULER_NAME,
+            "enableServiceLinks": True,
+            "securityContext": {},
+        } | {name: value for name, value in written.items() if value is not None}
+        for name in ("containers", "initContainers"):
+            if spec.get(name):
+                spec[name] = [_completed_container(each) for each in spec[name]]
+        self._give_priority(pod, spec)
+        spec["tolerations"] = _tolerations(spec.get("tolerations") or [])
+        return spec
+
+    def _give_priority(self, pod: Pod, spec: Document) -> None:
+        name = spec.get("priorityClassName") or ""
+        found = self._classes.get(name)
+        if not name:
+            defaults = [each for each in self._classes.values() if each.global_default]
+            # Upstream: of several, the one with the lowest value.
+            found = min(defaults, key=lambda each: (each.value, each.name), default=None)
+        elif found is None and spec.get("priority") is None:
+            raise Forbidden(
+                f'pods "{pod.name or pod.metadata.generate_name}" is forbidden:'
+                f" no PriorityClass with name {name} was found"
+            )
+        if found is not None:
+            spec.setdefault("priorityClassName", found.name)
+        if spec.get("priority") is None:
+            spec["priority"] = found.value if found is not None else 0
+        policy = found.preemption_policy if found is not None else ""
+        spec.setdefault("preemptionPolicy", policy or "PreemptLowerPriority")
+
+
+_PENDING = PodStatus(phase="Pending")
+
+
+def _completed_container(written: Document) -> Document:
+    container: Document = {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "imagePullPolicy": _pull_policy(str(written.get("image") or "")),
+        "resources": {},
+    } | written
+    ports = container.get("ports")
+    if ports:
+        container["ports"] = [{"protocol": "TCP"} | port for port in ports]
+    resources = container["resources"] or {}
+    limits = resources.get("limits") or {}
+    requests = resources.get("requests") or {}
+    if any(name not in requests for name in limits):
+        container["resources"] = resources | {"requests": {**limits, **requests}}
+    return container
+
+
+def _pull_policy(image: str) -> str:
+    name = image.rpartition("/")[2]
+    if "@" in name:
+        return "IfNotPresent"
+    tag = name.partition(":")[2]
+    return "Always" if tag in {"", "latest"} else "IfNotPresent"
+
+
+def _tolerations(written: list[Document]) -> list[Document]:
+    """Add those for nodes that are not ready or not reachable, unless the pod has its own."""
+    added = [
+        {
+            "key": key,
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": TOLERATION_SECONDS,
+        }
+        for key in (NOT_READY, UNREACHABLE)
+        if not any(_covers(toleration, key) for toleration in written)
+    ]
+    return [*written, *added]
+
+
+def _covers(toleration: Document, key: str) -> bool:
+    return toleration.get("key") in (None, "", key) and toleration.get("effect") in (
+        None,
+        "",
+        "NoExecute",
+    )
+
+
+def _qos_class(spec: Document) -> str:
+    """Return the class by which the kubelet would evict.
+
+    Upstream: pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS
+    """
+    names = ("cpu", "memory")
+    containers: list[Document] = [
+        *(spec.get("containers") or []),
+        *(spec.get("initContainers") or []),
+    ]
+    is_guaranteed = bool(containers)
+    asks = False
+    for container in containers:
+        resources: dict[str, Any] = container.get("resources") or {}
+        requests = {n: v for n, v in (resources.get("requests") or {}).items() if n in names}
+        limits = {n: v for n, v in (resources.get("limits") or {}).items() if n in names}
+        asks = asks or bool(requests or limits)
+        if len(limits) < len(names) or any(requests.get(n, limits[n]) != limits[n] for n in limits):
+            is_guaranteed = False
+    if is_guaranteed:
+        return "Guaranteed"
+    return "Burstable" if asks else "BestEffort"
+
+
+def _with_finalizer(obj: KubernetesObject, finalizer: str) -> KubernetesObject:
+    document = encode(obj)
+    metadata = dict(document.get("metadata") or {})
+    metadata["finalizers"] = [*(metadata.get("finalizers") or ()), finalizer]
+    return decode(document | {"metadata": metadata})

@@ -1,0 +1,55 @@
+"""What an API server makes by itself before anybody asks it to.
+
+Upstream: pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go;
+pkg/apis/scheduling/v1/helpers.go, SystemPriorityClasses
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.objects import Document, KubernetesObject, PriorityClass, decode, encode
+
+
+def namespace(name: str) -> KubernetesObject:
+    """Return a namespace as the API server stores it."""
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+    )
+
+
+def _priority_class(name: str, value: int, description: str) -> Document:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": PriorityClass.kind,
+        "metadata": {"name": name},
+        "value": value,
+        "description": description,
+        "preemptionPolicy": "PreemptLowerPriority",
+    }
+
+
+FIRST_OBJECTS: Final = (
+    *(
+        encode(namespace(name))
+        for name in ("default", "kube-node-lease", "kube-public", "kube-system")
+    ),
+    _priority_class(
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another"
+        " node if necessary.",
+    ),
+    _priority_class(
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+)
+"""What an API server makes by itself."""

@@ -1,0 +1,51 @@
+"""Who looks on while a world runs: tables, progress, a web page.
+
+An observer is told what happens and answers nothing, so no run depends on who looks on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from podwright.framework.decision import Decision
+from podwright.objects import KubernetesObject
+
+
+class Noted(msgspec.Struct, frozen=True, gc=False):
+    """A Kubernetes Event.
+
+    Attributes
+    ----------
+    object_kind, key : str
+        What it is about.
+    type : str
+        Normal or Warning.
+    reason, note : str
+    source : str
+        Who says it: a schedulerName, a controller or a stage.
+    """
+
+    object_kind: str
+    key: str
+    type: str
+    reason: str
+    note: str
+    source: str
+
+
+class Observer(Protocol):
+    """Is told what happens in a world, in order."""
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        """Hear that an object appeared (`old` is None), changed, or is gone (`new` is None)."""
+
+    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+        """Hear that a scheduling cycle has ended."""
+
+    def noted(self, event: Noted, now_ns: int) -> None:
+        """Hear that somebody recorded a Kubernetes Event."""

@@ -1,0 +1,134 @@
+"""A world schedules, lives and ends; what happens at one time has one order."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.objects import Pod, decode
+from podwright.testing import make_node, make_pod
+from podwright.world.admission import Forbidden
+from podwright.world.operations import Apply, Cordon, Delete, Put
+from podwright.world.world import World
+
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+
+
+def running_for(name: str, seconds: int, cpu: str = "1") -> Pod:
+    """Make a pod that exits after some seconds."""
+    document = dict(make_pod(name, cpu=cpu).raw)
+    annotations = {"pod-complete.stage.kwok.x-k8s.io/delay": f"{seconds}s"}
+    document["metadata"] = document["metadata"] | {"annotations": annotations}
+    document["spec"] = document["spec"] | {"restartPolicy": "Never"}
+    pod = decode(document)
+    assert isinstance(pod, Pod)
+    return pod
+
+
+def phases(world: World) -> dict[str, str]:
+    return {pod.name: pod.status.phase for pod in world.pods}
+
+
+def test_a_pod_is_placed_and_runs_and_one_that_fits_nowhere_waits():
+    world = World(seed=7)
+    world.add(make_node("small", cpu="2"), make_node("large", cpu="8"))
+    world.add(make_pod("web", cpu="4"), make_pod("batch", cpu="16"))
+    world.run()
+    assert world.node_of == {"default/web": "large"}
+    assert phases(world) == {"web": "Running", "batch": "Pending"}
+
+
+def test_a_pod_that_ends_makes_room_for_the_next_one():
+    world = World()
+    world.add(make_node("n1", cpu="1"), running_for("first", 60))
+    world.add(running_for("second", 60), at_ns=world.now_ns + SECOND)
+    world.run()
+    assert phases(world) == {"first": "Succeeded", "second": "Succeeded"}
+    # The second one is tried again when the first one has ended, after its backoff at most.
+    assert 120 * SECOND <= world.now_ns - world.start_ns <= 122 * SECOND
+
+
+def test_a_run_ends_where_it_is_told_to_and_goes_on_from_there():
+    world = World()
+    world.add(make_node("n1", cpu="1"), running_for("first", 60))
+    world.run(until_ns=world.start_ns + 30 * SECOND)
+    assert world.now_ns == world.start_ns + 30 * SECOND
+    assert phases(world) == {"first": "Running"}
+    world.run()
+    assert phases(world) == {"first": "Succeeded"}
+    assert world.now_ns == world.start_ns + MINUTE
+
+
+def test_a_pod_that_fits_nowhere_is_tried_again_after_five_minutes_while_something_goes_on():
+    world = World()
+    world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
+    world.add(running_for("long", 601), at_ns=world.now_ns)
+    world.run()
+    # At once, when five minutes were over, and again five minutes later.
+    assert len(world.log.cycles_of("default/large")) == 3
+    assert phases(world)["large"] == "Pending"
+
+
+def test_a_cordoned_node_takes_no_pods_until_it_is_uncordoned():
+    world = World()
+    world.add(make_node("n1"))
+    world.do(Cordon("n1"))
+    world.add(make_pod("web"))
+    world.run()
+    assert world.node_of == {}
+    world.do(Cordon("n1", is_cordoned=False), at_ns=world.now_ns + MINUTE)
+    world.run()
+    assert world.node_of == {"default/web": "n1"}
+
+
+def test_what_is_deleted_or_was_never_there_is_gone():
+    world = World()
+    world.add(make_node("n1"), make_pod("web"))
+    world.run()
+    world.do(Delete(("", "Pod"), "default/web"))
+    world.do(Delete(("", "Pod"), "default/unknown"))
+    world.run()
+    assert world.pods == []
+
+
+def test_an_object_of_a_name_that_is_there_is_replaced():
+    world = World()
+    world.add(make_node("n1", cpu="1"), make_pod("web", cpu="2"))
+    world.run()
+    assert world.node_of == {}
+    world.do(Apply(make_node("n1", cpu="4")))
+    world.run()
+    # What the node has is its status, which applying an object leaves as it is.
+    assert world.node_of == {}
+    world.do(Put(make_node("n1", cpu="4")))
+    world.run()
+    assert world.node_of == {"default/web": "n1"}
+
+
+def test_a_pod_without_its_priority_class_is_not_let_in():
+    world = World()
+    document = dict(make_pod("web").raw)
+    document["spec"] = document["spec"] | {"priorityClassName": "high"}
+    with pytest.raises(Forbidden, match="no PriorityClass with name high was found"):
+        world.add(decode(document))
+    assert world.pods == []
+
+
+def test_the_first_objects_are_there():
+    world = World()
+    assert set(world.store.kinds()) == {("", "Namespace"), ("scheduling.k8s.io", "PriorityClass")}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_world_twice_gives_the_same_log(seed):
+    def logged() -> list[bytes]:
+        world = World(seed=seed)
+        for number in range(5):
+            world.add(make_node(f"n{number}", cpu="4"))
+        for number in range(30):
+            pod = running_for(f"p{number}", 10 + number, cpu="1")
+            world.add(pod, at_ns=world.now_ns + number * SECOND)
+        world.run()
+        return [entry.actions for entry in world.log.entries()]
+
+    assert logged() == logged()

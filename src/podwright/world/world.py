@@ -1,0 +1,575 @@
+"""A cluster that lives in virtual time: objects, nodes and pods, controllers, the scheduler.
+
+Theory of operation
+-------------------
+Everything that is there is in one store. Whoever writes to it, all four hear of every change,
+in this order: stages (what becomes of nodes and pods by themselves), the scheduler,
+controllers, observers. What they want comes back as actions, which are done first come first
+served; so one change is followed to its end before the next thing happens.
+
+Between two things the world asks what is next:
+
+1. what is due now: operations from outside, stages, times that somebody waited for;
+2. the next pod to be scheduled;
+3. the next object for a controller to look at;
+4. nothing now: then time goes to where something is due.
+
+Scheduling and writing take no time here. A run without an end given is over when nothing is
+left to happen but that pods which fit nowhere are tried again every five minutes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.framework import Plugin
+from podwright.framework.extenders import CallExtender as Ask
+from podwright.framework.profile import TieRule
+from podwright.machine import (
+    Bind,
+    CallExtender,
+    CycleDue,
+    DeletePod,
+    EmitEvent,
+    Event,
+    ExtenderReplied,
+    FlushBackoff,
+    FlushUnschedulable,
+    Machine,
+    ObjectDeleted,
+    ObjectPut,
+    PatchPodGroupStatus,
+    PatchPodStatus,
+    TimerFired,
+    UpdateClaim,
+    UpdateVolume,
+    WakeAt,
+)
+from podwright.machine.actions import Action
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    PodwrightError,
+    decode,
+    encode,
+    with_fields,
+)
+from podwright.queueing import Touch
+from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
+from podwright.store.decision_log import DecisionLog
+from podwright.store.lifecycle import Propagation, Scope
+from podwright.world import first_objects
+from podwright.world.admission import Admission, Forbidden
+from podwright.world.api_calls import make_call
+from podwright.world.clock import EventHeap, Turn
+from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
+from podwright.world.controllers.contract import (
+    Controller,
+    ControllerAction,
+    CreateObject,
+    DeleteObject,
+    DrainNode,
+    NodeDown,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+    UpdateObject,
+)
+from podwright.world.lifecycle import (
+    Lifecycle,
+    LifecycleAction,
+    PlayAt,
+    PutObject,
+    RecordEvent,
+    RemoveObject,
+    StageDue,
+)
+from podwright.world.observing import Noted, Observer
+from podwright.world.operations import (
+    Apply,
+    Cordon,
+    Delete,
+    Drain,
+    FailNode,
+    Operation,
+    Put,
+    RestoreNode,
+    Scale,
+)
+from podwright.world.replay import record
+from podwright.world.stages import Stage
+
+START_NS: Final = 1_767_225_600_000_000_000
+"""When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
+
+STEPS_AT_ONCE_MAX: Final = 10_000_000
+"""How much may happen at one time before a run is given up as one that never ends."""
+
+_SECOND_NS: Final = 1_000_000_000
+_FLUSH_NS: Final = 30 * _SECOND_NS
+_WINDOW: Final = 1_000
+_CYCLE_DUE: Final = CycleDue()
+_SYNC_NEXT: Final = SyncNext()
+
+_Due: TypeAlias = Operation | StageDue | SyncDue | TimerFired
+_Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
+
+_NOT_READ: Final = frozenset(
+    {
+        ("", "ConfigMap"), ("", "Event"), ("", "Secret"), ("", "ServiceAccount"),
+        ("apps", "ControllerRevision"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+        ("batch", "CronJob"), ("batch", "Job"), ("events.k8s.io", "Event"),
+    }
+)  # fmt: skip
+"""Kinds that the scheduler does not watch."""
+
+_SELECTING: Final = frozenset(
+    {
+        ("", "ReplicationController"), ("", "Service"),
+        ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
+    }
+)  # fmt: skip
+"""Kinds of which the scheduler reads the selector only: their status is no news to it."""
+
+
+class WorldError(PodwrightError):
+    """A world that cannot go on; the text says why."""
+
+
+class World:
+    """A virtual cluster with its scheduler.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` gives it; the default profile if left out.
+    plugins, gates, tie_rule, draws_preemption_offset, batching
+        As for `record`.
+    seed : int
+        Of all draws: ties, delays, names.
+    start_ns : int
+        When it begins, in nanoseconds since 1970.
+    stages : iterable of Stage, optional
+        What becomes of nodes and pods; the built-in ones if left out.
+    controllers : iterable of callable, optional
+        Each makes a controller for a view of the cluster; all there are if left out.
+    call_extender : callable, optional
+        Makes the calls to the extenders of the configuration, which needs it if it has some.
+    observers : iterable of Observer
+        Who is told of everything.
+    log : str or Path, optional
+        A folder for the decision log; in memory without it.
+    checkpoint_events : int, optional
+        As for `record`.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        The objects; to read.
+    machine : Machine
+        The scheduler; to read.
+    log : DecisionLog
+        What the scheduler was told and what it wanted.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> world = pw.World(seed=7)
+    >>> world.add(pw.testing.make_node("n1", cpu="2"), pw.testing.make_pod("web", cpu="1"))
+    >>> world.run()
+    >>> world.node_of["default/web"]
+    'n1'
+    """
+
+    def __init__(  # noqa: PLR0913 - what a world can be told
+        self,
+        configuration: KubeSchedulerConfiguration | None = None,
+        *,
+        plugins: Iterable[type[Plugin]] = (),
+        gates: Gates = DEFAULT_GATES,
+        seed: int = 0,
+        start_ns: int = START_NS,
+        tie_rule: TieRule = TieRule.DRAWN,
+        draws_preemption_offset: bool = True,
+        batching: bool = False,
+        stages: Iterable[Stage] | None = None,
+        controllers: Iterable[Callable[[View], Controller]] | None = None,
+        call_extender: Ask | None = None,
+        observers: Iterable[Observer] = (),
+        log: str | Path | None = None,
+        checkpoint_events: int | None = None,
+    ) -> None:
+        recorder = record(
+            None if log is None else str(log),
+            configuration,
+            plugins=plugins,
+            gates=gates,
+            seed=seed,
+            tie_rule=tie_rule,
+            draws_preemption_offset=draws_preemption_offset,
+            start_ns=start_ns,
+            batching=batching,
+            checkpoint_events=checkpoint_events,
+        )
+        self.seed = seed
+        self.start_ns = start_ns
+        self.store = ObjectStore(seed=seed, window=_WINDOW)
+        self.machine: Machine = recorder.machine
+        self.log: DecisionLog = recorder.log
+        self._tell_machine = recorder.handle
+        self._life = Lifecycle(stages, seed=seed)
+        self._lives = frozenset(self._life.kinds)
+        self._controllers = Controllers(ALL_CONTROLLERS if controllers is None else controllers)
+        self._admission = Admission()
+        self._observers = tuple(observers)
+        self._call_extender = call_extender
+        self._heap = EventHeap[_Due](start_ns)
+        self._todo: deque[_Wanted] = deque()
+        self._changes = self.store.watch(since=self.store.resource_version)
+        self._steps_at_once = 0
+        for document in first_objects.FIRST_OBJECTS:
+            self.add(decode(document))
+
+    # ------------------------------------------------------------------------- from outside
+
+    @property
+    def now_ns(self) -> int:
+        """The virtual time, in nanoseconds since 1970."""
+        return self._heap.now_ns
+
+    def add(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
+        """Create objects, or replace those of their names.
+
+        Parameters
+        ----------
+        at_ns : int, optional
+            When; now without it.
+
+        Raises
+        ------
+        Forbidden
+            An object that the API server would not let in, such as a pod of a priority class
+            that does not exist. With `at_ns` that comes out when it is time.
+        """
+        for obj in objects:
+            self.do(Apply(obj), at_ns=at_ns)
+
+    def remove(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
+        """Delete objects, or begin to; those that are not there are left alone."""
+        for obj in objects:
+            self.do(Delete(kind_of(obj), obj.key), at_ns=at_ns)
+
+    def do(self, operation: Operation, *, at_ns: int | None = None) -> None:
+        """Do something to the cluster, now or later."""
+        if at_ns is None:
+            self._operate(operation)
+            self._follow()
+        else:
+            self._heap.push(at_ns, Turn.INPUT, operation)
+
+    # ------------------------------------------------------------------------------ the run
+
+    def run(self, until_ns: int | None = None) -> None:
+        """Go on until nothing is left to happen, or until a time.
+
+        Raises
+        ------
+        WorldError
+            If there is no end to what happens at one time.
+        StageError
+            If a stage cannot be played.
+        """
+        while self.step(until_ns):
+            pass
+        if until_ns is not None and until_ns > self.now_ns:
+            self._heap.advance(until_ns)
+
+    def steps(self, until_ns: int | None = None) -> Iterator[int]:
+        """Go on as `run` does; gives the time after every step."""
+        while self.step(until_ns):
+            yield self.now_ns
+
+    def step(self, until_ns: int | None = None) -> bool:
+        """Let the next thing happen.
+
+        Returns
+        -------
+        bool
+            False if there is none, or none until that time.
+        """
+        heap = self._heap
+        now_ns, next_ns = heap.now_ns, heap.next_ns
+        if next_ns is not None and next_ns <= now_ns:
+            due = heap.pop()
+            assert due is not None, "something was due"
+            self._happen(due.event)
+        elif self.machine.has_next:
+            self._cycle()
+        elif self._controllers.has_next:
+            self._todo.extend(self._controllers.handle(_SYNC_NEXT, now_ns))
+        else:
+            return self._wait(next_ns, until_ns)
+        self._follow()
+        self._steps_at_once += 1
+        if self._steps_at_once > STEPS_AT_ONCE_MAX:
+            raise WorldError(
+                f"{STEPS_AT_ONCE_MAX:,} things happened at {now_ns} ns and time does not go on:"
+                " does a pod end at once, and its controller make another one?"
+            )
+        return True
+
+    def _wait(self, next_ns: int | None, until_ns: int | None) -> bool:
+        """Let time go to where something is due."""
+        flush_ns = self._next_flush_ns(is_over=next_ns is None and until_ns is None)
+        if flush_ns is not None and (next_ns is None or flush_ns < next_ns):
+            next_ns = flush_ns
+        if next_ns is None or (until_ns is not None and next_ns > until_ns):
+            return False
+        self._heap.advance(next_ns)
+        self._steps_at_once = 0
+        if next_ns == flush_ns:
+            self._flush(next_ns)
+        return True
+
+    def _next_flush_ns(self, *, is_over: bool) -> int | None:
+        """Return the first whole second at which a flush of the queue would move a pod."""
+        due_ns = self.machine.next_flush_ns
+        if due_ns is None:
+            return None
+        if is_over and not self.machine.queue.metrics().pending_pods.get("backoff"):
+            return None
+        whole_ns = -(-due_ns // _SECOND_NS) * _SECOND_NS
+        return max(whole_ns, self.now_ns)
+
+    def _flush(self, now_ns: int) -> None:
+        self._todo.extend(self._tell_machine(FlushBackoff(), now_ns))
+        if (now_ns - self.start_ns) % _FLUSH_NS == 0:
+            self._todo.extend(self._tell_machine(FlushUnschedulable(), now_ns))
+        self._follow()
+
+    def _cycle(self) -> None:
+        self._tell(_CYCLE_DUE)
+
+    def _tell(self, event: Event) -> None:
+        """Tell the machine of something that may end a cycle."""
+        machine, now_ns = self.machine, self._heap.now_ns
+        before = machine.last_decisions
+        self._todo.extend(self._tell_machine(event, now_ns))
+        decisions = machine.last_decisions
+        if decisions is not before:
+            for observer in self._observers:
+                observer.decided(decisions, now_ns)
+
+    def _happen(self, event: _Due) -> None:
+        now_ns = self._heap.now_ns
+        match event:
+            case StageDue():
+                self._todo.extend(self._life.handle(event, now_ns))
+            case SyncDue():
+                self._todo.extend(self._controllers.handle(event, now_ns))
+            case TimerFired():
+                self._tell(event)
+            case _:
+                self._operate(event)
+
+    # ------------------------------------------------------------------------------ actions
+
+    def _follow(self) -> None:
+        """Tell of all changes and do all that is wanted, until nothing is."""
+        todo = self._todo
+        self._announce()
+        while todo:
+            self._do(todo.popleft())
+
+    def _announce(self) -> None:
+        """Tell everybody of the changes since the last time."""
+        now_ns = self._heap.now_ns
+        for change in self._changes.poll():
+            obj: Any = change.object
+            assert obj is not None, "a change without an object"
+            kind = kind_of(obj)
+            is_gone = change.type == "DELETED"
+            event = ObjectDeleted(obj) if is_gone else ObjectPut(obj)
+            if kind == ("scheduling.k8s.io", "PriorityClass"):
+                (self._admission.forget if is_gone else self._admission.put)(obj)
+            if kind in self._lives:
+                self._todo.extend(self._life.handle(event, now_ns))
+            if kind not in _NOT_READ and (
+                kind not in _SELECTING or _is_news(change.old, None if is_gone else obj)
+            ):
+                self._todo.extend(self._tell_machine(event, now_ns))
+            self._controllers.handle(event, now_ns)
+            for observer in self._observers:
+                observer.changed(change.old, None if is_gone else obj, now_ns)
+
+    def _do(self, action: _Wanted) -> None:
+        now_ns = self._heap.now_ns
+        match action:
+            case (
+                Bind()
+                | PatchPodStatus()
+                | PatchPodGroupStatus()
+                | DeletePod()
+                | UpdateVolume()
+                | UpdateClaim()
+            ):
+                done = make_call(self.store, action, now_ns)
+                self._announce()
+                self._todo.extend(self._tell_machine(done, now_ns))
+            case PutObject(obj=obj, scope=scope) | UpdateObject(obj=obj, scope=scope):
+                self._update(obj, scope)
+            case CreateObject():
+                self._create(action)
+            case RemoveObject():
+                self._delete(action, grace_seconds=0, propagation=None)
+            case DeleteObject():
+                self._delete(action, action.grace_seconds, action.propagation)
+            case PlayAt():
+                self._heap.push(action.due_ns, Turn.STAGE, action.event)
+            case SyncAt():
+                self._heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)
+            case WakeAt():
+                self._heap.push(max(action.due_ns, now_ns), Turn.TIMER, TimerFired())
+            case CallExtender():
+                assert self._call_extender is not None, "extenders, and nobody to call them"
+                reply = self._call_extender(action.request)
+                self._tell(ExtenderReplied(action.call, reply))
+            case EmitEvent() | RecordEvent():
+                self._note(_noted(action))
+
+    def _note(self, event: Noted) -> None:
+        for observer in self._observers:
+            observer.noted(event, self._heap.now_ns)
+
+    def _create(self, action: CreateObject) -> None:
+        obj = action.obj
+        try:
+            self.store.create(self._admission.admit(obj), self._heap.now_ns)
+        except AlreadyExists:
+            return
+        except Forbidden as error:
+            owner = obj.metadata.controller
+            if owner is not None:
+                key = f"{obj.namespace}/{owner.name}"
+                note = f"Error creating: {error}"
+                self._note(
+                    Noted(owner.kind, key, "Warning", "FailedCreate", note, action.controller)
+                )
+            return
+        self._announce()
+
+    def _update(self, obj: KubernetesObject, scope: Scope) -> None:
+        try:
+            self.store.update(obj, scope=scope)
+        except (NotFound, Conflict):
+            return
+        self._announce()
+
+    def _delete(
+        self,
+        action: RemoveObject | DeleteObject,
+        grace_seconds: int | None,
+        propagation: Propagation | None,
+    ) -> None:
+        try:
+            self.store.delete(
+                (action.group, action.object_kind),
+                action.key,
+                self._heap.now_ns,
+                uid=action.uid,
+                grace_seconds=grace_seconds,
+                propagation=propagation,
+            )
+        except (NotFound, Conflict):
+            return
+        self._announce()
+
+    # --------------------------------------------------------------------------- operations
+
+    def _operate(self, operation: Operation) -> None:
+        now_ns = self._heap.now_ns
+        match operation:
+            case Apply(obj):
+                self._apply(obj, "main")
+            case Put(obj):
+                self._apply(obj, "whole")
+            case Delete(kind, key, grace_seconds):
+                if self.store.get(kind, key) is not None:
+                    self.store.delete(kind, key, now_ns, grace_seconds=grace_seconds)
+            case Cordon(node, is_cordoned):
+                self._change(("", "Node"), node, {"unschedulable": is_cordoned or None})
+            case Scale(kind, key, replicas):
+                self._change(kind, key, {"replicas": replicas})
+            case Drain(node):
+                self._controllers.handle(DrainNode(node), now_ns)
+            case FailNode(node):
+                self._controllers.handle(NodeDown(node), now_ns)
+            case RestoreNode(node):
+                self._controllers.handle(NodeUp(node), now_ns)
+
+    def _apply(self, obj: KubernetesObject, scope: Scope) -> None:
+        namespace = obj.namespace
+        if namespace and self.store.get(("", "Namespace"), namespace) is None:
+            self.store.create(first_objects.namespace(namespace), self._heap.now_ns)
+            self._announce()
+        admitted = self._admission.admit(obj)
+        if self.store.get(kind_of(obj), obj.key) is None:
+            self.store.create(admitted, self._heap.now_ns)
+        else:
+            theirs = with_fields(admitted, "metadata", resource_version="", uid="")
+            self.store.update(theirs, scope=scope)
+
+    def _change(self, kind: tuple[str, str], key: NamespacedName, spec: Document) -> None:
+        obj = self.store.get(kind, key)
+        if obj is None:
+            return
+        document = encode(obj)
+        changed = {**(document.get("spec") or {}), **spec}
+        kept = {name: value for name, value in changed.items() if value is not None}
+        self.store.update(decode(document | {"spec": kept}))
+
+    # ------------------------------------------------------------------------------ looking
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """Every pod, in the order of namespaces and names."""
+        return [obj for obj in self.store.list(Pod).objects if isinstance(obj, Pod)]
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Every node, in the order of names."""
+        return [obj for obj in self.store.list(Node).objects if isinstance(obj, Node)]
+
+    @property
+    def node_of(self) -> dict[NamespacedName, str]:
+        """Per pod that is on a node, its name."""
+        return {pod.key: pod.spec.node_name for pod in self.pods if pod.spec.node_name}
+
+    def story(self, pod: NamespacedName) -> list[Touch]:
+        """Return what touched a pod in the queue lately, oldest first."""
+        return self.machine.story(pod)
+
+
+def _noted(event: EmitEvent | RecordEvent) -> Noted:
+    if isinstance(event, EmitEvent):
+        about, key, source = "Pod", event.pod, event.controller
+    else:
+        about, key, source = event.object_kind, event.key, event.source
+    return Noted(about, key, event.type, event.reason, event.note, source)
+
+
+def _is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a controller's object has another selector, or is new, or gone."""
+    if old is None or new is None:
+        return True
+    return old.metadata.labels != new.metadata.labels or getattr(old, "spec", None) != getattr(
+        new, "spec", None
+    )
