@@ -40,18 +40,18 @@ class ImageLocality(Plugin):
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the images; their order does not matter."""
-        return {IMAGE_NAMES: sorted(_images(pod))}
+        return {IMAGE_NAMES: sorted(images_of(pod))}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the images, and how many containers share the scale."""
         spec = pod.spec
-        return (len(spec.init_containers) + len(spec.containers), _images(pod))
+        return (len(spec.init_containers) + len(spec.containers), images_of(pod))
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up what each node has."""
         out.values[out.rows] = 0
         find = cycle.cluster.images.find
-        known = [state for image in _images(cycle.pod) if (state := find(image)) is not None]
+        known = [state for image in images_of(cycle.pod) if (state := find(image)) is not None]
         if not known:
             return
         sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
@@ -59,13 +59,24 @@ class ImageLocality(Plugin):
             spread = len(state.nodes) / nodes.n_alive
             # One slot may have the image under several of the pod's names, but a name only once.
             sums[state.slots()] += int(state.size_bytes * spread)
-        n_containers = len(cycle.pod.spec.init_containers) + len(cycle.pod.spec.containers)
-        most = _MOST_BYTES_PER_CONTAINER * n_containers
-        clipped = np.clip(sums[out.rows], _LEAST_BYTES, most) - _LEAST_BYTES
-        out.values[out.rows] = MAX_NODE_SCORE * clipped // (most - _LEAST_BYTES)
+        out.values[out.rows] = scores_of(sums[out.rows], cycle.pod)
 
 
-def _images(pod: Pod) -> tuple[str, ...]:
+def scores_of(sums: I64Array, pod: Pod) -> I64Array:
+    """Map bytes of images that are there, scaled by how common they are, to scores.
+
+    Notes
+    -----
+    Upstream: calculatePriority
+    """
+    n_containers = len(pod.spec.init_containers) + len(pod.spec.containers)
+    most = _MOST_BYTES_PER_CONTAINER * n_containers
+    clipped = np.clip(sums, _LEAST_BYTES, most) - _LEAST_BYTES
+    scores: I64Array = MAX_NODE_SCORE * clipped // (most - _LEAST_BYTES)
+    return scores
+
+
+def images_of(pod: Pod) -> tuple[str, ...]:
     """Return the pod's images, each as often as it is used, as nodes name them."""
     spec = pod.spec
     images = [container.image for container in spec.init_containers]

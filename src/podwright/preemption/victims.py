@@ -16,6 +16,7 @@ from podwright.framework.nominated import SlotFilter, counting_nominated
 from podwright.framework.plugin import Plugin
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.status import Status
+from podwright.objects import NamespacedName, Pod
 from podwright.preemption.candidates import Candidate
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
@@ -32,7 +33,11 @@ def expected_a_victim(node: str) -> Status:
 
 
 def select_victims(
-    failed: FailedCycle, slot: int, slot_filter: SlotFilter | None = None
+    failed: FailedCycle,
+    slot: int,
+    slot_filter: SlotFilter | None = None,
+    *,
+    last: frozenset[NamespacedName] = frozenset(),
 ) -> Candidate | Status:
     """Find the victims on one node.
 
@@ -40,6 +45,9 @@ def select_victims(
     ----------
     slot_filter : SlotFilter, optional
         Of this cycle; made here if it is left out.
+    last : frozenset of str
+        Pods that come after others of the same importance; upstream leaves the order of
+        equals to its sort.
 
     Returns
     -------
@@ -61,7 +69,7 @@ def select_victims(
     with cluster.rehearsal(slot) as rehearsal:
         try:
             filters = slot_filter or SlotFilter(failed.profile, failed.ranking)
-            return _Stage(failed, slot, rehearsal, filters).select(lower)
+            return _Stage(failed, slot, rehearsal, filters).select(lower, last)
         except PluginFailure as failure:
             return failure.status
 
@@ -87,7 +95,7 @@ class _Stage:
             if plugin.name not in skipped and _counts(plugin)
         ]
 
-    def select(self, lower: list[PlacedPod]) -> Candidate | Status:
+    def select(self, lower: list[PlacedPod], last: frozenset[NamespacedName]) -> Candidate | Status:
         """Take all of `lower` away and put back whom we can."""
         for placed in lower:
             self._rehearsal.remove(placed)
@@ -96,7 +104,7 @@ class _Stage:
         if not status.is_success:
             return status
         now_ns = self._now_ns
-        lower.sort(key=lambda placed: importance(placed.pod, now_ns))
+        lower.sort(key=lambda placed: _rank(placed.pod, now_ns, last))
         violating, others = self._cluster.budgets.split(lower)
         victims = [placed for placed in violating if not self._reprieve(placed)]
         violations = len(victims)
@@ -147,6 +155,13 @@ class _Stage:
                     plugin.remove_pod(cycle, placed)
             except Exception as error:
                 raise PluginFailure.raised(plugin, point, cycle, error, self._name) from error
+
+
+def _rank(
+    pod: Pod, now_ns: int, last: frozenset[NamespacedName]
+) -> tuple[int, int, bool, NamespacedName]:
+    priority, started, name = importance(pod, now_ns)
+    return priority, started, name in last, name
 
 
 def _counts(plugin: Plugin) -> bool:
