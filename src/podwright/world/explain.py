@@ -6,7 +6,8 @@ explanation only, with the draw that it had, so the answer is the one that was g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import Plugin
@@ -16,6 +17,7 @@ from podwright.framework.run import Runner
 from podwright.machine import CycleDue, ExtenderReplied, Machine
 from podwright.objects import NamespacedName, Pod
 from podwright.objects.errors import PodwrightError, nearest
+from podwright.objects.timestamps import timestamp_text
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import Entry
 from podwright.world.replay import Replay
@@ -25,15 +27,44 @@ class UnknownCycle(PodwrightError):  # noqa: N818 - named for what it is
     """The log has no such cycle."""
 
 
+class Cycles:
+    """Which pods were tried in a run, and in which events.
+
+    Parameters
+    ----------
+    log : DecisionLog
+    """
+
+    def __init__(self, log: DecisionLog) -> None:
+        self._ends: dict[NamespacedName, list[int]] = {}
+        for index, pod in log.cycles():
+            self._ends.setdefault(pod, []).append(index)
+
+    @property
+    def pods(self) -> Collection[NamespacedName]:
+        """The pods, in the order in which they were first tried."""
+        return self._ends.keys()
+
+    def of(self, pod: NamespacedName) -> Sequence[int]:
+        """Return the numbers of the events in which the cycles of a pod ended."""
+        return self._ends.get(pod, ())
+
+
 class PastCycle:
     """The moment before a cycle.
 
     Attributes
     ----------
-    entry : Entry
-        The event that begins the cycle.
+    run : Replay
+        The run, about to handle the event that begins the cycle.
     machine : Machine
         As it was before that event; it may be changed.
+    entry : Entry
+        The event that begins the cycle.
+    end : int
+        The number of the event in which the cycle ended.
+    ends : sequence of int
+        The same for all cycles of the pod.
     pod : Pod
         As it was tried.
     runner : Runner
@@ -42,15 +73,26 @@ class PastCycle:
         Of the cycle, for its draw.
     """
 
-    def __init__(self, machine: Machine, entry: Entry, pod: Pod, replies: list[Entry]) -> None:
+    def __init__(
+        self, run: Replay, entry: Entry, pod: Pod, replies: list[Entry], ends: Sequence[int]
+    ) -> None:
+        machine = run.machine
         runner = machine.runner(pod.spec.scheduler_name)
         assert runner is not None, f"no profile is for {pod.key}, yet it was tried"
-        self.machine = machine
+        self.run = run
+        self.machine: Machine = machine
         self.entry = entry
+        self.end = replies[-1].index if replies else entry.index
+        self.ends = ends
         self.pod = pod
         self.runner: Runner = runner
         self.number = machine.queue.scheduling_cycle + 1
         self._replies = replies
+
+    @property
+    def attempt(self) -> int:
+        """Which cycle of the pod this is; the first is 1."""
+        return self.ends.index(self.end) + 1
 
     def explain(self, runner: Runner | None = None) -> Explanation:
         """Run the cycle for its explanation; nothing is changed.
@@ -96,6 +138,7 @@ def find_cycle(
     *,
     at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
+    cycles: Cycles | None = None,
 ) -> PastCycle:
     """Go to the moment before one cycle of a pod.
 
@@ -109,6 +152,8 @@ def find_cycle(
         Instead of `attempt`: the last one that was over at this time.
     plugins : iterable of type
         The user's own plugin classes that the run was recorded with.
+    cycles : Cycles, optional
+        Those of the log, if they are known already.
 
     Raises
     ------
@@ -117,51 +162,59 @@ def find_cycle(
     LogError
         If the run cannot be repeated.
     """
-    end = _end_of(log, pod, attempt, at_ns)
-    begin, replies = _begin_of(log, end)
-    run = Replay(log, until=begin, plugins=plugins)
-    run.run_to(begin)
-    entry = next(log.entries(begin, begin + 1))
+    known = Cycles(log) if cycles is None else cycles
+    end = _end_of(log, known, pod, attempt, at_ns)
+    own = tuple(plugins)
+    run = Replay(log, until=end, plugins=own)
+    run.run_to(end)
+    entry = run.peek()
+    assert entry is not None, f"the log has no event {end}"
+    replies: list[Entry] = []
+    if not isinstance(entry.event, CycleDue):
+        # Extenders were asked: the cycle began earlier, and was held up until they answered.
+        replies = _since_its_begin(log, end)
+        run = Replay(log, until=replies[0].index, plugins=own)
+        run.run_to(replies[0].index)
+        entry = replies[0]
     queued = run.machine.queue.get(pod)
     if queued is None:
-        raise UnknownCycle(f"pod {pod} was not in the queue before event {begin}")
-    return PastCycle(run.machine, entry, queued.pod, replies)
+        raise UnknownCycle(f"pod {pod} was not in the queue before event {entry.index}")
+    return PastCycle(run, entry, queued.pod, replies, known.of(pod))
 
 
-def _end_of(log: DecisionLog, pod: NamespacedName, attempt: int, at_ns: int | None) -> int:
-    cycles = list(log.cycles())
-    found = [index for index, name in cycles if name == pod]
+def _end_of(
+    log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at_ns: int | None
+) -> int:
+    found = cycles.of(pod)
     if not found:
-        near = nearest(pod, {name for _, name in cycles})
+        near = nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
         raise UnknownCycle(f"no cycle of this log is for pod {pod}{hint}")
     if at_ns is not None:
         limit = log.index_at(at_ns)
-        found = [index for index in found if index < limit]
-        if not found:
-            raise UnknownCycle(f"pod {pod} was not tried before {at_ns} ns")
-        return found[-1]
+        before = bisect_left(found, limit)
+        if not before:
+            first = timestamp_text(log.time_of(found[0]))
+            raise UnknownCycle(
+                f"pod {pod} was not tried before {timestamp_text(at_ns)}; its first attempt was at"
+                f" {first}"
+            )
+        return found[before - 1]
     if attempt == 0 or not -len(found) <= attempt <= len(found):
         raise UnknownCycle(f"pod {pod} was tried {len(found)} times: there is no attempt {attempt}")
     return found[attempt - 1 if attempt > 0 else attempt]
 
 
-def _begin_of(log: DecisionLog, end: int) -> tuple[int, list[Entry]]:
-    """Return the event that began the cycle, and the answers that came during it.
-
-    Without extenders that is the event in which it ended.
-    """
-    last = next(log.entries(end, end + 1))
-    if isinstance(last.event, CycleDue):
-        return end, []
-    begin, replies = -1, list[Entry]()
+def _since_its_begin(log: DecisionLog, end: int) -> list[Entry]:
+    """Return the event that began a cycle, and all up to the one in which it ended."""
+    found: list[Entry] = []
     for entry in log.entries(log.start(end).index, end + 1):
         if isinstance(entry.event, CycleDue):
-            begin, replies = entry.index, []
-        replies.append(entry)
-    if begin < 0:
+            found = []
+        found.append(entry)
+    if not found or not isinstance(found[0].event, CycleDue):
         raise UnknownCycle(f"the cycle that ended with event {end} began before the log")
-    return begin, replies
+    return found
 
 
 def explain_cycle(
