@@ -57,6 +57,11 @@ class Query:
     text : str
         In the part of jq that is described above.
 
+    Attributes
+    ----------
+    names : list of str or None
+        The fields on the way if that is all that there is to it.
+
     Raises
     ------
     QueryError
@@ -71,7 +76,7 @@ class Query:
     [1]
     """
 
-    __slots__ = ("_names", "_steps", "text")
+    __slots__ = ("_steps", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -80,13 +85,13 @@ class Query:
         parser.expect_end()
         # Most are plain paths, which need no lists on the way.
         names = [getattr(step, "name", None) for step in self._steps]
-        self._names: list[str] | None = None if None in names else [str(name) for name in names]
+        self.names: list[str] | None = None if None in names else [str(name) for name in names]
 
     def values(self, document: Any) -> list[Any]:
         """Return what the path leads to; empty when it leads nowhere."""
-        if self._names is not None:
+        if self.names is not None:
             value = document
-            for name in self._names:
+            for name in self.names:
                 if value is None:
                     return [None]
                 if type(value) is not dict:

@@ -46,6 +46,7 @@ from podwright.objects import (
 from podwright.world.addresses import Addresses, AddressesState
 from podwright.world.patches import PatchError, apply_patch
 from podwright.world.run_stages import default_stages
+from podwright.world.selection import Selection
 from podwright.world.stages import (
     DeleteStep,
     EventStep,
@@ -53,6 +54,7 @@ from podwright.world.stages import (
     Moment,
     PatchStep,
     Stage,
+    between,
     choose,
     identity_of,
 )
@@ -64,6 +66,8 @@ PLAYS_AT_ONCE_MAX = 100
 _REMEMBERED = 5
 
 GroupKind: TypeAlias = tuple[str, str]
+Place: TypeAlias = tuple[str, str, NamespacedName]
+"""Group, kind and key."""
 
 
 class StageError(PodwrightError):
@@ -260,7 +264,8 @@ class Lifecycle:
         self._stages: dict[GroupKind, list[Stage]] = {}
         for stage in default_stages() if stages is None else stages:
             self._stages.setdefault((stage.group, stage.kind), []).append(stage)
-        self._lives: dict[tuple[str, str, NamespacedName], Life] = {}
+        self._selections = {kind: Selection(own) for kind, own in self._stages.items()}
+        self._lives: dict[Place, Life] = {}
         self._plan_count = 0
         self._addresses = Addresses()
 
@@ -297,17 +302,18 @@ class Lifecycle:
     # ---------------------------------------------------------------------------- changes
 
     def _put(self, obj: KubernetesObject, now_ns: int) -> list[LifecycleAction]:
-        if _kind(obj) not in self._stages:
+        place = _place(obj)
+        if place[:2] not in self._stages:
             return []
         if isinstance(obj, Node):
             self._note_address(obj)
-        life = self._lives.get(_place(obj))
+        life = self._lives.get(place)
         if life is None or life.obj.uid != obj.uid:
             if life is not None:
                 self._forget(life.obj)
-            life = self._lives[_place(obj)] = Life(obj)
+            life = self._lives[place] = Life(obj)
         life.obj = obj
-        return self._planned(life, now_ns)
+        return self._planned(place, life, now_ns)
 
     def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
         life = self._lives.pop(_place(obj), None)
@@ -329,15 +335,14 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------ plans
 
-    def _planned(self, life: Life, now_ns: int) -> list[LifecycleAction]:
+    def _planned(self, place: Place, life: Life, now_ns: int) -> list[LifecycleAction]:
         """Make a plan for an object, keep the one that it has, or drop it."""
         obj = life.obj
-        stages = self._stages[_kind(obj)]
-        document = encode(obj)
         if isinstance(obj, Pod) and not obj.spec.node_name:
             life.plan = None
             return []
-        applying = [index for index, stage in enumerate(stages) if stage.applies_to(document)]
+        kind, document = place[:2], encode(obj)
+        stages, applying = self._stages[kind], self._selections[kind].of(document)
         if not applying:
             life.plan = None
             return []
@@ -346,40 +351,42 @@ class Lifecycle:
         basis = msgspec.json.encode((applying, weights, sources)).decode()
         if life.plan is not None and life.plan.basis == basis:
             return []
-        counter = _counter(obj, life.plan_count)
-        chosen = choose(weights, draw(self._seed, STAGE_STREAM, counter))
+        chosen = 0
+        if len(applying) > 1:
+            number = draw(self._seed, STAGE_STREAM, _counter(place, obj, life.plan_count))
+            chosen = choose(weights, number)
         stage = stages[applying[chosen]]
         try:
-            delay_ns = stage.delay.drawn(
-                sources[chosen], now_ns, draw(self._seed, DELAY_STREAM, counter)
-            )
+            least_ns, most_ns = stage.delay.bounds(sources[chosen], now_ns)
         except ValueError as error:
             raise _error(stage, obj, str(error)) from None
-        due_ns = now_ns + delay_ns
+        due_ns = now_ns + least_ns
+        if most_ns > least_ns:
+            number = draw(self._seed, DELAY_STREAM, _counter(place, obj, life.plan_count))
+            due_ns = now_ns + between(least_ns, most_ns, number)
         life.plan = Plan(self._plan_count, applying[chosen], due_ns, basis)
         life.plan_count += 1
         self._plan_count += 1
-        group, kind, key = _place(obj)
-        event = StageDue(group, kind, key, life.plan.number)
-        return [PlayAt(due_ns, event, stage.name)]
+        return [PlayAt(due_ns, StageDue(*place, life.plan.number), stage.name)]
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
-        life = self._lives.get((event.group, event.object_kind, event.key))
+        place = (event.group, event.object_kind, event.key)
+        life = self._lives.get(place)
         if life is None or life.plan is None or life.plan.number != event.number:
             return []
         plan = life.plan
         assert now_ns >= plan.due_ns, f"{event.key}: due at {plan.due_ns}, and it is {now_ns}"
-        stage = self._stages[(event.group, event.object_kind)][plan.stage]
+        stage = self._stages[place[:2]][plan.stage]
         self._count_play(life, stage, now_ns)
         life.plan = None
         try:
-            actions = self._played(stage, life, now_ns)
+            actions = self._played(stage, place, life, now_ns)
         except (TemplateError, PatchError, ValueError) as error:
             if isinstance(error, PodwrightError):
                 raise
             raise _error(stage, life.obj, str(error)) from None
         if stage.is_immediate:
-            actions += self._planned(life, now_ns)
+            actions += self._planned(place, life, now_ns)
         return actions
 
     def _count_play(self, life: Life, stage: Stage, now_ns: int) -> None:
@@ -398,10 +405,10 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------- plays
 
-    def _played(self, stage: Stage, life: Life, now_ns: int) -> list[LifecycleAction]:
+    def _played(self, stage: Stage, place: Place, life: Life, now_ns: int) -> list[LifecycleAction]:
         """Play all steps on the object as it is; its changes are one write."""
         obj, before = life.obj, encode(life.obj)
-        group, kind, key = _place(obj)
+        group, kind, key = place
         moment = Moment(now_ns, self._addresses)
         after, user = before, ""
         events: list[LifecycleAction] = []
@@ -492,13 +499,13 @@ def _kind(obj: KubernetesObject) -> GroupKind:
     return api_group(obj.api_version), obj.kind
 
 
-def _place(obj: KubernetesObject) -> tuple[str, str, NamespacedName]:
+def _place(obj: KubernetesObject) -> Place:
     return api_group(obj.api_version), obj.kind, obj.key
 
 
-def _counter(obj: KubernetesObject, plan_count: int) -> int:
+def _counter(place: Place, obj: KubernetesObject, plan_count: int) -> int:
     """Return the counter of a draw: the same for the same plan of the same object."""
-    text = "\0".join([*_place(obj), obj.uid, str(plan_count)])
+    text = "\0".join([*place, obj.uid, str(plan_count)])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 

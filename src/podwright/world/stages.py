@@ -61,16 +61,19 @@ class Requirement(msgspec.Struct, frozen=True):
         found = self.query.values(document)
         match self.operator:
             case "In":
-                return any(_text_of(value) in self.values for value in found)
+                return any(text_of(value) in self.values for value in found)
             case "NotIn":
-                return not any(_text_of(value) in self.values for value in found)
+                return not any(text_of(value) in self.values for value in found)
             case "Exists":
                 return any(value is not None for value in found)
             case "DoesNotExist":
                 return all(value is None for value in found)
 
 
-def _text_of(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """Return a value as requirements compare it; None if it is no plain one."""
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
@@ -178,10 +181,10 @@ class Delay(msgspec.Struct, frozen=True):
         least_ns = max(min(duration_ns, jitter_ns), 0)
         return least_ns, max(jitter_ns, least_ns)
 
-    def drawn(self, sources: tuple[Any, Any], now_ns: int, number: int) -> int:
-        """Return the delay, with a draw in [0, 2**31)."""
-        least_ns, most_ns = self.bounds(sources, now_ns)
-        return least_ns + ((most_ns - least_ns) * number >> DRAW_BITS)
+
+def between(least_ns: int, most_ns: int, number: int) -> int:
+    """Return a delay between bounds, with a draw in [0, 2**31)."""
+    return least_ns + ((most_ns - least_ns) * number >> DRAW_BITS)
 
 
 # -------------------------------------------------------------------------------- steps

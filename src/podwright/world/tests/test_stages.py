@@ -12,6 +12,7 @@ from podwright.world.stages import (
     FinalizersStep,
     Requirement,
     Weight,
+    between,
     choose,
 )
 from podwright.world.tests.playing import NOW, SECOND, at
@@ -94,8 +95,8 @@ def test_one_of_several_stages_is_chosen(weights, chosen):
 def test_delays(delay, document, bounds):
     sources = delay.sources(document)
     assert delay.bounds(sources, NOW) == bounds
-    assert delay.drawn(sources, NOW, 0) == bounds[0]
-    assert bounds[0] <= delay.drawn(sources, NOW, LAST) <= max(bounds[1] - 1, bounds[0])
+    assert between(*bounds, 0) == bounds[0]
+    assert bounds[0] <= between(*bounds, LAST) <= max(bounds[1] - 1, bounds[0])
 
 
 @pytest.mark.parametrize(
