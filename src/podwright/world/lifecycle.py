@@ -16,6 +16,7 @@ the machine of the changes, its own included; so the next stage is found.
 - Draws depend on the seed, the object (kind, name, uid) and how many plans it has had, not on
   other objects. One pod more leaves the delays of all others as they were.
 - A pod lives on a node: as long as it is not bound, no stage applies to it.
+- What is due on a node whose kubelet is silent (`NodeDown`) waits until it returns.
 - A stage may lead back to itself, but not endlessly within one moment: `StageError`.
 
 Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
@@ -38,13 +39,16 @@ from podwright.objects import (
     Node,
     Object,
     Pod,
+    PodStatus,
     PodwrightError,
     api_group,
     decode,
     encode,
 )
+from podwright.store.lifecycle import Scope
 from podwright.world.addresses import Addresses, AddressesState
-from podwright.world.patches import PatchError, apply_patch
+from podwright.world.node_faults import NodeDown, NodeUp
+from podwright.world.patches import PatchError, apply_patch, plain_patch
 from podwright.world.run_stages import default_stages
 from podwright.world.selection import Selection
 from podwright.world.stages import (
@@ -94,7 +98,7 @@ class StageDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
     number: int
 
 
-LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue
+LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue | NodeDown | NodeUp
 
 
 # ------------------------------------------------------------------------------ actions
@@ -131,7 +135,7 @@ class PutObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fals
     """
 
     obj: Object
-    scope: Literal["main", "status", "whole"]
+    scope: Scope
     stage: str
     as_user: str = ""
 
@@ -232,6 +236,7 @@ class LifecycleState(msgspec.Struct, frozen=True):
     lives: tuple[LifeState, ...]
     plan_count: int
     addresses: AddressesState
+    silent_nodes: tuple[str, ...] = ()
 
 
 class Lifecycle:
@@ -268,6 +273,7 @@ class Lifecycle:
         self._lives: dict[Place, Life] = {}
         self._plan_count = 0
         self._addresses = Addresses()
+        self._silent: dict[str, None] = {}  # nodes, in the order in which they fell silent
 
     @property
     def kinds(self) -> list[GroupKind]:
@@ -291,6 +297,11 @@ class Lifecycle:
                 return self._deleted(obj)
             case StageDue():
                 return self._due(event, now_ns)
+            case NodeDown(node=node):
+                self._silent[node] = None
+                return []
+            case NodeUp(node=node):
+                return self._returned(node, now_ns)
 
     def plan_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name of an object's next stage and when it is due, None if it has none."""
@@ -308,12 +319,15 @@ class Lifecycle:
         if isinstance(obj, Node):
             self._note_address(obj)
         life = self._lives.get(place)
+        actions: list[LifecycleAction] = []
         if life is None or life.obj.uid != obj.uid:
             if life is not None:
                 self._forget(life.obj)
+            if isinstance(obj, Node):
+                actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
             life = self._lives[place] = Life(obj)
         life.obj = obj
-        return self._planned(place, life, now_ns)
+        return [*actions, *self._planned(place, life, now_ns)]
 
     def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
         life = self._lives.pop(_place(obj), None)
@@ -375,6 +389,8 @@ class Lifecycle:
         if life is None or life.plan is None or life.plan.number != event.number:
             return []
         plan = life.plan
+        if self._silent and _node_of(life.obj) in self._silent:
+            return []  # `_returned` sends it again
         assert now_ns >= plan.due_ns, f"{event.key}: due at {plan.due_ns}, and it is {now_ns}"
         stage = self._stages[place[:2]][plan.stage]
         self._count_play(life, stage, now_ns)
@@ -387,6 +403,20 @@ class Lifecycle:
             raise _error(stage, life.obj, str(error)) from None
         if stage.is_immediate:
             actions += self._planned(place, life, now_ns)
+        return actions
+
+    def _returned(self, node: str, now_ns: int) -> list[LifecycleAction]:
+        """Say again what fell due on a node while its kubelet was silent."""
+        if node not in self._silent:
+            return []
+        del self._silent[node]
+        actions: list[LifecycleAction] = []
+        for (group, kind, key), life in self._lives.items():
+            plan = life.plan
+            if plan is None or plan.due_ns > now_ns or _node_of(life.obj) != node:
+                continue
+            stage = self._stages[group, kind][plan.stage].name
+            actions.append(PlayAt(now_ns, StageDue(group, kind, key, plan.number), stage))
         return actions
 
     def _count_play(self, life: Life, stage: Stage, now_ns: int) -> None:
@@ -431,8 +461,9 @@ class Lifecycle:
                     user = step.as_user or user
         writes: list[LifecycleAction] = []
         if after != before:
-            changed = decode(after, source=f"{_who(stage)}: {kind} {key}")
-            writes.append(PutObject(changed, _scope(before, after), stage.name, user))
+            scope = _scope(before, after)
+            changed = _read_again(obj, after, scope, stage)
+            writes.append(PutObject(changed, scope, stage.name, user))
             # Only a stage that goes on at once looks at it before the driver has told of it.
             life.obj = changed
         return [*events, *writes, *removals]
@@ -455,6 +486,7 @@ class Lifecycle:
             ),
             self._plan_count,
             self._addresses.state(),
+            tuple(self._silent),
         )
 
     def restore(self, state: LifecycleState, objects: Iterable[KubernetesObject]) -> None:
@@ -481,6 +513,7 @@ class Lifecycle:
             )
         self._plan_count = state.plan_count
         self._addresses = Addresses(state.addresses)
+        self._silent = dict.fromkeys(state.silent_nodes)
         self.validate()
 
     def validate(self) -> None:
@@ -509,6 +542,13 @@ def _counter(place: Place, obj: KubernetesObject, plan_count: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
+def _node_of(obj: KubernetesObject) -> str:
+    """Return the node on which an object lives; empty for what lives nowhere."""
+    if isinstance(obj, Pod):
+        return obj.spec.node_name
+    return obj.name if isinstance(obj, Node) else ""
+
+
 def _who(stage: Stage) -> str:
     return f"{stage.source}: Stage {stage.name}" if stage.source else f"Stage {stage.name}"
 
@@ -529,11 +569,36 @@ def _patched(document: Document, original: Document, step: PatchStep, moment: Mo
     patch: Any = step.render(original, moment)
     if patch is None:
         return document
+    if step.is_plain:
+        return document | {step.root: plain_patch(document.get(step.root) or {}, patch)}
     if step.root and step.type == "json":
         patch = [_below(step.root, operation) for operation in patch]
     elif step.root:
         patch = {step.root: patch}
     return cast(Document, apply_patch(document, patch, step.type))
+
+
+def _read_again(obj: KubernetesObject, after: Document, scope: Scope, stage: Stage) -> Object:
+    """Return the object of a document in which a stage has changed something."""
+    if scope == "status" and isinstance(obj, Pod) and obj.raw:
+        # What `decode` does, for the part that is another one; it says what is wrong, if so.
+        try:
+            status = msgspec.convert(after.get("status"), PodStatus)
+        except msgspec.ValidationError:
+            pass
+        else:
+            if not _has_quantities(status):
+                return msgspec.structs.replace(obj, status=status, raw=after)
+    return decode(after, source=f"{_who(stage)}: {obj.kind} {obj.key}")
+
+
+def _has_quantities(status: PodStatus) -> bool:
+    if status.resources is not None or status.allocated_resources is not None:
+        return True
+    return any(
+        entry.resources is not None or entry.allocated_resources is not None
+        for entry in (*status.container_statuses, *status.init_container_statuses)
+    )
 
 
 def _below(root: str, operation: Any) -> Any:
@@ -544,7 +609,7 @@ def _below(root: str, operation: Any) -> Any:
     }
 
 
-def _scope(before: Document, after: Document) -> Literal["main", "status", "whole"]:
+def _scope(before: Document, after: Document) -> Scope:
     if before.get("status") == after.get("status"):
         return "main"
     keys = (before.keys() | after.keys()) - {"status"}

@@ -10,11 +10,12 @@ any one of them.
 
 from collections.abc import Callable
 
+from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.running import Controllers, ControllersState
 from podwright.world.controllers.view import View
 
-ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = ()
+ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (*CLUSTER_CONTROLLERS,)
 """What makes them, in the order in which they hear of a change."""
 
 __all__ = ["ALL_CONTROLLERS", "Controllers", "ControllersState", "View"]

@@ -23,6 +23,7 @@ import msgspec
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.world.lifecycle import RecordEvent
+from podwright.world.node_faults import NodeDown, NodeUp
 
 GroupKind: TypeAlias = tuple[str, str]
 """API group and kind."""
@@ -39,18 +40,6 @@ class SyncDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False)
 
     controller: str
     key: NamespacedName
-
-
-class NodeDown(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A node's kubelet does not report any more, and nothing on it changes by itself."""
-
-    node: str
-
-
-class NodeUp(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A node's kubelet reports again."""
-
-    node: str
 
 
 class DrainNode(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):

@@ -1,0 +1,16 @@
+"""The controllers of batch, storage and the cluster's order, in the order in which they hear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from podwright.world.controllers.contract import Controller
+from podwright.world.controllers.job import JobController
+from podwright.world.controllers.job_ttl import JobTTLController
+from podwright.world.controllers.view import View
+
+CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
+    JobController,
+    JobTTLController,
+)
+"""What makes them."""

@@ -1,0 +1,104 @@
+"""Changed copies of objects whose kinds are not all typed, and actions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar, cast
+
+from podwright.objects import Condition, Document, KubernetesObject, Pod, decode, encode
+from podwright.world.controllers.contract import DeleteObject
+from podwright.world.controllers.view import kind_of
+from podwright.world.lifecycle import RecordEvent
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def part(obj: KubernetesObject, section: str) -> Document:
+    """Return `metadata`, `spec` or `status` of an object's document, empty if it has none."""
+    return cast(Document, encode(obj).get(section) or {})
+
+
+def changed(obj: T, **sections: Mapping[str, Any]) -> T:
+    """Return a copy in which fields of sections have other values; None removes a field.
+
+    Examples
+    --------
+    >>> from podwright.testing import make_pod
+    >>> changed(make_pod("web"), status={"phase": "Failed"}).status.phase
+    'Failed'
+    """
+    document = dict(encode(obj))
+    for section, fields in sections.items():
+        merged = {**(document.get(section) or {}), **fields}
+        document[section] = {key: value for key, value in merged.items() if value is not None}
+    return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
+
+
+def annotated(obj: KubernetesObject, **changes: str | None) -> Document:
+    """Return the annotations of an object with changes, as a field of `metadata`."""
+    merged = {**(part(obj, "metadata").get("annotations") or {}), **changes}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    return {"annotations": kept or None}
+
+
+def without_finalizer(obj: KubernetesObject, finalizer: str) -> Document:
+    """Return the finalizers of an object but one, as a field of `metadata`."""
+    kept = [each for each in obj.metadata.finalizers if each != finalizer]
+    return {"finalizers": kept or None}
+
+
+def with_condition_set(conditions: Iterable[Document], condition: Document) -> list[Document]:
+    """Return conditions with one set; its transition time stays while its status does."""
+    written = list(conditions)
+    for index, present in enumerate(written):
+        if present.get("type") == condition["type"]:
+            if present.get("status") == condition["status"]:
+                condition = condition | {"lastTransitionTime": present.get("lastTransitionTime")}
+            written[index] = condition
+            return written
+    return [*written, condition]
+
+
+def condition_of(pod: Pod, condition_type: str) -> Condition | None:
+    """Return a condition of a pod."""
+    for condition in pod.status.conditions:
+        if condition.type == condition_type:
+            return condition
+    return None
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether a pod's condition Ready is true.
+
+    Notes
+    -----
+    Upstream: pkg/api/v1/pod/util.go, IsPodReady
+    """
+    condition = condition_of(pod, "Ready")
+    return condition is not None and condition.status == "True"
+
+
+def deletion_by(
+    controller: str,
+    obj: KubernetesObject,
+    *,
+    grace_seconds: int | None = None,
+    propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
+) -> DeleteObject:
+    """Return the action that deletes an object."""
+    group, kind = kind_of(obj)
+    return DeleteObject(group, kind, obj.key, obj.uid, controller, grace_seconds, propagation)
+
+
+def event_by(
+    controller: str,
+    obj: KubernetesObject,
+    reason: str,
+    note: str,
+    *,
+    is_warning: bool = False,
+) -> RecordEvent:
+    """Return the action that records an Event about an object."""
+    group, kind = kind_of(obj)
+    severity = "Warning" if is_warning else "Normal"
+    return RecordEvent(group, kind, obj.key, obj.uid, severity, reason, note, controller)

@@ -1,0 +1,664 @@
+"""Jobs: pods that run to completion, counted once each.
+
+Theory of operation
+-------------------
+Every pod of a job holds the finalizer `batch.kubernetes.io/job-tracking` until it is counted.
+A pod is noted the moment it is seen to have ended, or to be on its way out, so that it counts
+also when somebody else takes the finalizer and the pod is gone before the job is looked at. A
+look at the job counts what was noted, lets these pods go, and makes or deletes pods until the
+wanted number is active.
+
+As upstream, what happens to pods is looked at a second later, all at once; a change of the
+job itself is looked at immediately. New pods after a failure wait: 10 s, then twice as long
+each time, at most 10 minutes, and not at all once a pod has succeeded since.
+
+Left out: backoffLimitPerIndex, successPolicy and the adoption of pods that nobody controls.
+
+Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.store.lifecycle import with_metadata
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    GroupKind,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.world.controllers.documents import (
+    changed,
+    deletion_by,
+    event_by,
+    is_ready,
+    part,
+    with_condition_set,
+)
+from podwright.world.controllers.job_spec import (
+    TRACKING,
+    FailureVerdict,
+    JobSpec,
+    condition_among,
+    failure_verdict,
+    finish_time_ns,
+    finished_condition,
+    index_of,
+    indexes_text,
+    job_spec,
+    parse_indexes,
+    pod_of,
+    with_job_defaults,
+)
+from podwright.world.controllers.view import View, controller_of
+
+JOB: Final[GroupKind] = ("batch", "Job")
+POD: Final[GroupKind] = ("", "Pod")
+
+PODS_PER_SYNC_MAX: Final = 500
+_SECOND_NS: Final = 1_000_000_000
+_BATCH_NS: Final = _SECOND_NS
+_BACK_OFF_NS: Final = 10 * _SECOND_NS
+_BACK_OFF_MAX_NS: Final = 600 * _SECOND_NS
+_LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
+_DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"
+_REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A pod that has ended and is not counted yet.
+
+    Attributes
+    ----------
+    index : int
+        Of an indexed job, -1 without one.
+    ended_ns : int
+        When; -1 if the pod does not say.
+    action, message : str
+        What the failure policy makes of it.
+    """
+
+    uid: str
+    key: NamespacedName
+    is_success: bool
+    index: int
+    ended_ns: int
+    action: str
+    message: str
+
+
+class BackOff(msgspec.Struct, frozen=True):
+    """How many pods have failed since the last success, and when the last one did."""
+
+    failures: int = 0
+    failed_ns: int = 0
+
+    def ends_ns(self) -> int:
+        """Return when new pods may be made."""
+        if not self.failures:
+            return 0
+        wait_ns = _BACK_OFF_NS << min(self.failures - 1, 10)
+        return self.failed_ns + min(wait_ns, _BACK_OFF_MAX_NS)
+
+
+class _Memory(msgspec.Struct):
+    """What the controller remembers; every dictionary is by the key of a job."""
+
+    due_ns: dict[str, int] = {}
+    urgent: dict[str, bool] = {}
+    ended: dict[str, dict[str, Ended]] = {}
+    released: dict[str, bool] = {}  # by the uid of a pod
+    back_off: dict[str, BackOff] = {}
+    gone: dict[str, list[str]] = {}
+    expected_count: dict[str, int] = {}
+    created: dict[str, list[str]] = {}
+
+
+class _Tally(msgspec.Struct):
+    """The numbers of a job while it is looked at."""
+
+    active: list[Pod]
+    succeeded: int
+    failed: int
+    terminating: int
+    indexes: set[int]
+    has_new_failure: bool = False
+    fail_message: str = ""
+
+
+class JobController:
+    """Makes the pods of jobs, and counts them."""
+
+    name = "job-controller"
+    kinds: Sequence[GroupKind] = (JOB, POD)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._memory = _Memory()
+
+    # ---------------------------------------------------------------------- what happens
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a job that changed, or whose pod did."""
+        obj = new if new is not None else old
+        if not isinstance(obj, Pod):
+            return () if obj is None else self._observe_job(old, new, obj.key)
+        owner = controller_of(obj)
+        if owner is None or owner.kind != "Job":
+            return ()
+        key = f"{obj.namespace}/{owner.name}"
+        job = self._view.get(JOB, key)
+        if old is None:
+            self._note_created(key, obj.name)
+        if job is None or job.uid != owner.uid:
+            if TRACKING in obj.metadata.finalizers and new is not None:
+                self._note_gone(key, owner.uid)
+                return (key,)
+            return ()
+        self._note_ended(key, job, cast(Pod | None, old), cast(Pod | None, new))
+        return (key,)
+
+    def _observe_job(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, key: str
+    ) -> Iterable[NamespacedName]:
+        if new is None:
+            assert old is not None, "a change of nothing"
+            self._note_gone(key, old.uid)
+        elif (
+            old is None
+            or old.metadata.generation != new.metadata.generation
+            or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
+        ):
+            self._memory.urgent[key] = True
+        else:
+            return ()  # its own writes
+        return (key,)
+
+    def _note_gone(self, key: str, uid: str) -> None:
+        uids = self._memory.gone.setdefault(key, [])
+        if uid not in uids:
+            uids.append(uid)
+
+    def _note_created(self, key: str, name: str) -> None:
+        expected = self._memory.expected_count.get(key, 0)
+        if not expected:
+            return
+        if expected == 1:
+            del self._memory.expected_count[key]
+        else:
+            self._memory.expected_count[key] = expected - 1
+        self._memory.created.setdefault(key, []).append(name)
+
+    def _note_ended(
+        self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
+    ) -> None:
+        pod = new if new is not None else old
+        assert pod is not None, "a change of nothing"
+        was_tracked = old is not None and TRACKING in old.metadata.finalizers
+        is_tracked = new is not None and TRACKING in new.metadata.finalizers
+        if not (was_tracked or is_tracked):
+            return
+        if not is_tracked and self._memory.released.pop(pod.uid, False):
+            return
+        if pod.uid in self._memory.ended.get(key, ()):
+            return
+        spec = job_spec(job)
+        is_success = pod.status.phase == "Succeeded"
+        is_out = pod.is_terminating and not spec.replaces_only_failed
+        if is_tracked and not (pod.is_terminal or is_out):
+            return
+        verdict = FailureVerdict()
+        if not is_success:
+            verdict = failure_verdict(spec.pod_failure_policy, pod)
+        ended_ns = finish_time_ns(pod)
+        index = index_of(pod, spec.completions) if spec.is_indexed else None
+        self._memory.ended.setdefault(key, {})[pod.uid] = Ended(
+            uid=pod.uid,
+            key=pod.key,
+            is_success=is_success,
+            index=-1 if index is None else index,
+            ended_ns=-1 if ended_ns is None else ended_ns,
+            action=verdict.action,
+            message=verdict.message,
+        )
+
+    # --------------------------------------------------------------------------- a look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Count what has ended, and make or delete pods."""
+        actions = self._released_orphans(key)
+        job = self._view.get(JOB, key)
+        if job is None:
+            self._forget(key)
+            return actions
+        for name in self._memory.created.pop(key, ()):
+            actions.append(event_by(self.name, job, "SuccessfulCreate", f"Created pod: {name}"))
+        memory = self._memory
+        due_ns = memory.due_ns.get(key)
+        if not memory.urgent.pop(key, False) and not (due_ns is not None and due_ns <= now_ns):
+            batch_ns = now_ns + _BATCH_NS
+            if due_ns is None or due_ns > batch_ns:
+                memory.due_ns[key] = batch_ns
+                actions.append(SyncAt(batch_ns, SyncDue(self.name, key)))
+            return actions
+        memory.due_ns.pop(key, None)
+        spec = job_spec(job)
+        if spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
+            return actions
+        complete = with_job_defaults(job)
+        if complete is not job:
+            return [*actions, UpdateObject(complete, "whole", self.name)]
+        actions.extend(self._synced(job, spec, now_ns))
+        return actions
+
+    def _released_orphans(self, key: str) -> list[ControllerAction]:
+        """Let the pods go whose job is gone.
+
+        Upstream: syncOrphanPod
+        """
+        actions: list[ControllerAction] = []
+        job = self._view.get(JOB, key)
+        for uid in self._memory.gone.pop(key, ()):
+            if job is None or job.uid != uid:
+                for pod in self._view.controlled_by(uid, POD).values():
+                    actions.extend(self._release(cast(Pod, pod)))
+        return actions
+
+    def _forget(self, key: str) -> None:
+        memory = self._memory
+        for entries in (
+            memory.due_ns,
+            memory.urgent,
+            memory.ended,
+            memory.back_off,
+            memory.expected_count,
+            memory.created,
+        ):
+            entries.pop(key, None)
+
+    def _release(self, pod: Pod) -> list[ControllerAction]:
+        if TRACKING not in pod.metadata.finalizers:
+            return []
+        self._memory.released[pod.uid] = True
+        kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
+        return [UpdateObject(with_metadata(pod, finalizers=kept), "main", self.name)]
+
+    def _synced(
+        self, job: KubernetesObject, spec: JobSpec, now_ns: int
+    ) -> Iterable[ControllerAction]:
+        actions: list[ControllerAction] = []
+        ended = [*self._memory.ended.pop(job.key, {}).values()]
+        for each in ended:
+            pod = self._view.get(POD, each.key)
+            if isinstance(pod, Pod) and pod.uid == each.uid:
+                actions.extend(self._release(pod))
+        if finished_condition(job) is not None:
+            self._forget(job.key)
+            return actions
+        status: Document = dict(part(job, "status"))
+        tally = self._counted(job, spec, status, ended)
+        self._back_off(job.key, ended, now_ns)
+        if "startTime" not in status and not spec.suspend:
+            status["startTime"] = timestamp_text(now_ns)
+        finishing = self._finishing(job, spec, status, tally, now_ns)
+        if finishing is not None and finishing["type"] == "FailureTarget":
+            actions.extend(self._deleted(job, tally.active))
+            tally.terminating += len(tally.active)
+            tally.active = []
+        elif finishing is None and job.metadata.deletion_timestamp is None:
+            actions.extend(self._managed(job, spec, tally, now_ns))
+            actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
+            if self._is_complete(spec, tally):
+                finishing = _condition(
+                    "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
+                )
+        if finishing is not None:
+            actions.extend(self._finished(job, finishing, status, tally, now_ns))
+        _write_numbers(status, spec, tally)
+        if status != part(job, "status"):
+            actions.append(UpdateObject(_with_status(job, status), "status", self.name))
+        return actions
+
+    # ------------------------------------------------------------------------- counting
+
+    def _counted(
+        self, job: KubernetesObject, spec: JobSpec, status: Document, ended: Sequence[Ended]
+    ) -> _Tally:
+        active: list[Pod] = []
+        terminating = 0
+        for obj in self._view.controlled_by(job.uid, POD).values():
+            pod = cast(Pod, obj)
+            if pod.is_terminal:
+                continue
+            if pod.is_terminating:
+                terminating += 1
+            else:
+                active.append(pod)
+        tally = _Tally(
+            active,
+            int(status.get("succeeded", 0)),
+            int(status.get("failed", 0)),
+            terminating,
+            parse_indexes(str(status.get("completedIndexes", ""))),
+        )
+        for each in ended:
+            if each.is_success:
+                if not spec.is_indexed:
+                    tally.succeeded += 1
+                elif each.index >= 0:
+                    tally.indexes.add(each.index)
+            elif each.action != "Ignore":
+                tally.failed += 1
+                tally.has_new_failure = True
+                if each.action == "FailJob":
+                    tally.fail_message = tally.fail_message or each.message
+        if spec.is_indexed:
+            tally.indexes = {i for i in tally.indexes if i < (spec.completions or 0)}
+            tally.succeeded = len(tally.indexes)
+        return tally
+
+    def _back_off(self, key: str, ended: Sequence[Ended], now_ns: int) -> None:
+        """Count the failures since the last success.
+
+        Upstream: pkg/controller/job/backoff_utils.go, newBackoffRecord
+        """
+        if not ended:
+            return
+        times = [(each.ended_ns if each.ended_ns >= 0 else now_ns, each) for each in ended]
+        succeeded_ns = max((time for time, each in times if each.is_success), default=None)
+        failed = [
+            time
+            for time, each in times
+            if not each.is_success and (succeeded_ns is None or time > succeeded_ns)
+        ]
+        before = self._memory.back_off.get(key, BackOff())
+        known = 0 if succeeded_ns is not None else before.failures
+        record = BackOff(known + len(failed), max(failed, default=before.failed_ns))
+        if record.failures:
+            self._memory.back_off[key] = record
+        else:
+            self._memory.back_off.pop(key, None)
+
+    # ------------------------------------------------------------------------- the end
+
+    def _finishing(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        status: Document,
+        tally: _Tally,
+        now_ns: int,
+    ) -> Document | None:
+        """Return the condition that says that the job is about to be over."""
+        known = condition_among(job, ("FailureTarget", "SuccessCriteriaMet"))
+        if known is not None:
+            return known
+        if tally.fail_message:
+            return _condition("FailureTarget", "PodFailurePolicy", tally.fail_message, now_ns)
+        is_past = tally.has_new_failure and tally.failed > spec.backoff_limit
+        if is_past or _restarts_too_often(spec, tally.active):
+            return _condition("FailureTarget", "BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
+        started_ns = timestamp_ns(status.get("startTime"))
+        deadline = spec.active_deadline_seconds
+        if (
+            deadline is not None
+            and started_ns is not None
+            and not spec.suspend
+            and now_ns >= started_ns + deadline * _SECOND_NS
+        ):
+            return _condition("FailureTarget", "DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
+        return None
+
+    def _is_complete(self, spec: JobSpec, tally: _Tally) -> bool:
+        if tally.active:
+            return False
+        if spec.completions is None:
+            return tally.succeeded > 0
+        return tally.succeeded >= spec.completions
+
+    def _finished(
+        self,
+        job: KubernetesObject,
+        finishing: Document,
+        status: Document,
+        tally: _Tally,
+        now_ns: int,
+    ) -> list[ControllerAction]:
+        """Write down how the job ends, once nothing of it is left.
+
+        Upstream: enactJobFinished
+        """
+        conditions = with_condition_set(status.get("conditions") or (), finishing)
+        status["conditions"] = conditions
+        if tally.active or tally.terminating:
+            return []
+        is_success = finishing["type"] == "SuccessCriteriaMet"
+        over = _condition(
+            "Complete" if is_success else "Failed",
+            finishing["reason"],
+            finishing["message"],
+            now_ns,
+        )
+        status["conditions"] = with_condition_set(conditions, over)
+        self._memory.back_off.pop(job.key, None)
+        if is_success:
+            status["completionTime"] = timestamp_text(now_ns)
+            return [event_by(self.name, job, "Completed", "Job completed")]
+        reason, message = str(over["reason"]), str(over["message"])
+        return [event_by(self.name, job, reason, message, is_warning=True)]
+
+    # ------------------------------------------------------------------------- the pods
+
+    def _managed(
+        self, job: KubernetesObject, spec: JobSpec, tally: _Tally, now_ns: int
+    ) -> list[ControllerAction]:
+        """Make or delete pods until as many are active as are wanted.
+
+        Upstream: manageJob
+        """
+        self._ask_for_deadline(job, spec, now_ns)
+        wanted = self._wanted(spec, tally)
+        surplus = self._surplus(spec, tally, wanted)[:PODS_PER_SYNC_MAX]
+        if surplus:
+            leaving = {pod.uid for pod in surplus}
+            tally.active = [pod for pod in tally.active if pod.uid not in leaving]
+            tally.terminating += len(surplus)
+            actions: list[ControllerAction] = []
+            for pod in surplus:
+                # One that is not wanted is no failure: it is let go before it is deleted.
+                actions.extend(self._release(pod))
+            return [*actions, *self._deleted(job, surplus), *self._wakes(job.key, now_ns)]
+        held = tally.terminating if spec.replaces_only_failed else 0
+        missing = wanted - held - len(tally.active)
+        if missing > 0:
+            open_ns = self._memory.back_off.get(job.key, BackOff()).ends_ns()
+            if open_ns > now_ns:
+                self._ask(job.key, open_ns)
+            else:
+                return [
+                    *self._made(job, spec, tally, min(missing, PODS_PER_SYNC_MAX), now_ns),
+                    *self._wakes(job.key, now_ns),
+                ]
+        return self._wakes(job.key, now_ns)
+
+    def _wanted(self, spec: JobSpec, tally: _Tally) -> int:
+        if spec.suspend:
+            return 0
+        if spec.completions is None:
+            return len(tally.active) if tally.succeeded else spec.parallelism
+        return max(min(spec.completions - tally.succeeded, spec.parallelism), 0)
+
+    def _surplus(self, spec: JobSpec, tally: _Tally, wanted: int) -> list[Pod]:
+        """Return the pods to delete: those of indexes that have a pod or are done, then others.
+
+        Upstream: activePodsForRemoval; controller.ActivePods
+        """
+        chosen: list[Pod] = []
+        rest = tally.active
+        if spec.is_indexed:
+            taken, rest = set(tally.indexes), []
+            for pod in tally.active:
+                index = index_of(pod, spec.completions)
+                if index is None or index in taken:
+                    chosen.append(pod)
+                else:
+                    taken.add(index)
+                    rest.append(pod)
+        more = len(tally.active) - len(chosen) - wanted
+        if more > 0:
+            chosen.extend(sorted(rest, key=_least_wanted)[:more])
+        return chosen
+
+    def _made(
+        self, job: KubernetesObject, spec: JobSpec, tally: _Tally, count: int, now_ns: int
+    ) -> list[ControllerAction]:
+        indexes: list[int | None] = [None] * count
+        if spec.is_indexed:
+            taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
+            free = (i for i in range(spec.completions or 0) if i not in taken)
+            indexes = [index for index, _ in zip(free, range(count), strict=False)]
+        if not indexes:
+            return []
+        if not spec.is_indexed:
+            pods = [pod_of(job, spec, None)] * len(indexes)
+        else:
+            pods = [pod_of(job, spec, index) for index in indexes]
+        self._memory.expected_count[job.key] = len(pods)
+        # The status counts them as active; upstream does too, before it sees them.
+        tally.active = [*tally.active, *pods]
+        if len(pods) == PODS_PER_SYNC_MAX:
+            self._ask(job.key, now_ns + _BATCH_NS)
+        return [CreateObject(pod, self.name) for pod in pods]
+
+    def _deleted(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
+        actions: list[ControllerAction] = []
+        for pod in pods:
+            actions.append(deletion_by(self.name, pod))
+            note = f"Deleted pod: {pod.name}"
+            actions.append(event_by(self.name, job, "SuccessfulDelete", note))
+        return actions
+
+    def _suspended_or_resumed(
+        self, job: KubernetesObject, spec: JobSpec, status: Document, now_ns: int
+    ) -> list[ControllerAction]:
+        conditions = status.get("conditions") or ()
+        known = [each for each in conditions if each.get("type") == "Suspended"]
+        was = bool(known) and known[0].get("status") == "True"
+        if spec.suspend == was:
+            return []
+        reason, note = (
+            ("JobSuspended", "Job suspended")
+            if spec.suspend
+            else (
+                "JobResumed",
+                "Job resumed",
+            )
+        )
+        condition = _condition("Suspended", reason, note, now_ns)
+        condition["status"] = "True" if spec.suspend else "False"
+        status["conditions"] = with_condition_set(conditions, condition)
+        if not spec.suspend:
+            status["startTime"] = timestamp_text(now_ns)
+        return [event_by(self.name, job, reason.removeprefix("Job"), note)]
+
+    # -------------------------------------------------------------------------- waiting
+
+    def _ask(self, key: str, due_ns: int) -> None:
+        known = self._memory.due_ns.get(key)
+        self._memory.due_ns[key] = due_ns if known is None else min(known, due_ns)
+
+    def _ask_for_deadline(self, job: KubernetesObject, spec: JobSpec, now_ns: int) -> None:
+        if spec.active_deadline_seconds is None or spec.suspend:
+            return
+        started_ns = timestamp_ns(part(job, "status").get("startTime"))
+        begun_ns = now_ns if started_ns is None else started_ns
+        self._ask(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
+
+    def _wakes(self, key: str, now_ns: int) -> list[ControllerAction]:
+        due_ns = self._memory.due_ns.get(key)
+        if due_ns is None:
+            return []
+        return [SyncAt(max(due_ns, now_ns), SyncDue(self.name, key))]
+
+    # ---------------------------------------------------------------------- checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Return what it remembers."""
+        return cast(dict[str, Any], msgspec.to_builtins(self._memory))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._memory = msgspec.convert(state, _Memory)
+
+
+def _condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
+    now = timestamp_text(now_ns)
+    return {
+        "type": type_,
+        "status": "True",
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
+    """Whether containers that are restarted in place have failed too often.
+
+    Upstream: pastBackoffLimitOnFailure
+    """
+    if (spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
+        return False
+    restarts = 0
+    for pod in active:
+        if pod.status.phase in {"Running", "Pending"}:
+            status = part(pod, "status")
+            for name in ("initContainerStatuses", "containerStatuses"):
+                restarts += sum(int(s.get("restartCount", 0)) for s in status.get(name) or ())
+    return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
+
+
+def _least_wanted(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
+    """Order pods for deletion: without a node, pending, not ready, young ones first."""
+    phases = {"Pending": 0, "Unknown": 1}
+    created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
+    return (
+        bool(pod.spec.node_name),
+        phases.get(pod.status.phase, 2),
+        is_ready(pod),
+        (-created_ns,),
+        pod.name,
+    )
+
+
+def _write_numbers(status: Document, spec: JobSpec, tally: _Tally) -> None:
+    numbers = {
+        "active": len(tally.active),
+        "succeeded": tally.succeeded,
+        "failed": tally.failed,
+        "completedIndexes": indexes_text(tally.indexes) if spec.is_indexed else "",
+    }
+    for name, number in numbers.items():
+        if number:
+            status[name] = number
+        else:
+            status.pop(name, None)
+    status["ready"] = sum(1 for pod in tally.active if is_ready(pod))
+    status["terminating"] = tally.terminating
+    status["uncountedTerminatedPods"] = {}
+
+
+def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
+    gone = {name: None for name in part(job, "status") if name not in status}
+    return changed(job, status={**status, **gone})

@@ -1,0 +1,290 @@
+"""What a job asks for, read from its document: numbers, pods, rules about failures.
+
+Upstream: staging/src/k8s.io/api/batch/v1/types.go; pkg/apis/batch/v1/defaults.go;
+pkg/registry/batch/job/strategy.go, generateSelector; pkg/controller/job/indexed_job_utils.go,
+pod_failure_policy.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects import Document, KubernetesObject, Pod, decode_pod
+from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.documents import changed, part
+
+TRACKING: Final = "batch.kubernetes.io/job-tracking"
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
+_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+_GENERATED_PREFIX_MAX: Final = 58
+_INDEX_ENV: Final = {
+    "name": "JOB_COMPLETION_INDEX",
+    "valueFrom": {
+        "fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}
+    },
+}
+
+
+class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """The `spec` of a job, with what absent fields mean.
+
+    Attributes
+    ----------
+    completions : int, optional
+        None: a work queue, whose first success ends it.
+    """
+
+    parallelism: int = 1
+    completions: int | None = None
+    completion_mode: str = "NonIndexed"
+    backoff_limit: int = 6
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    suspend: bool = False
+    manual_selector: bool = False
+    pod_replacement_policy: str = "TerminatingOrFailed"
+    pod_failure_policy: dict[str, Any] | None = None
+    managed_by: str | None = None
+    selector: dict[str, Any] | None = None
+    template: dict[str, Any] = {}
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether every pod has an index of its own."""
+        return self.completion_mode == "Indexed"
+
+    @property
+    def replaces_only_failed(self) -> bool:
+        """Whether a pod that is being deleted still counts as being there."""
+        return self.pod_replacement_policy == "Failed" or self.pod_failure_policy is not None
+
+
+def job_spec(job: KubernetesObject) -> JobSpec:
+    """Read the `spec` of a job."""
+    written = {name: value for name, value in part(job, "spec").items() if value is not None}
+    return msgspec.convert(written, JobSpec)
+
+
+def with_job_defaults(job: KubernetesObject) -> KubernetesObject:
+    """Return a job as the API server makes it: defaults, labels and the selector of its own.
+
+    One that has its selector is returned as it is.
+    """
+    written = part(job, "spec")
+    if written.get("selector"):
+        return job
+    spec: Document = {
+        "backoffLimit": 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "manualSelector": False,
+        "podReplacementPolicy": "Failed"
+        if written.get("podFailurePolicy")
+        else "TerminatingOrFailed",
+    } | {name: value for name, value in written.items() if value is not None}
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    own = dict.fromkeys(_UID_LABELS, job.uid) | dict.fromkeys(_NAME_LABELS, job.name)
+    template = dict(spec.get("template") or {})
+    metadata = dict(template.get("metadata") or {})
+    given = metadata.get("labels") or {}
+    metadata["labels"] = {**given, **own}
+    template["metadata"] = metadata
+    spec["template"] = template
+    spec["selector"] = {"matchLabels": {_UID_LABELS[0]: job.uid}}
+    # Upstream: a job without labels gets those of its template.
+    labels = dict(job.metadata.labels) or dict(metadata["labels"])
+    return changed(job, metadata={"labels": labels}, spec=spec)
+
+
+def pod_of(job: KubernetesObject, spec: JobSpec, index: int | None) -> Pod:
+    """Return the next pod of a job, still without a name.
+
+    Parameters
+    ----------
+    index : int, optional
+        Of an indexed job: the pod carries it in an annotation, a label, its host name and
+        the variable JOB_COMPLETION_INDEX.
+    """
+    template = spec.template
+    given = template.get("metadata") or {}
+    metadata: Document = {
+        "generateName": f"{job.name}-",
+        "namespace": job.namespace,
+        "labels": given.get("labels") or {},
+        "finalizers": [*(given.get("finalizers") or ()), TRACKING],
+        "ownerReferences": [
+            {
+                "apiVersion": job.api_version,
+                "kind": job.kind,
+                "name": job.name,
+                "uid": job.uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    if given.get("annotations"):
+        metadata["annotations"] = given["annotations"]
+    pod_spec: Document = template.get("spec") or {}
+    if index is not None:
+        number = str(index)
+        tail = f"-{index}-"
+        metadata["generateName"] = job.name[: _GENERATED_PREFIX_MAX - len(tail)] + tail
+        metadata["annotations"] = {**(given.get("annotations") or {}), COMPLETION_INDEX: number}
+        metadata["labels"] = {**metadata["labels"], COMPLETION_INDEX: number}
+        indexed: Document = {
+            name: [_with_index(each) for each in pod_spec[name]]
+            for name in ("containers", "initContainers")
+            if pod_spec.get(name)
+        }
+        pod_spec = {"hostname": f"{job.name}-{index}", **pod_spec, **indexed}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_spec}
+    return decode_pod(document, source=f"the template of Job {job.key}")
+
+
+def _with_index(container: Document) -> Document:
+    env = container.get("env") or []
+    if any(entry.get("name") == _INDEX_ENV["name"] for entry in env):
+        return container
+    return container | {"env": [*env, _INDEX_ENV]}
+
+
+def index_of(pod: Pod, completions: int | None) -> int | None:
+    """Return the index of a pod, None if it has none within the completions."""
+    text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
+    if not (text.isascii() and text.isdigit()):
+        return None
+    index = int(text)
+    return index if completions is not None and index < completions else None
+
+
+def finished_condition(job: KubernetesObject) -> Document | None:
+    """Return the condition that says that a job is over."""
+    return condition_among(job, ("Complete", "Failed"))
+
+
+def condition_among(job: KubernetesObject, types: Sequence[str]) -> Document | None:
+    """Return the first true condition of some types."""
+    for condition in part(job, "status").get("conditions") or ():
+        if condition.get("type") in types and condition.get("status") == "True":
+            found: Document = condition
+            return found
+    return None
+
+
+# ----------------------------------------------------------------------------- indexes
+
+
+def parse_indexes(text: str) -> set[int]:
+    """Read completed indexes such as `0-2,5`; what is no number is left out."""
+    indexes: set[int] = set()
+    for entry in filter(None, text.split(",")):
+        first, _, last = entry.partition("-")
+        if first.isdigit() and (last or first).isdigit():
+            indexes.update(range(int(first), int(last or first) + 1))
+    return indexes
+
+
+def indexes_text(indexes: Iterable[int]) -> str:
+    """Write indexes as the status has them.
+
+    Examples
+    --------
+    >>> indexes_text([5, 0, 1, 2])
+    '0-2,5'
+    """
+    spans: list[list[int]] = []
+    for index in sorted(indexes):
+        if spans and spans[-1][1] == index - 1:
+            spans[-1][1] = index
+        else:
+            spans.append([index, index])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+# ---------------------------------------------------------------------------- failures
+
+
+def finish_time_ns(pod: Pod) -> int | None:
+    """Return when the last container of a pod ended, or when it was deleted.
+
+    Upstream: pkg/controller/job/backoff_utils.go, getFinishedTime
+    """
+    times = [
+        timestamp_ns(((status.get("state") or {}).get("terminated") or {}).get("finishedAt"))
+        for status in part(pod, "status").get("containerStatuses") or ()
+    ]
+    known = [time for time in times if time is not None]
+    if known and len(known) == len(times):
+        return max(known)
+    deleted_ns = timestamp_ns(pod.metadata.deletion_timestamp)
+    if deleted_ns is None:
+        return None
+    grace = pod.metadata.deletion_grace_period_seconds or 0
+    return deleted_ns - grace * 1_000_000_000
+
+
+class FailureVerdict(msgspec.Struct, frozen=True):
+    """What a failed pod means for its job.
+
+    Attributes
+    ----------
+    action : str
+        Count, Ignore or FailJob.
+    message : str
+        Why the job fails.
+    """
+
+    action: str = "Count"
+    message: str = ""
+
+
+def failure_verdict(policy: Document | None, pod: Pod) -> FailureVerdict:
+    """Apply the first rule of a failure policy that matches a failed pod.
+
+    Upstream: pkg/controller/job/pod_failure_policy.go, matchPodFailurePolicy
+    """
+    if policy is None:
+        return FailureVerdict()
+    for number, rule in enumerate(policy.get("rules") or ()):
+        reason = _matched(rule, pod)
+        if reason:
+            action = str(rule.get("action", "Count"))
+            message = f"{reason} matching {action} rule at index {number}"
+            return FailureVerdict(action, message)
+    return FailureVerdict()
+
+
+def _matched(rule: Document, pod: Pod) -> str:
+    where = f"pod {pod.namespace}/{pod.name}"
+    codes = rule.get("onExitCodes")
+    if codes is not None:
+        wanted, only = codes.get("values") or (), codes.get("containerName")
+        for status in _container_statuses(pod):
+            ended = (status.get("state") or {}).get("terminated") or {}
+            code = ended.get("exitCode")
+            if not code or (only and status.get("name") != only):
+                continue
+            if (code in wanted) == (codes.get("operator") == "In"):
+                return f"Container {status.get('name')} for {where} failed with exit code {code}"
+        return ""
+    for pattern in rule.get("onPodConditions") or ():
+        for condition in pod.status.conditions:
+            status = pattern.get("status", "True")
+            if (condition.type, condition.status) == (pattern.get("type"), status):
+                return f"Pod {pod.namespace}/{pod.name} has condition {condition.type}"
+    return ""
+
+
+def _container_statuses(pod: Pod) -> list[Document]:
+    status = part(pod, "status")
+    return [
+        *(status.get("containerStatuses") or ()),
+        *(status.get("initContainerStatuses") or ()),
+    ]
