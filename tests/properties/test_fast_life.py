@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.world.addresses import Addresses
 from podwright.world.jq import query
+from podwright.world.patches import plain_patch, strategic_patch
+from podwright.world.run_stages import default_stages
 from podwright.world.selection import Selection
-from podwright.world.stages import Requirement, Stage
+from podwright.world.stages import Moment, PatchStep, Requirement, Stage
+from podwright.world.tests.playing import NOW, SECOND, at
 
 pytestmark = pytest.mark.property
 
@@ -56,3 +60,84 @@ def test_a_selection_finds_the_stages_that_apply(stages, documents):
     for document in documents:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(document)]
         assert selection.of(document) == applying
+
+
+NAMES = st.sampled_from(["a", "b"])
+TYPES = st.sampled_from(["Ready", "ContainersReady", "PodScheduled", "mine"])
+CONDITIONS = st.lists(
+    st.fixed_dictionaries(
+        {"type": TYPES, "status": st.sampled_from(["True", "False"])},
+        optional={"reason": TEXTS, "message": TEXTS},
+    ),
+    max_size=4,
+    unique_by=lambda condition: condition["type"],
+)
+CONTAINER_STATUSES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": NAMES,
+            "state": st.sampled_from(
+                [{"running": {"startedAt": at(-60)}}, {"waiting": {"reason": "CrashLoopBackOff"}}]
+            ),
+        },
+        optional={"restartCount": st.integers(0, 3)},
+    ),
+    min_size=1,
+    max_size=2,
+)
+PODS = st.fixed_dictionaries(
+    {
+        "metadata": st.fixed_dictionaries(
+            {"name": NAMES},
+            optional={
+                "annotations": st.dictionaries(
+                    st.just("pod-complete.stage.kwok.x-k8s.io/exit-code"),
+                    st.sampled_from(["0", "1"]),
+                )
+            },
+        ),
+        "spec": st.fixed_dictionaries(
+            {"containers": st.lists(st.fixed_dictionaries({"name": NAMES}), max_size=2)},
+            optional={
+                "nodeName": NAMES,
+                "readinessGates": st.lists(st.fixed_dictionaries({"conditionType": TYPES})),
+                "restartPolicy": st.sampled_from(["Never", "OnFailure"]),
+            },
+        ),
+        "status": st.fixed_dictionaries(
+            {"containerStatuses": CONTAINER_STATUSES},
+            optional={"conditions": CONDITIONS, "podIP": TEXTS, "extra": PARTS},
+        ),
+    }
+)
+NODES = st.fixed_dictionaries(
+    {"metadata": st.fixed_dictionaries({"name": NAMES})},
+    optional={
+        "status": st.fixed_dictionaries(
+            {},
+            optional={
+                "conditions": CONDITIONS,
+                "allocatable": st.dictionaries(NAMES, TEXTS),
+                "nodeInfo": st.dictionaries(st.sampled_from(["osImage", "mine"]), TEXTS),
+            },
+        )
+    },
+)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param(stage, id=stage.name)
+        for stage in default_stages()
+        if any(isinstance(step, PatchStep) for step in stage.steps)
+    ],
+)
+@given(data=st.data())
+def test_built_in_stages_are_strategic_patches(stage, data):
+    document = data.draw(PODS if stage.kind == "Pod" else NODES)
+    (step,) = stage.steps
+    assert step.is_plain
+    patch = step.render(document, Moment(NOW + SECOND, Addresses()))
+    status = document.get("status") or {}
+    assert plain_patch(status, patch) == strategic_patch(status, patch)

@@ -11,7 +11,7 @@ Upstream: KWOK's kustomize/stage/node/fast and kustomize/stage/pod/fast
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -190,7 +190,7 @@ def fast_stages() -> tuple[Stage, ...]:
 
 def status_step(render: Callable[[Document, Moment], Any]) -> PatchStep:
     """Return the step that patches the status with what a function makes."""
-    return PatchStep(render, root="status", subresource="status", type="strategic")
+    return PatchStep(render, root="status", subresource="status", type="strategic", is_plain=True)
 
 
 # -------------------------------------------------------------------- without templates
@@ -241,16 +241,11 @@ def _ready(document: Document, moment: Moment) -> Any:
         "hostIP": moment.addresses.of_node(spec.get("nodeName") or ""),
         "podIP": moment.pod_ip(document),
         "startTime": now,
-        "conditions": [
-            {"type": name, "status": "True", "lastTransitionTime": now}
-            for name in ("Initialized", "Ready", "ContainersReady", *gates)
-        ],
+        "conditions": _ready_conditions(("Initialized", "Ready", "ContainersReady", *gates), now),
     }
-    running = {"running": {"startedAt": now}}
     if containers := spec.get("containers"):
-        patch["containerStatuses"] = [
-            container_status(entry, is_ready=True) | {"state": running} for entry in containers
-        ]
+        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=True)
+    running = {"running": {"startedAt": now}}
     if containers := spec.get("initContainers"):
         patch["initContainerStatuses"] = [
             container_status(entry, is_ready=True)
@@ -268,12 +263,33 @@ def _completed(document: Document, moment: Moment) -> Any:
     now = moment.now
     patch: dict[str, Any] = {"phase": "Succeeded"}
     if containers := (document.get("spec") or {}).get("containers"):
-        patch["containerStatuses"] = [
-            container_status(entry, is_ready=False)
-            | {"started": False, "state": terminated(0, now, now)}
-            for entry in containers
-        ]
+        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=False)
     return patch
+
+
+# Pods of one template that start at one time have these in common, and share them.
+
+
+def _named(containers: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
+    return tuple((entry["name"], entry.get("image") or "") for entry in containers)
+
+
+@lru_cache(maxsize=1_024)
+def _statuses(
+    containers: tuple[tuple[str, str], ...], now: str, *, is_ready: bool
+) -> list[dict[str, Any]]:
+    state: dict[str, Any] = {"state": {"running": {"startedAt": now}}}
+    if not is_ready:
+        state = {"started": False, "state": terminated(0, now, now)}
+    return [
+        container_status({"name": name, "image": image}, is_ready=is_ready) | state
+        for name, image in containers
+    ]
+
+
+@lru_cache(maxsize=1_024)
+def _ready_conditions(types: tuple[str, ...], now: str) -> list[dict[str, Any]]:
+    return [{"type": name, "status": "True", "lastTransitionTime": now} for name in types]
 
 
 def container_status(container: dict[str, Any], *, is_ready: bool) -> dict[str, Any]:

@@ -83,6 +83,43 @@ def strategic_patch(document: Any, patch: Any) -> Any:
     return _merge_maps(document if isinstance(document, dict) else {}, patch)
 
 
+def plain_patch(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with a strategic merge patch that has no directives.
+
+    What need not be merged is not looked at but shared with the patch. So the patch must have no
+    directive and no set, and nulls only at its top, in maps that are there, and in entries of
+    merged lists. For such patches it is `strategic_patch`, in a fraction of its time.
+    """
+    merged = dict(document)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+            continue
+        current = merged.get(key)
+        if type(current) is dict and type(value) is dict:
+            merged[key] = plain_patch(current, value)
+        elif key in MERGE_KEYS:
+            merged[key] = _plain_lists(MERGE_KEYS[key], current or [], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _plain_lists(
+    merge_key: str, current: list[dict[str, Any]], patch: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    merged = list(current)
+    for entry in patch:
+        name = entry[merge_key]
+        for index, old in enumerate(merged):
+            if old.get(merge_key) == name:
+                merged[index] = plain_patch(old, entry)
+                break
+        else:
+            merged.append(plain_patch({}, entry) if None in entry.values() else entry)
+    return merged
+
+
 def _merge_maps(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     directive = patch.get("$patch", "merge")
     if directive not in {"merge", "replace", "delete"}:

@@ -325,6 +325,8 @@ class PatchStep(msgspec.Struct, frozen=True):
         json, merge or strategic.
     as_user : str
         Who is said to do it.
+    is_plain : bool
+        Whether the patch is one for `plain_patch`.
     """
 
     render: Callable[[Document, Moment], Any]
@@ -332,6 +334,7 @@ class PatchStep(msgspec.Struct, frozen=True):
     subresource: str = ""
     type: PatchType = "merge"
     as_user: str = ""
+    is_plain: bool = False
 
 
 Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep

@@ -67,6 +67,7 @@ class Player:
                 case PlayAt():
                     self.heap.push(action.due_ns, Turn.STAGE, action.event)
                 case PutObject():
+                    assert action.obj == decode(action.obj.raw), "as if it were read anew"
                     self.tell(action.stage, action.obj.key)
                     self.put(action.obj)
                 case RemoveObject():

@@ -95,8 +95,9 @@ def test_one_of_several_stages_is_chosen(weights, chosen):
 def test_delays(delay, document, bounds):
     sources = delay.sources(document)
     assert delay.bounds(sources, NOW) == bounds
-    assert between(*bounds, 0) == bounds[0]
-    assert bounds[0] <= between(*bounds, LAST) <= max(bounds[1] - 1, bounds[0])
+    least_ns, most_ns = bounds
+    assert between(least_ns, most_ns, 0) == least_ns
+    assert least_ns <= between(least_ns, most_ns, LAST) <= max(most_ns - 1, least_ns)
 
 
 @pytest.mark.parametrize(
