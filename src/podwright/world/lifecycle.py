@@ -26,31 +26,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
 import msgspec
 
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
-    Document,
     KubernetesObject,
     NamespacedName,
     Node,
     Object,
     Pod,
-    PodStatus,
     PodwrightError,
     api_group,
-    decode,
     encode,
 )
 from podwright.store.lifecycle import Scope
 from podwright.world.addresses import Addresses, AddressesState
 from podwright.world.node_faults import NodeDown, NodeUp
-from podwright.world.patches import PatchError, apply_patch, plain_patch
+from podwright.world.patches import PatchError
 from podwright.world.run_stages import default_stages
 from podwright.world.selection import Selection
+from podwright.world.stage_effects import patched, read_again, scope_of, with_finalizers
 from podwright.world.stages import (
     DeleteStep,
     EventStep,
@@ -455,14 +453,14 @@ class Lifecycle:
                 case DeleteStep():
                     removals.append(RemoveObject(group, kind, key, obj.uid, stage.name))
                 case FinalizersStep():
-                    after = _with_finalizers(after, step)
+                    after = with_finalizers(after, step)
                 case PatchStep():
-                    after = _patched(after, before, step, moment)
+                    after = patched(after, before, step, moment)
                     user = step.as_user or user
         writes: list[LifecycleAction] = []
         if after != before:
-            scope = _scope(before, after)
-            changed = _read_again(obj, after, scope, stage)
+            scope = scope_of(before, after)
+            changed = read_again(obj, after, scope, source=f"{_who(stage)}: {kind} {key}")
             writes.append(PutObject(changed, scope, stage.name, user))
             # Only a stage that goes on at once looks at it before the driver has told of it.
             life.obj = changed
@@ -555,62 +553,3 @@ def _who(stage: Stage) -> str:
 
 def _error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
     return StageError(f"{_who(stage)}: {obj.kind} {obj.key}: {message}")
-
-
-def _with_finalizers(document: Document, step: FinalizersStep) -> Document:
-    metadata = dict(document.get("metadata") or {})
-    finalizers = step.after(metadata.pop("finalizers", None) or ())
-    if finalizers:
-        metadata["finalizers"] = list(finalizers)
-    return document | {"metadata": metadata}
-
-
-def _patched(document: Document, original: Document, step: PatchStep, moment: Moment) -> Document:
-    patch: Any = step.render(original, moment)
-    if patch is None:
-        return document
-    if step.is_plain:
-        return document | {step.root: plain_patch(document.get(step.root) or {}, patch)}
-    if step.root and step.type == "json":
-        patch = [_below(step.root, operation) for operation in patch]
-    elif step.root:
-        patch = {step.root: patch}
-    return cast(Document, apply_patch(document, patch, step.type))
-
-
-def _read_again(obj: KubernetesObject, after: Document, scope: Scope, stage: Stage) -> Object:
-    """Return the object of a document in which a stage has changed something."""
-    if scope == "status" and isinstance(obj, Pod) and obj.raw:
-        # What `decode` does, for the part that is another one; it says what is wrong, if so.
-        try:
-            status = msgspec.convert(after.get("status"), PodStatus)
-        except msgspec.ValidationError:
-            pass
-        else:
-            if not _has_quantities(status):
-                return msgspec.structs.replace(obj, status=status, raw=after)
-    return decode(after, source=f"{_who(stage)}: {obj.kind} {obj.key}")
-
-
-def _has_quantities(status: PodStatus) -> bool:
-    if status.resources is not None or status.allocated_resources is not None:
-        return True
-    return any(
-        entry.resources is not None or entry.allocated_resources is not None
-        for entry in (*status.container_statuses, *status.init_container_statuses)
-    )
-
-
-def _below(root: str, operation: Any) -> Any:
-    if not isinstance(operation, dict):
-        return operation
-    return operation | {
-        name: f"/{root}{operation[name]}" for name in ("path", "from") if name in operation
-    }
-
-
-def _scope(before: Document, after: Document) -> Scope:
-    if before.get("status") == after.get("status"):
-        return "main"
-    keys = (before.keys() | after.keys()) - {"status"}
-    return "status" if all(before.get(key) == after.get(key) for key in keys) else "whole"
