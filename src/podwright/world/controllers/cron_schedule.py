@@ -1,0 +1,195 @@
+"""When a cron schedule is next due.
+
+Five fields (minute, hour, day of month, month, day of week) as upstream's parser reads them:
+`*` and `?`, lists, ranges, steps, English names of months and days, and the descriptors
+`@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` and `@every <duration>`. If both days are
+restricted, one of them is enough.
+
+Fields are compared with the time on the wall of a time zone, minute by minute of real time: a
+minute that a clock skips in spring does not come, one that it repeats in autumn comes twice.
+What a zone's clocks do is read from the tz database of the machine (`zoneinfo`); two machines
+with the same release of it agree, and UTC, the default, needs none.
+
+Upstream: github.com/robfig/cron/v3, parser.go and spec.go
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from podwright.config.duration import parse_duration
+
+_SECOND_NS: Final = 1_000_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_YEARS_MAX: Final = 5
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
+_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: Final = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of month", 1, 31, ()),
+    ("month", 1, 12, _MONTHS),
+    ("day of week", 0, 6, _DAYS),
+)
+_DESCRIPTORS: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+
+class CronSchedule(msgspec.Struct, frozen=True):
+    """The minutes at which something is due.
+
+    Attributes
+    ----------
+    minutes, hours, days, months, weekdays : frozenset of int
+        What the time on the wall may be; Sunday is 0.
+    is_any_day, is_any_weekday : bool
+        Whether the field was a star.
+    every_seconds : int
+        The interval of `@every`; 0 for all others.
+    """
+
+    minutes: frozenset[int] = frozenset()
+    hours: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    weekdays: frozenset[int] = frozenset()
+    is_any_day: bool = True
+    is_any_weekday: bool = True
+    every_seconds: int = 0
+
+    def next_ns(self, after_ns: int, zone: tzinfo = UTC) -> int | None:
+        """Return the first time after another one, None if there is none within five years."""
+        if self.every_seconds:
+            return (after_ns // _SECOND_NS + self.every_seconds) * _SECOND_NS
+        moment = _EPOCH + timedelta(minutes=after_ns // (60 * _SECOND_NS) + 1)
+        end_year = moment.year + _YEARS_MAX
+        while moment.year <= end_year:
+            wall = moment.astimezone(zone)
+            if wall.month not in self.months or not self._is_day(wall):
+                moment = _midnight_after(wall)
+            elif wall.hour not in self.hours:
+                moment += timedelta(minutes=60 - wall.minute)
+            elif wall.minute not in self.minutes:
+                moment += timedelta(minutes=1)
+            else:
+                return int((moment - _EPOCH) // timedelta(seconds=1)) * _SECOND_NS
+        return None
+
+    def _is_day(self, wall: datetime) -> bool:
+        day = wall.day in self.days
+        weekday = wall.isoweekday() % 7 in self.weekdays
+        if self.is_any_day or self.is_any_weekday:
+            return day and weekday
+        return day or weekday
+
+
+def _midnight_after(wall: datetime) -> datetime:
+    """Return the beginning of the next day, or what the clock says first on it."""
+    day = wall.date() + timedelta(days=1)
+    return datetime(day.year, day.month, day.day, tzinfo=wall.tzinfo).astimezone(UTC)
+
+
+@lru_cache(maxsize=1_024)
+def parse_schedule(text: str) -> CronSchedule:
+    """Read a schedule.
+
+    Raises
+    ------
+    ValueError
+        The text is none; it says which field.
+
+    Examples
+    --------
+    >>> parse_schedule("*/15 2 * * *").next_ns(0)
+    7200000000000
+    """
+    text = text.strip()
+    if text.startswith("@every "):
+        seconds = parse_duration(text.removeprefix("@every ").strip()) // _SECOND_NS
+        return CronSchedule(every_seconds=max(seconds, 1))
+    if text.startswith("@") and text not in _DESCRIPTORS:
+        raise ValueError(f"unrecognized descriptor: {text}")
+    words = _DESCRIPTORS.get(text, text).split()
+    if len(words) != len(_FIELDS):
+        raise ValueError(f"expected exactly 5 fields, found {len(words)}: {words}")
+    minutes, hours, days, months, weekdays = (
+        _field(word, name, low, high, names)
+        for word, (name, low, high, names) in zip(words, _FIELDS, strict=True)
+    )
+    return CronSchedule(
+        minutes, hours, days, months, weekdays, _is_star(words[2]), _is_star(words[4])
+    )
+
+
+def time_zone(name: str | None) -> tzinfo:
+    """Return a time zone; UTC without a name.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name.
+    """
+    if not name or name in {"UTC", "Etc/UTC"}:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"unknown time zone {name}") from None
+
+
+def _is_star(word: str) -> bool:
+    # Upstream: a list that has a star in it counts as one, also with a step of 1.
+    return any(
+        entry.partition("/")[0] in {"*", "?"} and entry.partition("/")[2] in {"", "1"}
+        for entry in word.split(",")
+    )
+
+
+def _field(word: str, name: str, low: int, high: int, names: tuple[str, ...]) -> frozenset[int]:
+    values: set[int] = set()
+    for entry in word.split(","):
+        span, _, step = entry.partition("/")
+        first, dash, last = span.partition("-")
+        if first in {"*", "?"} and not dash:
+            begin, end = low, high
+        else:
+            begin = _number(first, name, low, names)
+            end = _number(last, name, low, names) if dash else (high if step else begin)
+        stride = _number(step, name, low, ()) if "/" in entry else 1
+        if begin < low or end > high or begin > end or stride < 1:
+            raise ValueError(f'{name}: "{entry}" is not within {low} and {high}')
+        values.update(range(begin, end + 1, stride))
+    return frozenset(values)
+
+
+def _number(text: str, name: str, low: int, names: tuple[str, ...]) -> int:
+    if text.lower() in names:
+        return names.index(text.lower()) + low
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f'{name}: failed to parse int from "{text}"')
+    return int(text)
