@@ -11,7 +11,9 @@ from typing import Protocol
 import msgspec
 
 from podwright.framework.decision import Decision
+from podwright.machine import EmitEvent
 from podwright.objects import KubernetesObject
+from podwright.world.lifecycle import RecordEvent
 
 
 class Noted(msgspec.Struct, frozen=True, gc=False):
@@ -34,6 +36,15 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
     reason: str
     note: str
     source: str
+
+
+def noted(event: EmitEvent | RecordEvent) -> Noted:
+    """Return what an action of the scheduler, a stage or a controller says."""
+    if isinstance(event, EmitEvent):
+        about, key, source = "Pod", event.pod, event.controller
+    else:
+        about, key, source = event.object_kind, event.key, event.source
+    return Noted(about, key, event.type, event.reason, event.note, source)
 
 
 class Observer(Protocol):

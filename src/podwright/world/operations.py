@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.objects import KubernetesObject, NamespacedName
+from podwright.objects import KubernetesObject, NamespacedName, PersistentVolumeClaim, Pod
 
 GroupKind: TypeAlias = tuple[str, str]
 
@@ -24,7 +24,20 @@ class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Make an object as it is given, its status included, as somebody else has recorded it."""
+    """Make an object as it is given, its status included, as somebody else has recorded it.
+
+    If it has a uid it keeps it when it is new.
+    """
+
+    obj: KubernetesObject
+
+
+class Update(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Replace an object but for its status, if it is there and nothing was decided about it.
+
+    A pod that has a node, or a claim that has a volume, is left as it is: somebody else's
+    decision does not replace ours.
+    """
 
     obj: KubernetesObject
 
@@ -38,11 +51,14 @@ class Delete(msgspec.Struct, frozen=True, tag=True, gc=False):
     key : str
     grace_seconds : int, optional
         How long a pod has to stop.
+    only_pending : bool
+        Leave a pod alone that has a node, or has ended.
     """
 
     object_kind: GroupKind
     key: NamespacedName
     grace_seconds: int | None = None
+    only_pending: bool = False
 
 
 class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -84,4 +100,26 @@ class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
     replicas: int
 
 
-Operation: TypeAlias = Apply | Put | Delete | Cordon | Drain | FailNode | RestoreNode | Scale
+Operation: TypeAlias = (
+    Apply | Put | Update | Delete | Cordon | Drain | FailNode | RestoreNode | Scale
+)
+
+
+class Fed(msgspec.Struct, frozen=True, gc=False):
+    """An operation after which the next one is to be asked for."""
+
+    operation: Operation
+
+
+def is_placed(obj: KubernetesObject) -> bool:
+    """Tell whether an object is a pod that has a node, or has ended."""
+    return isinstance(obj, Pod) and (
+        bool(obj.spec.node_name) or obj.status.phase in ("Succeeded", "Failed")
+    )
+
+
+def may_update(there: KubernetesObject | None) -> bool:
+    """Tell whether an `Update` changes the object that is there."""
+    if there is None or is_placed(there):
+        return False
+    return not (isinstance(there, PersistentVolumeClaim) and there.spec.volume_name)

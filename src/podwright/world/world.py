@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
@@ -63,7 +65,7 @@ from podwright.objects import (
 )
 from podwright.queueing import Touch
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.store.decision_log import DecisionLog
+from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.lifecycle import Propagation, Scope
 from podwright.world import first_objects
 from podwright.world.admission import Admission, Forbidden
@@ -92,19 +94,24 @@ from podwright.world.lifecycle import (
     RemoveObject,
     StageDue,
 )
-from podwright.world.observing import Noted, Observer
+from podwright.world.observing import Noted, Observer, noted
 from podwright.world.operations import (
     Apply,
     Cordon,
     Delete,
     Drain,
     FailNode,
+    Fed,
     Operation,
     Put,
     RestoreNode,
     Scale,
+    Update,
+    is_placed,
+    may_update,
 )
 from podwright.world.replay import record
+from podwright.world.scheduler_view import NOT_READ, SELECTING, is_news
 from podwright.world.stages import Stage
 
 START_NS: Final = 1_767_225_600_000_000_000
@@ -119,29 +126,22 @@ _WINDOW: Final = 1_000
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
-_Due: TypeAlias = Operation | StageDue | SyncDue | TimerFired
+_Due: TypeAlias = Operation | Fed | StageDue | SyncDue | TimerFired
 _Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
-
-_NOT_READ: Final = frozenset(
-    {
-        ("", "ConfigMap"), ("", "Event"), ("", "Secret"), ("", "ServiceAccount"),
-        ("apps", "ControllerRevision"), ("apps", "DaemonSet"), ("apps", "Deployment"),
-        ("batch", "CronJob"), ("batch", "Job"), ("events.k8s.io", "Event"),
-    }
-)  # fmt: skip
-"""Kinds that the scheduler does not watch."""
-
-_SELECTING: Final = frozenset(
-    {
-        ("", "ReplicationController"), ("", "Service"),
-        ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
-    }
-)  # fmt: skip
-"""Kinds of which the scheduler reads the selector only: their status is no news to it."""
 
 
 class WorldError(PodwrightError):
     """A world that cannot go on; the text says why."""
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What a world is made of besides its scheduler; see `World`."""
+
+    stages: Iterable[Stage] | None
+    controllers: Iterable[Callable[[View], Controller]] | None
+    call_extender: Ask | None
+    observers: tuple[Observer, ...]
+    plugins: tuple[type[Plugin], ...]
 
 
 class World:
@@ -219,24 +219,33 @@ class World:
             batching=batching,
             checkpoint_events=checkpoint_events,
         )
+        parts = Parts(stages, controllers, call_extender, tuple(observers), tuple(plugins))
+        self._set_up(recorder, parts, seed=seed, start_ns=start_ns)
+        for document in first_objects.FIRST_OBJECTS:
+            self.add(decode(document))
+
+    def _set_up(self, recorder: Recorder, parts: Parts, *, seed: int, start_ns: int) -> None:
+        """Be an empty world around a machine; `world_state` fills one as another one was."""
         self.seed = seed
         self.start_ns = start_ns
+        self.parts = parts
         self.store = ObjectStore(seed=seed, window=_WINDOW)
         self.machine: Machine = recorder.machine
         self.log: DecisionLog = recorder.log
         self._tell_machine = recorder.handle
-        self._life = Lifecycle(stages, seed=seed)
+        self._life = Lifecycle(parts.stages, seed=seed)
         self._lives = frozenset(self._life.kinds)
-        self._controllers = Controllers(ALL_CONTROLLERS if controllers is None else controllers)
+        makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
+        self._controllers = Controllers(makers)
         self._admission = Admission()
-        self._observers = tuple(observers)
-        self._call_extender = call_extender
+        self._observers = parts.observers
+        self._call_extender = parts.call_extender
         self._heap = EventHeap[_Due](start_ns)
+        self._inputs: Iterator[tuple[int, Operation]] = iter(())
+        self.inputs_taken = 0
         self._todo: deque[_Wanted] = deque()
         self._changes = self.store.watch(since=self.store.resource_version)
         self._steps_at_once = 0
-        for document in first_objects.FIRST_OBJECTS:
-            self.add(decode(document))
 
     # ------------------------------------------------------------------------- from outside
 
@@ -274,6 +283,17 @@ class World:
             self._follow()
         else:
             self._heap.push(at_ns, Turn.INPUT, operation)
+
+    def feed(self, inputs: Iterable[tuple[int, Operation]]) -> None:
+        """Do many things at their times; they are asked for one at a time, in order of time."""
+        self._inputs = iter(inputs)
+        self._take_input()
+
+    def _take_input(self) -> None:
+        due = next(self._inputs, None)
+        if due is not None:
+            self.inputs_taken += 1
+            self._heap.push(due[0], Turn.INPUT, Fed(due[1]))
 
     # ------------------------------------------------------------------------------ the run
 
@@ -377,6 +397,9 @@ class World:
                 self._todo.extend(self._controllers.handle(event, now_ns))
             case TimerFired():
                 self._tell(event)
+            case Fed(operation):
+                self._operate(operation)
+                self._take_input()
             case _:
                 self._operate(event)
 
@@ -402,8 +425,8 @@ class World:
                 (self._admission.forget if is_gone else self._admission.put)(obj)
             if kind in self._lives:
                 self._todo.extend(self._life.handle(event, now_ns))
-            if kind not in _NOT_READ and (
-                kind not in _SELECTING or _is_news(change.old, None if is_gone else obj)
+            if kind not in NOT_READ and (
+                kind not in SELECTING or is_news(change.old, None if is_gone else obj)
             ):
                 self._todo.extend(self._tell_machine(event, now_ns))
             self._controllers.handle(event, now_ns)
@@ -443,7 +466,7 @@ class World:
                 reply = self._call_extender(action.request)
                 self._tell(ExtenderReplied(action.call, reply))
             case EmitEvent() | RecordEvent():
-                self._note(_noted(action))
+                self._note(noted(action))
 
     def _note(self, event: Noted) -> None:
         for observer in self._observers:
@@ -501,8 +524,12 @@ class World:
                 self._apply(obj, "main")
             case Put(obj):
                 self._apply(obj, "whole")
-            case Delete(kind, key, grace_seconds):
-                if self.store.get(kind, key) is not None:
+            case Update(obj):
+                if may_update(self.store.get(kind_of(obj), obj.key)):
+                    self._apply(obj, "main")
+            case Delete(kind, key, grace_seconds, only_pending):
+                there = self.store.get(kind, key)
+                if there is not None and not (only_pending and is_placed(there)):
                     self.store.delete(kind, key, now_ns, grace_seconds=grace_seconds)
             case Cordon(node, is_cordoned):
                 self._change(("", "Node"), node, {"unschedulable": is_cordoned or None})
@@ -522,7 +549,10 @@ class World:
             self._announce()
         admitted = self._admission.admit(obj)
         if self.store.get(kind_of(obj), obj.key) is None:
-            self.store.create(admitted, self._heap.now_ns)
+            if scope == "whole" and obj.uid:
+                self.store.put(admitted)
+            else:
+                self.store.create(admitted, self._heap.now_ns)
         else:
             theirs = with_fields(admitted, "metadata", resource_version="", uid="")
             self.store.update(theirs, scope=scope)
@@ -556,20 +586,3 @@ class World:
     def story(self, pod: NamespacedName) -> list[Touch]:
         """Return what touched a pod in the queue lately, oldest first."""
         return self.machine.story(pod)
-
-
-def _noted(event: EmitEvent | RecordEvent) -> Noted:
-    if isinstance(event, EmitEvent):
-        about, key, source = "Pod", event.pod, event.controller
-    else:
-        about, key, source = event.object_kind, event.key, event.source
-    return Noted(about, key, event.type, event.reason, event.note, source)
-
-
-def _is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
-    """Whether a controller's object has another selector, or is new, or gone."""
-    if old is None or new is None:
-        return True
-    return old.metadata.labels != new.metadata.labels or getattr(old, "spec", None) != getattr(
-        new, "spec", None
-    )

@@ -7,7 +7,7 @@ import pytest
 from podwright.objects import Pod, decode
 from podwright.testing import make_node, make_pod
 from podwright.world.admission import Forbidden
-from podwright.world.operations import Apply, Cordon, Delete, Put
+from podwright.world.operations import Apply, Cordon, Delete, Put, Update
 from podwright.world.world import World
 
 SECOND = 1_000_000_000
@@ -132,3 +132,51 @@ def test_the_same_world_twice_gives_the_same_log(seed):
         return [entry.actions for entry in world.log.entries()]
 
     assert logged() == logged()
+
+
+def test_inputs_are_asked_for_one_at_a_time_and_happen_before_what_follows_from_them():
+    asked: list[str] = []
+
+    def inputs():
+        for second, obj in ((0, make_pod("web")), (0, make_node("n1")), (9, make_pod("late"))):
+            asked.append(obj.name)
+            yield World().start_ns + second * SECOND, Apply(obj)
+
+    world = World()
+    world.feed(inputs())
+    assert asked == ["web"]
+    world.run(until_ns=world.start_ns + SECOND)
+    assert asked == ["web", "n1", "late"]
+    # Both were there when the pod was decided for: it was tried once.
+    assert len(world.log.cycles_of("default/web")) == 1
+    world.run()
+    assert world.node_of == {"default/web": "n1", "default/late": "n1"}
+
+
+def test_an_update_from_elsewhere_does_not_replace_a_decision_of_ours():
+    world = World()
+    world.add(make_node("n1"), make_pod("web", labels={"a": "1"}))
+    world.do(Update(make_pod("web", labels={"a": "2"})))
+    world.do(Update(make_pod("unknown")))
+    assert [pod.metadata.labels for pod in world.pods] == [{"a": "2"}]
+    world.run()
+    world.do(Update(make_pod("web", labels={"a": "3"})))
+    assert [pod.metadata.labels for pod in world.pods] == [{"a": "2"}]
+    assert world.node_of == {"default/web": "n1"}
+
+
+def test_a_pod_that_is_given_up_goes_unless_it_has_a_node():
+    world = World()
+    world.add(make_node("n1", cpu="2"), make_pod("web", cpu="2"), make_pod("batch", cpu="2"))
+    world.run()
+    for name in ("web", "batch"):
+        world.do(Delete(("", "Pod"), f"default/{name}", only_pending=True))
+    assert [pod.name for pod in world.pods] == ["web"]
+
+
+def test_what_somebody_has_recorded_keeps_its_uid():
+    world = World()
+    node = dict(make_node("n1").raw)
+    node["metadata"] = node["metadata"] | {"uid": "theirs"}
+    world.do(Put(decode(node)))
+    assert [node.uid for node in world.nodes] == ["theirs"]

@@ -1,0 +1,33 @@
+"""Which changes the scheduler is told of: those of kinds that it watches, if they are news."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.objects import KubernetesObject
+
+NOT_READ: Final = frozenset(
+    {
+        ("", "ConfigMap"), ("", "Event"), ("", "Secret"), ("", "ServiceAccount"),
+        ("apps", "ControllerRevision"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+        ("batch", "CronJob"), ("batch", "Job"), ("events.k8s.io", "Event"),
+    }
+)  # fmt: skip
+"""Kinds that the scheduler does not watch."""
+
+SELECTING: Final = frozenset(
+    {
+        ("", "ReplicationController"), ("", "Service"),
+        ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
+    }
+)  # fmt: skip
+"""Kinds of which the scheduler reads the selector only: their status is no news to it."""
+
+
+def is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a controller's object has another selector, or is new, or gone."""
+    if old is None or new is None:
+        return True
+    return old.metadata.labels != new.metadata.labels or getattr(old, "spec", None) != getattr(
+        new, "spec", None
+    )
