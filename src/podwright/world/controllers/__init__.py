@@ -14,8 +14,18 @@ from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.running import Controllers, ControllersState
 from podwright.world.controllers.view import View
+from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
 
-ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (*CLUSTER_CONTROLLERS,)
+ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
+    *WORKLOAD_CONTROLLERS,
+    *CLUSTER_CONTROLLERS,
+)
 """What makes them, in the order in which they hear of a change."""
 
-__all__ = ["ALL_CONTROLLERS", "Controllers", "ControllersState", "View"]
+__all__ = [
+    "ALL_CONTROLLERS",
+    "WORKLOAD_CONTROLLERS",
+    "Controllers",
+    "ControllersState",
+    "View",
+]

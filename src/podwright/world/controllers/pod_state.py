@@ -1,0 +1,164 @@
+"""What controllers ask about a pod, and in which order they give pods up.
+
+Upstream: pkg/controller/controller_utils.go; pkg/api/v1/pod/util.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cmp_to_key
+from typing import Any, Final
+
+from podwright.objects import NamespacedName, Pod
+from podwright.objects.timestamps import timestamp_ns
+
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+
+_ENDED: Final = ("Succeeded", "Failed")
+_PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_SECOND_NS: Final = 1_000_000_000
+_MAX_INT32: Final = 2**31
+
+
+def is_active(pod: Pod) -> bool:
+    """Whether a pod counts: it has not ended and nobody deletes it.
+
+    Notes
+    -----
+    Upstream: controller_utils.go, IsPodActive
+    """
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in _ENDED
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the condition Ready is true."""
+    return ready_since_ns(pod) is not None
+
+
+def ready_since_ns(pod: Pod) -> int | None:
+    """Return since when a pod is ready, None if it is not; 0 if that is not known."""
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            if condition.status != "True":
+                return None
+            return timestamp_ns(condition.last_transition_time) or 0
+    return None
+
+
+def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:
+    """Return when a ready pod becomes available, None if it is not ready.
+
+    Notes
+    -----
+    Upstream: pkg/api/v1/pod/util.go, IsPodAvailable
+    """
+    since_ns = ready_since_ns(pod)
+    if since_ns is None:
+        return None
+    return since_ns + min_ready_seconds * _SECOND_NS if min_ready_seconds > 0 else 0
+
+
+def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:
+    """Whether a pod has been ready for long enough."""
+    from_ns = available_from_ns(pod, min_ready_seconds)
+    return from_ns is not None and from_ns <= now_ns
+
+
+# ------------------------------------------------------------------- whom to delete first
+
+
+def deletion_order(pods: list[Pod], ranks: Mapping[NamespacedName, int], now_ns: int) -> list[Pod]:
+    """Return pods in the order in which a replica set gives them up.
+
+    Parameters
+    ----------
+    pods : list of Pod
+        Active ones.
+    ranks : mapping
+        Per pod, how many related pods share its node; more go first.
+    now_ns : int
+        Ages are compared by their order of magnitude as seen from now.
+
+    Notes
+    -----
+    Upstream: controller_utils.go, ActivePodsWithRanks. Upstream takes the logarithm of an age
+    as a float; here it is the number of its bits, which is the same without rounding.
+    """
+
+    def compare(one: Pod, other: Pod) -> int:
+        first, second = _standing(one, ranks), _standing(other, ranks)
+        if first != second:
+            return -1 if first < second else 1
+        if is_ready(one):
+            younger = _younger(ready_since_ns(one), ready_since_ns(other), one, other, now_ns)
+            if younger:
+                return younger
+        first, second = _restarts(one), _restarts(other)
+        if first != second:
+            return -1 if first > second else 1
+        return _younger(_created_ns(one), _created_ns(other), one, other, now_ns)
+
+    return sorted(sorted(pods, key=_identity), key=cmp_to_key(compare))
+
+
+def _identity(pod: Pod) -> tuple[str, str]:
+    return (pod.uid, pod.key)
+
+
+def _standing(pod: Pod, ranks: Mapping[NamespacedName, int]) -> tuple[int, ...]:
+    return (
+        1 if pod.spec.node_name else 0,
+        _PHASE_ORDER.get(pod.status.phase, 0),
+        1 if is_ready(pod) else 0,
+        _deletion_cost(pod),
+        -ranks.get(pod.key, 0),
+    )
+
+
+def _deletion_cost(pod: Pod) -> int:
+    """Return what the annotation says; what is no 32-bit integer costs nothing.
+
+    Notes
+    -----
+    Upstream: pkg/apis/core/v1/helper/helpers.go, GetDeletionCostFromPodAnnotations
+    """
+    text = pod.metadata.annotations.get(DELETION_COST, "")
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0"):
+        return 0
+    cost = int(text)
+    return cost if -_MAX_INT32 <= cost < _MAX_INT32 and text != "-0" else 0
+
+
+def _created_ns(pod: Pod) -> int | None:
+    return timestamp_ns(pod.metadata.creation_timestamp)
+
+
+def _younger(first_ns: int | None, second_ns: int | None, one: Pod, other: Pod, now_ns: int) -> int:
+    if first_ns == second_ns:
+        return 0
+    difference = _magnitude(first_ns, now_ns) - _magnitude(second_ns, now_ns)
+    if difference:
+        return difference
+    # Upstream: of one order of magnitude, the uids decide, as good as a draw.
+    return -1 if _identity(one) < _identity(other) else 1
+
+
+def _magnitude(since_ns: int | None, now_ns: int) -> int:
+    age_ns = now_ns - (since_ns or 0)
+    return age_ns.bit_length() - 1 if age_ns > 0 else -1
+
+
+def _restarts(pod: Pod) -> tuple[int, int]:
+    """Return the most restarts of a container, and of a sidecar."""
+    status: dict[str, Any] = pod.raw.get("status") or {}
+    sidecars = {container.name for container in pod.spec.init_containers if container.is_sidecar}
+    regular = [
+        int(entry.get("restartCount") or 0) for entry in status.get("containerStatuses") or ()
+    ]
+    beside = [
+        int(entry.get("restartCount") or 0)
+        for entry in status.get("initContainerStatuses") or ()
+        if entry.get("name") in sidecars
+    ]
+    return max(regular, default=0), max(beside, default=0)

@@ -1,0 +1,99 @@
+"""From a template to a pod.
+
+A template is read once; what all pods of one owner have in common they share, the document of
+their spec included, so that whoever completes pods does it once for all of them.
+
+Upstream: pkg/controller/controller_utils.go, GetPodFromTemplate
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from podwright.objects import Document, KubernetesObject, ObjectMeta, Pod, decode_pod
+from podwright.world.controllers.claims import controller_reference
+
+_METADATA = ("labels", "annotations", "finalizers")
+
+
+def owner_document(owner: KubernetesObject) -> Document:
+    """Return the reference by which an owner controls what it makes, as documents have it."""
+    reference = controller_reference(owner)
+    return {
+        "apiVersion": reference.api_version,
+        "kind": reference.kind,
+        "name": reference.name,
+        "uid": reference.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_of(owner: KubernetesObject, template: Document) -> Pod:
+    """Return the pod that an owner makes of a template; its name is left to the store.
+
+    Parameters
+    ----------
+    owner : KubernetesObject
+        Who controls it.
+    template : dict
+        The document of a pod template.
+
+    Raises
+    ------
+    InvalidObject
+        The template is not one.
+    """
+    written: Document = template.get("metadata") or {}
+    metadata: dict[str, Any] = {
+        "generateName": f"{owner.name}-",
+        "namespace": owner.namespace,
+        "ownerReferences": [owner_document(owner)],
+    }
+    for name in _METADATA:
+        if written.get(name):
+            metadata[name] = written[name]
+    document: Document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": template.get("spec") or {},
+    }
+    return decode_pod(document, source=f"{owner.kind} {owner.key}: template")
+
+
+class PodTemplates:
+    """The pods of owners, each made once for all of its replicas."""
+
+    def __init__(self) -> None:
+        # The template is kept beside the pod: an address alone could be somebody else's later.
+        self._pods: dict[str, tuple[Document, Pod]] = {}
+
+    def pod(self, owner: KubernetesObject, template: Document) -> Pod:
+        """Return the pod that an owner makes of a template; see `pod_of`."""
+        known = self._pods.get(owner.uid)
+        if known is None or known[0] is not template:
+            known = self._pods[owner.uid] = (template, pod_of(owner, template))
+        return known[1]
+
+    def forget(self, owner: KubernetesObject) -> None:
+        """Forget an owner that is gone."""
+        self._pods.pop(owner.uid, None)
+
+
+def with_labels(pod: Pod, labels: dict[str, str]) -> Pod:
+    """Return a pod with more labels."""
+    return _with_metadata(pod, labels={**pod.metadata.labels, **labels})
+
+
+def with_name(pod: Pod, name: str) -> Pod:
+    """Return a pod with a name; where the name would come from stays written on it."""
+    return _with_metadata(pod, name=name)
+
+
+def _with_metadata(pod: Pod, **changes: Any) -> Pod:
+    metadata: ObjectMeta = msgspec.structs.replace(pod.metadata, **changes)
+    document = {**pod.raw, "metadata": {**pod.raw["metadata"], **changes}}
+    return msgspec.structs.replace(pod, metadata=metadata, raw=document)

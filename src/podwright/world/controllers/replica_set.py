@@ -1,0 +1,267 @@
+"""Replica sets: as many pods as asked for, whichever they are.
+
+At each look: what the selector matches and nobody controls is adopted, what it no longer
+matches is let go; then pods are created or deleted, at most `BURST` at once; then the status
+says what there is. All numbers come from a tally that follows every pod, so a look costs the
+same for three pods and for three thousand.
+
+Upstream: pkg/controller/replicaset/replica_set.go, replica_set_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    ReplicaSet,
+    Selector,
+)
+from podwright.world.controllers.claims import (
+    Orphans,
+    adopted,
+    compiled_selector,
+    released,
+)
+from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.world.controllers.creations import Creations
+from podwright.world.controllers.documents import deletion_by, event_by
+from podwright.world.controllers.pod_state import deletion_order, is_active
+from podwright.world.controllers.pod_tally import PodTally, TallyRules
+from podwright.world.controllers.pod_template import PodTemplates
+from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.world.controllers.workload_writes import (
+    is_only_status,
+    look_again,
+    put_status,
+    spec_of,
+    status_of,
+    without_zeros,
+)
+
+BURST: Final = 500
+"""How many pods are created or deleted at one look (`replicaset.BurstReplicas`)."""
+
+POD: Final[GroupKind] = ("", "Pod")
+REPLICA_SET: Final[GroupKind] = ("apps", "ReplicaSet")
+
+
+class ReplicaSetController:
+    """Keeps the number of pods of each replica set.
+
+    Parameters
+    ----------
+    view : View
+        The cluster.
+    """
+
+    name = "replicaset-controller"
+    kind = REPLICA_SET
+    kinds: Sequence[GroupKind] = (REPLICA_SET, POD)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._tallies: dict[str, PodTally] = {}
+        self._orphans = Orphans(view, POD)
+        self._templates = PodTemplates()
+        self._creations = Creations()
+
+    # ---------------------------------------------------------------- what differs by kind
+
+    def selector_of(self, owner: KubernetesObject) -> Selector:
+        """Return what an owner selects."""
+        assert isinstance(owner, ReplicaSet), f"{owner.kind} is not a ReplicaSet"
+        return compiled_selector(owner.spec.selector)
+
+    def counts_of(self, tally: PodTally) -> Document:
+        """Return the counts that only this kind has."""
+        return {"terminatingReplicas": tally.terminating}
+
+    def related(self, owner: KubernetesObject) -> Iterable[Pod]:
+        """Return the pods of all replica sets that have the same controller.
+
+        Notes
+        -----
+        Upstream: replica_set.go, getIndirectlyRelatedPods
+        """
+        controller = controller_of(owner)
+        if controller is None:
+            return
+        for sibling in self._view.controlled_by(controller.uid, self.kind).values():
+            yield from self._pods_of(sibling.uid)
+
+    # ----------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Count pods; look at owners whose numbers changed."""
+        if isinstance(new, Pod) or isinstance(old, Pod):
+            return self._pod_changed(old, new)
+        return self._owner_changed(old, new)
+
+    def _owner_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+            self._templates.forget(old)
+            self._creations.forget(old.key)
+            if not self._tallies.get(old.uid):
+                self._tallies.pop(old.uid, None)
+        if new is None or is_only_status(old, new):
+            return ()
+        selector = self.selector_of(new)
+        rules = TallyRules(selector, _template_labels(new), _min_ready_seconds(new))
+        tally = self._tallies.setdefault(new.uid, PodTally())
+        if tally.rules != rules:
+            tally.recount(rules, self._pods_of(new.uid))
+        self._orphans.put_owner(new, selector)
+        return (new.key,)
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        was = controller_of(old) if old is not None else None
+        now = controller_of(new) if new is not None else None
+        if now is None or was is None:
+            keys = list(self._orphans.changed(old, new))
+        elif now.uid == was.uid and now.kind != self.kind[1]:
+            return ()
+        else:
+            keys = []
+        if old is not None and was is not None and (now is None or now.uid != was.uid):
+            tally = self._tallies.get(was.uid)
+            if tally is not None and tally.remove(old.key):
+                keys.append(f"{old.namespace}/{was.name}")
+                if not tally and self._view.get(self.kind, keys[-1]) is None:
+                    del self._tallies[was.uid]
+        if now is not None and isinstance(new, Pod) and now.kind == self.kind[1]:
+            key = f"{new.namespace}/{now.name}"
+            if old is None:
+                self._creations.saw(key, new)
+            tally = self._tallies.get(now.uid)
+            if tally is None:
+                tally = self._tallies[now.uid] = PodTally()
+            if tally.put(new):
+                keys.append(key)
+        return keys
+
+    # -------------------------------------------------------------------------------- look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Make and delete pods until there are as many as asked for, and say so."""
+        owner = self._view.get(self.kind, key)
+        if owner is None:
+            return []
+        tally = self._tallies[owner.uid]
+        actions = self._creations.events(owner, self.name)
+        claims = self._claims(owner, tally)
+        if claims:
+            # What changes hands is counted when it has; that change leads back to here.
+            return actions + claims
+        # The API server refuses a selector that does not match the template; whoever gets
+        # around it would otherwise have pods made and let go without end.
+        can_make = tally.rules.selector.matches(tally.rules.labels)
+        if owner.metadata.deletion_timestamp is None and can_make:
+            wanted = spec_of(owner).get("replicas")
+            difference = tally.active - (1 if wanted is None else int(wanted))
+            if difference < 0:
+                actions += self._create(owner, min(-difference, BURST))
+            elif difference > 0:
+                actions += self._delete(owner, min(difference, BURST), now_ns)
+        put_status(actions, owner, self._status(owner, tally, now_ns), self.name)
+        due_ns = tally.next_available_ns()
+        if due_ns is not None:
+            actions.append(look_again(self.name, key, due_ns))
+        return actions
+
+    def _claims(self, owner: KubernetesObject, tally: PodTally) -> list[ControllerAction]:
+        if owner.metadata.deletion_timestamp is not None:
+            return []
+        actions: list[ControllerAction] = [
+            UpdateObject(adopted(pod, owner), "main", self.name)
+            for pod in self._orphans.of(owner)
+            if isinstance(pod, Pod) and is_active(pod)
+        ]
+        if tally.strangers:
+            selector = tally.rules.selector
+            actions += [
+                UpdateObject(released(pod, owner), "main", self.name)
+                for pod in sorted(self._pods_of(owner.uid), key=_key)
+                if not selector.matches(pod.metadata.labels)
+            ]
+        return actions
+
+    def _create(self, owner: KubernetesObject, count: int) -> list[ControllerAction]:
+        self._creations.expect(owner.key, count)
+        pod = self._templates.pod(owner, spec_of(owner).get("template") or {})
+        return [CreateObject(pod, self.name)] * count
+
+    def _delete(self, owner: KubernetesObject, count: int, now_ns: int) -> list[ControllerAction]:
+        selector = self._tallies[owner.uid].rules.selector
+        pods = [
+            pod
+            for pod in self._pods_of(owner.uid)
+            if is_active(pod) and selector.matches(pod.metadata.labels)
+        ]
+        pods = deletion_order(pods, self._ranks(owner, pods), now_ns)
+        actions: list[ControllerAction] = []
+        for pod in pods[:count]:
+            actions.append(deletion_by(self.name, pod))
+            actions.append(
+                event_by(self.name, owner, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+            )
+        return actions
+
+    def _ranks(self, owner: KubernetesObject, pods: list[Pod]) -> dict[NamespacedName, int]:
+        per_node: dict[str, int] = {}
+        for pod in self.related(owner):
+            if is_active(pod):
+                per_node[pod.spec.node_name] = per_node.get(pod.spec.node_name, 0) + 1
+        return {pod.key: per_node.get(pod.spec.node_name, 0) for pod in pods}
+
+    def _pods_of(self, uid: str) -> list[Pod]:
+        pods = self._view.controlled_by(uid, POD).values()
+        return [pod for pod in pods if isinstance(pod, Pod)]
+
+    def _status(self, owner: KubernetesObject, tally: PodTally, now_ns: int) -> Document:
+        counts = {
+            "replicas": tally.active,
+            "fullyLabeledReplicas": tally.labeled,
+            "readyReplicas": tally.ready,
+            "availableReplicas": tally.available(now_ns),
+            **self.counts_of(tally),
+            "observedGeneration": owner.metadata.generation,
+        }
+        status = without_zeros(counts, ("replicas", "terminatingReplicas"))
+        conditions = status_of(owner).get("conditions")
+        return status | {"conditions": conditions} if conditions else status
+
+    # -------------------------------------------------------------------- writing down
+
+    def state(self) -> dict[str, Any]:
+        """Write down which pods have not been mentioned in an Event yet."""
+        return self._creations.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._creations.restore(state)
+
+
+def _key(pod: Pod) -> NamespacedName:
+    return pod.key
+
+
+def _template_labels(owner: KubernetesObject) -> dict[str, str]:
+    template: Document = spec_of(owner).get("template") or {}
+    labels: dict[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def _min_ready_seconds(owner: KubernetesObject) -> int:
+    return int(spec_of(owner).get("minReadySeconds") or 0)

@@ -1,0 +1,17 @@
+"""The controllers that make pods of templates and run for ever; jobs are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from podwright.world.controllers.contract import Controller
+from podwright.world.controllers.replica_set import ReplicaSetController
+from podwright.world.controllers.replication_controller import ReplicationControllerController
+from podwright.world.controllers.view import View
+
+WORKLOAD_CONTROLLERS: Final[tuple[Callable[[View], Controller], ...]] = (
+    ReplicaSetController,
+    ReplicationControllerController,
+)
+"""What makes them, in the order in which they hear of a change."""
