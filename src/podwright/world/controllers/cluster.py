@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.cron_job import CronJobController
+from podwright.world.controllers.garbage_collector import GarbageCollector
 from podwright.world.controllers.job import JobController
 from podwright.world.controllers.job_ttl import JobTTLController
+from podwright.world.controllers.namespace import NamespaceController
 from podwright.world.controllers.view import View
 
 CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
     CronJobController,
     JobController,
     JobTTLController,
+    GarbageCollector,
+    NamespaceController,
 )
 """What makes them."""

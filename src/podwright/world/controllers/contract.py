@@ -16,17 +16,21 @@ the expectations and conflict retries by which upstream's controllers live with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.world.lifecycle import RecordEvent
-from podwright.world.node_faults import NodeDown, NodeUp
+from podwright.world.node_faults import NodeDown as NodeDown
+from podwright.world.node_faults import NodeUp as NodeUp
 
 GroupKind: TypeAlias = tuple[str, str]
 """API group and kind."""
+
+EVERY_KIND: Final[GroupKind] = ("*", "*")
+"""Among the kinds of a controller: it is told of the changes of all."""
 
 # ------------------------------------------------------------------------------- events
 

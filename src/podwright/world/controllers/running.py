@@ -14,6 +14,7 @@ import msgspec
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.world.controllers.contract import (
+    EVERY_KIND,
     Controller,
     ControllerAction,
     ControllerEvent,
@@ -71,6 +72,7 @@ class Controllers:
             self._controllers[controller.name] = controller
             for kind in controller.kinds:
                 self._observers.setdefault(kind, []).append(controller)
+        self._observing_all = self._observers.get(EVERY_KIND, [])
         self._line: dict[tuple[str, NamespacedName], None] = {}
         self._wakes: dict[tuple[str, NamespacedName], int] = {}
 
@@ -104,7 +106,7 @@ class Controllers:
     def _changed(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         obj = new if new is not None else old
         assert obj is not None, "a change of nothing"
-        for controller in self._observers.get(kind_of(obj), ()):
+        for controller in (*self._observers.get(kind_of(obj), ()), *self._observing_all):
             self._enter(controller, controller.observe(old, new))
 
     def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
