@@ -3,6 +3,8 @@
 import pytest
 from tests.e2e.command_line import ROOT
 
+from podwright.world.tests.recorded import record_run
+
 
 @pytest.fixture(autouse=True)
 def _in_the_root(monkeypatch):
@@ -18,3 +20,11 @@ def write(tmp_path):
         return str(path)
 
     return write
+
+
+@pytest.fixture(scope="session")
+def a_run(tmp_path_factory):
+    """The folder of a recorded run."""
+    folder = tmp_path_factory.mktemp("recorded") / "run"
+    record_run(folder / "log", checkpoint_events=20)
+    return folder

@@ -19,7 +19,14 @@ from podwright.cli import COMMANDS, app
 
 
 def commands_with_help() -> list[list[str]]:
-    return [[], *([name] for name in COMMANDS), ["config", "show"], ["config", "check"]]
+    return [
+        [],
+        *([name] for name in COMMANDS),
+        ["config", "show"],
+        ["config", "check"],
+        ["run", "show"],
+        ["run", "step"],
+    ]
 
 
 @pytest.mark.parametrize("command", commands_with_help(), ids=" ".join)
@@ -51,13 +58,13 @@ def test_usage_has_names_in_it_and_no_types(command):
         ),
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes x",
-            "podwright explain [OPTIONS] POD FILE...",
+            "podwright explain [OPTIONS] POD [FILE...]",
             "Invalid value for '--nodes': a whole number is expected.",
             id="no number",
         ),
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes 0",
-            "podwright explain [OPTIONS] POD FILE...",
+            "podwright explain [OPTIONS] POD [FILE...]",
             "Invalid value for '--nodes': it has to be greater than or equal to 1",
             id="too small",
         ),
@@ -75,7 +82,7 @@ def examples() -> list[str]:
         text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
         joined = re.sub(r"\\\n\s+", "", text)
         found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
-        assert found or command == ["config"], f"{command}: no example"
+        assert found or command in (["config"], ["run"]), f"{command}: no example"
         lines += found
     reference = (ROOT / "docs/reference/cli.md").read_text()
     lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)
@@ -83,9 +90,12 @@ def examples() -> list[str]:
 
 
 @pytest.mark.parametrize("line", examples())
-def test_the_examples_of_the_help_and_the_reference_run(line):
+def test_the_examples_of_the_help_and_the_reference_run(line, a_run):
     line, may_fail, _ = line.partition(" || true")
-    result = run(line, status=1 if may_fail else 0)
+    line, reads_nothing, _ = line.partition(" < /dev/null")
+    if line.startswith(("run ", "explain ")):
+        line = re.sub(r"\bRUN\b", str(a_run), line)
+    result = run(line, status=1 if may_fail else 0, stdin="" if reads_nothing else None)
     assert result.stdout or result.stderr
 
 

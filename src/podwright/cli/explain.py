@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from podwright.cli.options import (
+    At,
     Config,
-    Files,
     Format,
     Gates,
     Namespace,
@@ -39,11 +40,40 @@ app = command_app()
         "podwright explain database-0 examples/quickstart -o wide",
         "podwright explain web-0 examples/quickstart --rules classic",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
+        "podwright explain batch --run RUN --attempt 1 || true",
     )
 )
 def explain(  # noqa: PLR0913, PLR0917 - the options of the command
+    ctx: typer.Context,
     pod: Annotated[str, typer.Argument(metavar="POD", help="name, namespace/name or pod/name.")],
-    files: Files,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Manifests, dumps, snapshots or openb tables; folders of them; - for stdin.",
+            show_default=False,
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Instead of files: the folder of a recorded run, of which a past decision is "
+            "explained.",
+        ),
+    ] = None,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            "--attempt",
+            metavar="NUMBER",
+            help="With --run: which of the pod's attempts; 1 is the first, -1 the last.  "
+            "[default: -1]",
+            show_default=False,
+        ),
+    ] = None,
+    at: At = "",
     config: Config = None,
     plugin: Plugins = None,
     namespace: Namespace = "",
@@ -83,7 +113,8 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     """Say why a pod goes where it goes, or why it goes nowhere.
 
     For a pending pod, the pods that come before it in the queue are placed first. For a pod
-    that is on a node, the scheduler is asked again as if its place were free.
+    that is on a node, the scheduler is asked again as if its place were free. With --run,
+    one attempt of a recorded run is explained as it was, and told what came of it.
 
     Reasons come first, grouped by what would fix them and with the names of the nodes; then
     every plugin's answer and score, node by node. A filter that had nothing to check for
@@ -91,6 +122,23 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
 
     Exit status 1 if the pod fits nowhere.
     """
+    _check_where(ctx, has_files=bool(files), has_run=run is not None)
+    shown = None if output is Format.wide else nodes
+    if run is not None:
+        from podwright.cli.looking_back import run_explain_past
+
+        fitted = run_explain_past(
+            pod,
+            run,
+            attempt=attempt,
+            at=at,
+            namespace=namespace,
+            plugins=plugin or [],
+            nodes=node or [],
+            shown=shown,
+            output=output.value,
+        )
+        raise typer.Exit(0 if fitted else 1)
     from podwright.cli.explaining import run_explain
 
     setup = Setup(
@@ -107,13 +155,60 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     fits = run_explain(
         pod,
-        files,
+        files or [],
         setup,
         namespace=namespace,
         is_alone=alone,
         nodes=node or [],
-        shown=None if output is Format.wide else nodes,
+        shown=shown,
         output=output.value,
     )
     if not fits:
         raise typer.Exit(1)
+
+
+_ONLY_WITH_RUN = ("attempt", "at")
+_ONLY_WITH_FILES = (
+    "config", "alone", "rules", "algorithm_provider", "policy", "workers", "seed", "tie_rule",
+    "preemption_offset", "feature_gates",
+)  # fmt: skip
+
+
+def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
+    """Refuse files together with a run, neither, and options that belong to the other one.
+
+    Raises
+    ------
+    BadParameter
+        With what to do about it.
+    """
+    if has_files and has_run:
+        raise typer.BadParameter(
+            "the objects are those of the run; give either files or --run.", param_hint="FILE"
+        )
+    if not has_files and not has_run:
+        raise typer.BadParameter(
+            "give files with the cluster, or --run with a recorded run.", param_hint="FILE"
+        )
+    given = [name for name in ctx.params if _is_given(ctx, name)]
+    for name in given:
+        option = f"'--{name.replace('_', '-')}'"
+        if has_run and name in _ONLY_WITH_FILES:
+            raise typer.BadParameter(
+                "a recorded run is explained as it was decided. What something else would have"
+                " done, pw.what_if tells.",
+                param_hint=option,
+            )
+        if not has_run and name in _ONLY_WITH_RUN:
+            raise typer.BadParameter(
+                "only a recorded run has a past: add --run.", param_hint=option
+            )
+    if {"attempt", "at"} <= set(given):
+        raise typer.BadParameter("give either --attempt or --at.", param_hint="'--at'")
+    if ctx.params["attempt"] == 0:
+        raise typer.BadParameter("attempts are counted from 1.", param_hint="'--attempt'")
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -50,6 +50,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     tie_rule : str
     nodes : tuple of str
         The nodes that the user wants to see; empty: the most telling ones.
+    past : PastTold, optional
+        When it was, and what came of it, if this is a cycle of a recorded run.
     """
 
     explanation: Explanation
@@ -61,6 +63,23 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     tie_rule: str = "drawn"
     nodes: tuple[str, ...] = ()
+    past: PastTold | None = None
+
+
+class PastTold(msgspec.Struct, frozen=True, kw_only=True):
+    """When a past cycle was, and what came of it.
+
+    Parameters
+    ----------
+    when, then : str
+        In words.
+    document : dict
+        The same and more, for programs.
+    """
+
+    when: str
+    then: str
+    document: dict[str, Any]
 
 
 def run_explain(
@@ -86,6 +105,11 @@ def run_explain(
     announce_compilation()
     told = _ask(scheduler, key, setup, is_alone=is_alone)
     told = msgspec.structs.replace(told, nodes=tuple(wanted))
+    return print_told(told, shown=shown, output=output)
+
+
+def print_told(told: Told, *, shown: int | None, output: str) -> bool:
+    """Print an explanation in one of the forms; tell whether the pod fits."""
     if output in ("json", "yaml"):
         print_document(explanation_document(told), output)
     else:
@@ -134,6 +158,8 @@ def explanation_document(told: Told) -> dict[str, Any]:
     decision = document_of(explanation.decision)
     decision.pop("rejections", None)
     restricted = explanation.restricted_to
+    if told.past is not None:
+        decision["run"] = told.past.document
     return decision | {
         "schedulerName": explanation.pod.spec.scheduler_name,
         "currentNode": told.current_node or None,
@@ -248,7 +274,9 @@ def _print_head(told: Told) -> None:
     explanation = told.explanation
     decision = explanation.decision
     rows: list[tuple[str, str | Text]] = [("Pod:", explanation.pod.key)]
-    if told.current_node:
+    if told.past is not None:
+        rows.append(("Attempt:", told.past.when))
+    elif told.current_node:
         rows.append(("On node:", f"{told.current_node} (asked again as if its place were free)"))
     elif told.is_alone:
         rows.append(("Asked:", "in the cluster as it is"))
@@ -265,6 +293,8 @@ def _print_head(told: Told) -> None:
         if node:
             names = ", ".join(victim.key for victim in victims) or "nobody"
             rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
+    if told.past is not None:
+        rows.append(("Then:", told.past.then))
     for name, value in rows:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))

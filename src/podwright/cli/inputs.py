@@ -187,7 +187,15 @@ def about_workloads(loaded: LoadedObjects) -> str:
 
 
 def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
-    """Return the pod that a user means by `name`, `ns/name` or `pod/name`.
+    """Return the pod that a user means by `name`, `ns/name` or `pod/name`; see `find_key`."""
+    by_key = {pod.key: pod for pod in pods}
+    return by_key[find_key(text, by_key, namespace=namespace)]
+
+
+def find_key(
+    text: str, keys: Iterable[str], *, namespace: str = "", where: str = "in these files"
+) -> str:
+    """Return the `namespace/name` that a user means by `name`, `ns/name` or `pod/name`.
 
     A name alone is looked for in `namespace` if one is given, else in all; if several
     namespaces have it, `default` is meant, as with kubectl.
@@ -197,26 +205,25 @@ def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
     UnknownPod
         If there is none, or it is not clear which; with suggestions.
     """
-    by_key = {pod.key: pod for pod in pods}
+    known = dict.fromkeys(keys)
     head, slash, name = text.rpartition("/")
     if head in ("pod", "pods", "po"):
         head, slash = "", ""
     if slash and namespace and head != namespace:
         raise UnknownPod(f'"{text}" is not in namespace "{namespace}"')
     wanted = head or namespace
-    if wanted:
-        found = by_key.get(f"{wanted}/{name}")
-    else:
-        matches = [key for key in by_key if key.rpartition("/")[2] == name]
-        if len(matches) > 1 and f"default/{name}" not in matches:
+    found = f"{wanted or 'default'}/{name}"
+    if not wanted:
+        matches = [key for key in known if key.rpartition("/")[2] == name]
+        if len(matches) > 1 and found not in matches:
             raise UnknownPod(f'"{name}" is in several namespaces: {", ".join(matches)}')
-        found = by_key[matches[0]] if len(matches) == 1 else by_key.get(f"default/{name}")
-    if found is None:
-        raise UnknownPod(f'no pod "{text}" in these files{_near(text, name, by_key)}')
+        found = matches[0] if len(matches) == 1 else found
+    if found not in known:
+        raise UnknownPod(f'no pod "{text}" {where}{_near(text, name, known)}')
     return found
 
 
-def find_node(text: str, names: Iterable[str]) -> str:
+def find_node(text: str, names: Iterable[str], *, where: str = "in these files") -> str:
     """Return the node that a user means by `name` or `node/name`.
 
     Raises
@@ -230,11 +237,11 @@ def find_node(text: str, names: Iterable[str]) -> str:
         return name
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise UnknownNode(f'no node "{text}" in these files{hint}')
+    raise UnknownNode(f'no node "{text}" {where}{hint}')
 
 
 class UnknownNode(PodwrightError):  # noqa: N818 - named for what it is
-    """The node is not among the files."""
+    """There is no such node."""
 
 
 def _near(text: str, name: str, keys: Iterable[str]) -> str:

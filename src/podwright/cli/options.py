@@ -157,6 +157,16 @@ Namespace = Annotated[
         show_default=False,
     ),
 ]
+At = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="A moment of the run: how long after its beginning, such as 1h30m, or a time, such as "
+        "2026-01-01T12:00:00Z.",
+        show_default=False,
+    ),
+]
 Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
 
 

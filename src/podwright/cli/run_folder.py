@@ -1,0 +1,122 @@
+"""The folder of a recorded run, and moments in it as people write them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import typer
+
+from podwright.cli.collecting import read_text
+from podwright.config.duration import format_duration, parse_duration
+from podwright.objects import FieldError, InputError
+from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
+from podwright.store.decision_log import DecisionLog
+
+
+class RunFolder:
+    """A recorded run.
+
+    Parameters
+    ----------
+    path : Path
+        What `podwright simulate` made, or the folder of a decision log alone.
+
+    Attributes
+    ----------
+    log : DecisionLog
+    start_ns, end_ns : int
+        When the run began, and the time of its last event.
+
+    Raises
+    ------
+    InputError
+        If the manifest cannot be read.
+    LogError
+        If there is no log, or one that cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        inner = path / "log"
+        self.log = DecisionLog.open(inner if inner.is_dir() else path)
+        count = len(self.log)
+        first_ns = self.log.time_of(0) if count else 0
+        told_ns = _start_of(path / "manifest.json")
+        self.start_ns = (self.log.setup.start_ns or first_ns) if told_ns is None else told_ns
+        self.end_ns = self.log.time_of(count - 1) if count else self.start_ns
+
+    def told(self, now_ns: int) -> str:
+        """Return a moment for people: how long after the beginning, and when."""
+        return f"{self.since_start(now_ns)} into the run ({when(now_ns)})"
+
+    def since_start(self, now_ns: int) -> str:
+        """Return how long after the beginning of the run a moment is."""
+        return format_duration(now_ns - self.start_ns)
+
+    def moment(self, text: str) -> int:
+        """Read a moment: RFC 3339, or a duration since the beginning of the run.
+
+        Raises
+        ------
+        BadParameter
+            If it is neither, or before the run.
+        """
+        try:
+            now_ns: int | None = self.start_ns + parse_duration(text)
+        except ValueError:
+            now_ns = timestamp_ns(text.upper())
+        if now_ns is None:
+            raise typer.BadParameter(
+                f'"{text}" is no time: give how long after the beginning of the run, such as'
+                " 1h30m, or a time such as 2026-01-01T12:00:00Z.",
+                param_hint="'--at'",
+            )
+        if now_ns < self.start_ns:
+            raise typer.BadParameter(
+                f"{when(now_ns)} is before the run, which begins at {when(self.start_ns)}.",
+                param_hint="'--at'",
+            )
+        return now_ns
+
+
+def when(now_ns: int) -> str:
+    """Return a time as RFC 3339, with as many digits as it has."""
+    text = timestamp_text_nano(now_ns).removesuffix("Z")
+    return f"{text.rstrip('0').removesuffix('.')}Z"
+
+
+def _start_of(manifest: Path) -> int | None:
+    """Return when the manifest says that the run began; None if there is none."""
+    if not manifest.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_text(manifest), type=_Manifest).start_ns
+    except msgspec.MsgspecError as error:
+        message = f"does not say when the run began: {error}"
+        raise InputError([FieldError(source=str(manifest), path="", message=message)]) from error
+
+
+class _Manifest(msgspec.Struct):
+    """What is read of a manifest."""
+
+    start_ns: int
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Leave garbage alone for a while.
+
+    A checkpoint of a large cluster is millions of objects that stay: to look through them for
+    garbage again and again takes longer than to make them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,41 @@
+"""A small recorded run for tests that look back: it has one of everything that can happen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podwright.store.decision_log import DecisionLog
+from podwright.testing import make_node, make_pod
+from podwright.world.world import World
+
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+START = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+
+
+def record_run(log: Path, *, checkpoint_events: int | None = None) -> None:
+    """Record a quarter of an hour.
+
+    At first there are two nodes. `web` and `db` are placed after 10 and 20 seconds. `batch`
+    fits nowhere after 30, and on the node `huge` that comes after 10 minutes. `urgent` preempts
+    `web` and `db` after a minute. `held` has a gate. `hopeless` fits nowhere at any time.
+    """
+    world = World(
+        seed=7, start_ns=START, log=log, controllers=(), checkpoint_events=checkpoint_events
+    )
+    world.add(make_node("small", cpu="2", memory="4Gi"), make_node("large", cpu="4", memory="8Gi"))
+    world.add(make_pod("web", cpu="1"), at_ns=START + 10 * SECOND)
+    world.add(make_pod("db", cpu="3"), at_ns=START + 20 * SECOND)
+    world.add(make_pod("batch", cpu="8"), at_ns=START + 30 * SECOND)
+    world.add(make_pod("held", gates=["example.com/wait"]), at_ns=START + 40 * SECOND)
+    world.add(make_pod("urgent", cpu="4", priority=100), at_ns=START + MINUTE)
+    world.add(make_pod("hopeless", cpu="100"), at_ns=START + 2 * MINUTE)
+    world.add(make_node("huge", cpu="16", memory="64Gi"), at_ns=START + 10 * MINUTE)
+    world.run(until_ns=START + 15 * MINUTE)
+    world.log.close()
+
+
+def recorded_log(folder: Path, *, checkpoint_events: int | None = None) -> DecisionLog:
+    """Record the run and open its log."""
+    record_run(folder, checkpoint_events=checkpoint_events)
+    return DecisionLog.open(folder)

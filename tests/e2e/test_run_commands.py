@@ -1,0 +1,408 @@
+"""Looking back at a recorded run: `explain --run`, `run show` and `run step`."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+import msgspec
+import pytest
+import yaml
+from tests.e2e.command_line import QUICKSTART, ROOT, run
+
+from podwright.cli.happening import action_told, event_told
+from podwright.machine import Bind, CallDone, ExtenderReplied, ObjectPut
+from podwright.store.log_format import Entry, encode_actions
+from podwright.world.stepping import Moment, Stepper
+from podwright.world.tests.recorded import START, recorded_log
+
+# ---------------------------------------------------------------- explain --run
+
+
+def test_a_past_attempt_is_explained_with_when_it_was_and_what_came_of_it(a_run):
+    text = run(f"explain batch --run {a_run} --attempt 1", status=1).stdout
+    assert "Attempt:  1 of 4, 30s into the run (2026-01-01T00:00:30Z), event 22\n" in text
+    assert re.search(r"Then: +back in the queue as unschedulable, waiting for NodeResourcesFit, "
+                     r"with a backoff of 1s; attempt 2 came 30s later\n", text)  # fmt: skip
+    assert "cpu: asks 8, 2 free of 2" in text
+    assert re.search(r"PLUGIN +REJECTS +small +large\n", text)
+
+
+def test_without_an_attempt_or_a_time_it_is_the_last_one(a_run):
+    text = run(f"explain pod/batch --run {a_run}").stdout
+    assert "Attempt:  4 of 4, 10m0s into the run" in text
+    assert "Then:     bound to huge at once\n" in text
+
+
+def test_who_preempted_is_told_with_whom_and_where_room_is_made(a_run):
+    text = run(f"explain urgent --run {a_run} --attempt 1", status=1).stdout
+    assert "Preempts: default/web, default/db on large" in text
+    assert "nominated to large; attempt 2 came at once" in text
+
+
+def test_the_last_attempt_of_a_pod_that_stays_pending_says_so(a_run):
+    text = run(f"explain hopeless --run {a_run}", status=1).stdout
+    assert "it was not tried again before the run ended, at once" in text
+
+
+@pytest.mark.parametrize(
+    ("at", "attempt"),
+    [
+        pytest.param("30s", 1, id="the time of an event is after it"),
+        pytest.param("59.9s", 1, id="the last one before"),
+        pytest.param("1m", 2, id="a duration since the beginning"),
+        pytest.param("2026-01-01T00:01:00Z", 2, id="a time"),
+        pytest.param("2026-01-01T01:06:30+01:00", 3, id="a time elsewhere"),
+        pytest.param("100h", 4, id="after the end"),
+    ],
+)
+def test_a_time_chooses_the_last_attempt_that_was_over(a_run, at, attempt):
+    document = json.loads(
+        run(f"explain batch --run {a_run} --at {at} -o json", status=attempt < 4).stdout
+    )
+    assert (document["run"]["attempt"], document["run"]["attempts"]) == (attempt, 4)
+
+
+def test_the_document_has_the_past_in_it_and_all_that_files_give(a_run):
+    document = yaml.safe_load(
+        run(f"explain batch --run {a_run} --attempt 1 -o yaml", status=1).stdout
+    )
+    assert document["run"] == {
+        "event": 22,
+        "time": "2026-01-01T00:00:30Z",
+        "sinceStart": "30s",
+        "attempt": 1,
+        "attempts": 4,
+        "then": {
+            "fate": "queued",
+            "time": "2026-01-01T00:00:30Z",
+            "node": None,
+            "error": None,
+            "queue": "unschedulable",
+            "waitsFor": ["NodeResourcesFit"],
+            "backoffEnd": "2026-01-01T00:00:31Z",
+            "nominatedNode": None,
+        },
+        "nextAttempt": "2026-01-01T00:01:00Z",
+    }
+    of_files = json.loads(run(f"explain web-0 {QUICKSTART} -o json").stdout)
+    assert set(document) == set(of_files) | {"run"}
+
+
+def test_a_log_alone_will_do(a_run):
+    assert run(f"explain web --run {a_run}/log").stdout == run(f"explain web --run {a_run}").stdout
+
+
+def test_the_manifest_says_when_the_run_began(a_run, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "log").symlink_to(a_run / "log")
+    manifest = folder / "manifest.json"
+    manifest.write_bytes(msgspec.json.encode({"start_ns": START - 3_600 * 10**9, "seed": 7}))
+    assert "1h0m10s into the run" in run(f"explain web --run {folder}").stdout
+    manifest.write_text('{"seed": 7}')
+    refused = run(f"explain web --run {folder}", status=2).stderr
+    assert refused.startswith(f"{manifest}: does not say when the run began")
+
+
+def test_nodes_are_those_that_were_there_then(a_run):
+    text = run(f"explain web --run {a_run} --node small").stdout
+    assert re.search(r"PLUGIN +REJECTS +large +small\n", text)
+    wrong = run(f"explain web --run {a_run} --node huge", status=2).stderr
+    assert wrong == 'error: no node "huge" was there then\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        pytest.param("batsh --run RUN", 'no pod "batsh" is in this run; did you mean default/batch',
+                     id="a pod that there is not"),
+        pytest.param("held --run RUN", "was never tried in this run: it is gated",
+                     id="a pod that was never tried"),
+        pytest.param("web -n shop --run RUN", 'no pod "web" is in this run', id="a namespace"),
+        pytest.param("batch --run RUN --attempt 5", "was tried 4 times: there is no attempt 5",
+                     id="an attempt too many"),
+        pytest.param("batch --run RUN --attempt 0", "attempts are counted from 1", id="attempt 0"),
+        pytest.param("batch --run RUN --at 29s", "its first attempt was at 2026-01-01T00:00:30Z",
+                     id="before it came"),
+        pytest.param("batch --run RUN --at noon", '"noon" is no time', id="no time"),
+        pytest.param("batch --run RUN --at 2025-12-31T23:59:59Z",
+                     "2025-12-31T23:59:59Z is before the run, which begins at 2026-01-01T00:00:00Z",
+                     id="before the run"),
+        pytest.param("batch --run RUN --at 5m --attempt 1", "give either --attempt or --at",
+                     id="two ways to choose"),
+        pytest.param(f"batch {QUICKSTART} --run RUN", "give either files or --run",
+                     id="files and a run"),
+        pytest.param("batch", "give files with the cluster, or --run", id="neither"),
+        pytest.param(f"web-0 {QUICKSTART} --at 5m", "only a recorded run has a past: add --run",
+                     id="a time without a run"),
+        pytest.param("batch --run RUN --seed 0", "'--seed': a recorded run is explained as it was",
+                     id="what decides is recorded, also where it is the default"),
+        pytest.param("batch --run RUN --alone", "'--alone': a recorded run", id="alone"),
+        pytest.param("batch --run RUN -c x.yaml", "'--config': a recorded run", id="a config"),
+        pytest.param(f"batch --run {QUICKSTART}", "holds no decision log", id="no run"),
+        pytest.param("batch --run RUN --plugin examples/plugins/keep_zone.py",
+                     "it was recorded without KeepZone", id="a plugin that did not take part"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_explained_is_refused(a_run, line, error):
+    assert error in run(f"explain {line.replace('RUN', str(a_run))}", status=2).stderr
+
+
+# ---------------------------------------------------------------- run show
+
+
+def test_the_end_of_a_run_is_shown_as_a_summary_nodes_and_the_queue(a_run):
+    lines = run(f"run show {a_run}").stdout.splitlines()
+    assert lines[:8] == [
+        "Time:     13m0s into the run (2026-01-01T00:13:00Z)",
+        "Events:   67 of 67",
+        "Nodes:    3: 3 Ready",
+        "Pods:     4: 2 Pending, 2 Running",
+        "Placed:   2 on nodes",
+        "Queue:    1 unschedulable, 1 gated",
+        "Used:     cpu 12/22 54%",
+        "          memory 0/76Gi 0%",
+    ]
+    assert re.fullmatch(r"  large +Ready +1/110 +4/4 100% +0/8Gi 0%", lines[11])
+    assert any(re.fullmatch(r"  default/hopeless +0 +3 +0s +4s +NodeResourcesFit", line)
+               for line in lines)  # fmt: skip
+    assert any(re.fullmatch(r"  default/held +0 +0 +12m20s +SchedulingGates", line)
+               for line in lines)  # fmt: skip
+
+
+def test_a_moment_in_a_run_is_shown_as_it_was(a_run):
+    document = json.loads(run(f"run show {a_run} --at 45s -o json").stdout)
+    assert document["summary"]["podsByPhase"] == {"Pending": 2, "Running": 2}
+    assert document["summary"]["resources"]["cpu"] == {
+        "requested": "4000m", "allocatable": "6000m", "share": 4 / 6,
+    }  # fmt: skip
+    assert [node["name"] for node in document["nodes"]] == ["large", "small"]
+    assert document["queue"]["unschedulable"] == [
+        {
+            "pod": "default/batch",
+            "priority": 0,
+            "attempts": 1,
+            "since": "2026-01-01T00:00:30Z",
+            "backoffEnd": "2026-01-01T00:00:31Z",
+            "waitsFor": ["NodeResourcesFit"],
+        }
+    ]
+    assert {pod["pod"]: (pod["node"], pod["queue"]) for pod in document["pods"]} == {
+        "default/web": ("large", None),
+        "default/db": ("large", None),
+        "default/batch": (None, "unschedulable"),
+        "default/held": (None, "gated"),
+    }
+
+
+def test_the_beginning_of_a_run_has_nothing_in_its_queue(a_run):
+    text = run(f"run show {a_run} --at 0").stdout
+    assert "Time:     0s into the run (2026-01-01T00:00:00Z)" in text
+    assert "The queue is empty." in text
+
+
+def test_after_the_end_is_the_end(a_run):
+    late = run(f"run show {a_run} --at 10h")
+    assert "the run ends 13m0s into the run" in late.stderr
+    assert late.stdout == run(f"run show {a_run}").stdout
+
+
+def test_nominations_are_shown(a_run):
+    text = run(f"run step {a_run}", stdin="g 28\ns\n").stdout
+    assert re.search(r"Nominated:\n  NODE +PODS\n  large +default/urgent\n", text)
+
+
+def test_long_lists_are_cut_unless_all_is_asked_for(tmp_path):
+    from podwright.machine import CycleDue
+    from podwright.testing import make_node, make_pod
+    from podwright.world.replay import record
+
+    recorder = record(str(tmp_path / "log"))
+    for number in range(30):
+        recorder.handle(ObjectPut(make_node(f"node-{number}", cpu="1")), number)
+    for number in range(25):
+        recorder.handle(ObjectPut(make_pod(f"pod-{number}", cpu="2")), 100 + number)
+        recorder.handle(CycleDue(), 100 + number)
+    recorder.log.close()
+    text = run(f"run show {tmp_path}").stdout
+    assert "and 20 more nodes (-o wide)" in text
+    assert "and 15 more pods (-o wide)" in text
+    wide = run(f"run show {tmp_path} -o wide").stdout
+    assert "more" not in wide
+    assert wide.count("default/pod-24") == 2
+
+
+def test_an_empty_log_is_shown_as_that(tmp_path):
+    from podwright.world.replay import record
+
+    record(str(tmp_path)).log.close()
+    assert "Events:   0 of 0" in run(f"run show {tmp_path}").stdout
+    assert "before the first of 0 events" in run(f"run step {tmp_path}", stdin="").stdout
+    assert 'no pod "web" is in this run' in run(f"explain web --run {tmp_path}", status=2).stderr
+
+
+def test_on_a_terminal_it_fits_the_width(a_run):
+    shown = on_a_terminal("run", "show", str(a_run), "-o", "wide", width=60)
+    assert "default/hopeless" in shown
+    assert max(map(len, shown.splitlines())) <= 60
+
+
+# ---------------------------------------------------------------- run step
+
+
+def steps(a_run, *commands: str, at: str = "") -> list[str]:
+    """Return what each command printed."""
+    option = f" --at {at}" if at else ""
+    text = run(f"run step {a_run}{option}", stdin="".join(f"{c}\n" for c in commands)).stdout
+    return re.split(r"^step> .*\n|^step>\n", text, flags=re.MULTILINE)
+
+
+def heads(parts: list[str]) -> list[str]:
+    return [part.partition(",")[0].strip() for part in parts]
+
+
+def test_steps_go_forward_and_back(a_run):
+    begin, *parts = steps(a_run, "n", "", " ", "next", "b", "p", "n 10", "b 3", "back")
+    assert begin.startswith("before the first of 67 events")
+    numbers = (1, 2, 3, 4, 3, 2, 12, 9, 8)
+    assert heads(parts) == [f"event {number} of 67" for number in numbers]
+
+
+def test_an_event_is_shown_with_what_it_caused_and_the_queue(a_run):
+    _, shown = steps(a_run, "g 27")
+    assert shown.splitlines() == [
+        "event 27 of 67, 1m0s into the run (2026-01-01T00:01:00Z)",
+        "  a cycle for default/urgent (attempt 1)",
+        "  -> Warning Event FailedScheduling of pod default/urgent: 0/2 nodes are available: 2 "
+        "Insufficient cpu.",
+        "  -> set the status of pod default/urgent: PodScheduled is False (Unschedulable), "
+        "nominated to large",
+        "  -> set the status of pod default/web: DisruptionTarget is True (PreemptionByScheduler)",
+        "  queue: 2 unschedulable, 1 gated; 2 pods on 2 nodes",
+    ]
+
+
+def test_cycles_pods_events_and_times_are_gone_to(a_run):
+    parts = steps(a_run, "c", "c 2", "C", "/ batch", "/", "/held", "g 10m", "g 5", at="5s")
+    numbers = (10, 12, 22, 17, 21, 22, 25, 62, 5)
+    assert heads(parts) == [f"event {number} of 67" for number in numbers]
+
+
+def test_the_cycle_and_the_queue_are_shown_on_demand(a_run):
+    _, _, cycle, of_pod, queue, cluster = steps(a_run, "g 22", "e", "e web", "s", "S")
+    assert cycle == run(f"explain batch --run {a_run} --attempt 1", status=1).stdout
+    assert of_pod == run(f"explain web --run {a_run}").stdout
+    assert re.search(r"default/batch +0 +1 +0s +1s +NodeResourcesFit", queue)
+    assert cluster.startswith("Time:     30s into the run")
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        pytest.param("x", '"x" is no command; ? says which there are', id="no command"),
+        pytest.param("n x", '"x" is not a number of times', id="no number"),
+        pytest.param("b", "this is the beginning of the run", id="before the beginning"),
+        pytest.param("C", "there is no earlier cycle", id="no cycle before"),
+        pytest.param("g", "where to? g NUMBER or g TIME", id="nowhere"),
+        pytest.param("g noon", '"noon" is no time', id="no time"),
+        pytest.param("/", "about which pod? / POD", id="no pod"),
+        pytest.param("/ batsh", 'no pod "batsh" is here or was ever tried; did you mean '
+                     "default/batch?", id="an unknown pod"),
+        pytest.param("e", "no cycle ended with this event", id="nothing to explain"),
+        pytest.param("e web", "pod default/web was not tried up to event 0", id="too early"),
+        pytest.param("s", "The queue is empty.", id="an empty queue"),
+        pytest.param("g 68", "there are 67 events", id="after the end"),
+        pytest.param("n 100", "this is the end of the run", id="through the end"),
+        pytest.param("?", "COMMAND", id="help"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said_and_the_prompt_goes_on(a_run, command, answer):
+    _, said, then = steps(a_run, command, "g 1")
+    assert answer in said
+    assert then.startswith("event 1 of 67")
+
+
+def test_quitting_ends_it_before_what_follows(a_run):
+    parts = steps(a_run, "n", "q", "n")
+    assert heads(parts)[1:] == ["event 1 of 67", ""]
+
+
+def test_a_terminal_has_a_prompt_and_ctrl_d_quits(a_run):
+    shown = on_a_terminal("run", "step", str(a_run), typed=["n\n", "c\n", "e\n", "\x04"])
+    assert shown.count("step> ") == 4
+    assert "event 12 of 67" in shown
+    assert "bound to large at once" in shown
+
+
+def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = None) -> str:
+    """Run podwright on a terminal of that width; type after each prompt, return what is seen."""
+    master, slave = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "LINES"}}
+    environment |= {"COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from podwright.cli import main; main()", *arguments],
+        stdin=slave, stdout=slave, stderr=slave, env=environment, close_fds=True,
+    )  # fmt: skip
+    os.close(slave)
+    waiting = list(typed or [])
+    seen, answered = "", 0
+    end_s = time.monotonic() + 60
+    while time.monotonic() < end_s:
+        if not select.select([master], [], [], 1)[0]:
+            continue
+        try:
+            data = os.read(master, 65_536)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data.decode()
+        if waiting and seen.count("step> ") > answered:
+            answered += 1
+            os.write(master, waiting.pop(0).encode())
+    os.close(master)
+    assert process.wait(timeout=10) == 0, seen
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen).replace("\r\n", "\n")
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_every_event_and_action_of_a_run_has_words(tmp_path):
+    log = recorded_log(tmp_path / "log")
+    stepper = Stepper(log)
+    told = set()
+    while stepper.forward():
+        assert stepper.moment is not None
+        told.add(event_told(stepper.moment))
+        told.update(map(action_told, stepper.moment.actions))
+    assert "pod default/web changed: Running, on large, being deleted" in told
+    assert "unschedulable pods that waited long are tried again" in told
+    assert "delete pod default/db" in told
+    assert 'answer to "bind pod default/web to large": done' in told
+    log.close()
+
+
+def test_a_failed_answer_says_why():
+    from podwright.config import ExtenderReply
+    from podwright.framework.binding import CallError
+
+    def moment(event, asked=None):
+        entry = Entry(0, 0, event, encode_actions(()), ("default/web",))
+        return Moment(
+            entry=entry, is_new=False, asked=asked, sizes={}, node_count=0, placed_count=0
+        )
+
+    bind = Bind(3, "default/web", "u", "n1")
+    failed = moment(CallDone(3, CallError("no such node")), bind)
+    assert event_told(failed) == 'answer to "bind pod default/web to n1": failed: no such node'
+    late = moment(ExtenderReplied(4, ExtenderReply(error="refused")))
+    assert (
+        event_told(late)
+        == "answer to call 4: failed: refused, which ends the cycle for default/web"
+    )
