@@ -62,14 +62,18 @@ def assigned_requests(pod: Pod) -> dict[str, int]:
 
 
 def has_actual_resources(pod: Pod) -> bool:
-    """Tell whether the status says that a pod has other resources than it asks for."""
+    """Tell whether the status says that a pod has other resources than it asks for.
+
+    The status of a container that does not name any says nothing: it counts with its spec.
+    """
     status = pod.status
-    return bool(
-        status.container_statuses
-        or status.init_container_statuses
-        or status.resources is not None
-        or status.allocated_resources is not None
-    )
+    if status.resources is not None or status.allocated_resources is not None:
+        return True
+    # Every pod that runs has these, so they are looked at one by one.
+    for entry in status.container_statuses:
+        if entry.resources is not None:
+            return True
+    return any(entry.resources is not None for entry in status.init_container_statuses)
 
 
 def pending_requests(pod: Pod) -> dict[str, int]:
@@ -174,14 +178,13 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
     Most pods are like that, and nothing has to be added up for them. Equal to the long way:
     a property test says so.
     """
-    spec, status = pod.spec, pod.status
+    spec = pod.spec
     if (
         len(spec.containers) != 1
         or spec.init_containers
         or spec.resources is not None
         or spec.overhead
-        or status.container_statuses
-        or status.init_container_statuses
+        or has_actual_resources(pod)
     ):
         return None
     amounts = {}
