@@ -69,7 +69,7 @@ class PodKeyBook:
     @property
     def is_full(self) -> bool:
         """Whether so many keys were seen that it is time to forget them."""
-        return max(len(numbers.reads) for numbers in self.numbers) > _MOST_NUMBERS
+        return any(len(numbers.reads) > _MOST_NUMBERS for numbers in self.numbers)
 
     def clear(self) -> None:
         """Forget all keys; they get other numbers when they come again."""

@@ -229,8 +229,9 @@ class Ranking:
         """Bring every row up to date and add everything up again."""
         nodes = cluster.nodes
         objects_version = cluster.objects_version
-        self._node_version = node_version = nodes.node_journal.version
-        self._pods_version = nodes.pods_journal.version
+        node_version = nodes.node_journal.version
+        # If a plugin fails below, nothing here is up to date.
+        self._node_version = -1
         for row in self._rows:
             # Most rows of a pod like no other are shared, and right: they need not be asked.
             if (
@@ -271,6 +272,8 @@ class Ranking:
         elif len(self._counts) != largest + 1:
             self._counts = np.zeros(largest + 1, dtype=np.int32)
         count_totals(totals, self._counts, self._state)
+        self._node_version = node_version
+        self._pods_version = nodes.pods_journal.version
 
     def _sort_scores(self) -> None:
         """Tell rows that are the same everywhere from those that are not."""
