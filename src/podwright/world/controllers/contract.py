@@ -23,8 +23,26 @@ import msgspec
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.world.lifecycle import RecordEvent
-from podwright.world.node_faults import NodeDown as NodeDown
-from podwright.world.node_faults import NodeUp as NodeUp
+from podwright.world.node_faults import NodeDown, NodeUp
+
+__all__ = [
+    "EVERY_KIND",
+    "Controller",
+    "ControllerAction",
+    "ControllerEvent",
+    "CreateObject",
+    "DeleteObject",
+    "DrainNode",
+    "GroupKind",
+    "NodeController",
+    "NodeDown",
+    "NodeEvent",
+    "NodeUp",
+    "SyncAt",
+    "SyncDue",
+    "SyncNext",
+    "UpdateObject",
+]
 
 GroupKind: TypeAlias = tuple[str, str]
 """API group and kind."""

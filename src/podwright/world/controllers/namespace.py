@@ -163,19 +163,13 @@ def _conditions(
         for obj in objects:
             for finalizer in obj.metadata.finalizers:
                 holds[finalizer] = holds.get(finalizer, 0) + 1
+    remaining = "NamespaceFinalizersRemaining"
     if not holds:
         message = "All content-preserving finalizers finished"
-        return _with(
-            written,
-            "NamespaceFinalizersRemaining",
-            "False",
-            "ContentHasNoFinalizers",
-            message,
-            now_ns,
-        )
+        return _with(written, remaining, "False", "ContentHasNoFinalizers", message, now_ns)
     counts = ", ".join(f"{name} in {holds[name]} resource instances" for name in sorted(holds))
     message = f"Some content in the namespace has finalizers remaining: {counts}"
-    return _with(written, type_, "True", "SomeFinalizersRemain", message, now_ns)
+    return _with(written, remaining, "True", "SomeFinalizersRemain", message, now_ns)
 
 
 def _with(
