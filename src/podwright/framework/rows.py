@@ -97,13 +97,15 @@ class Row:
             self._versions = versions
         self.objects_version = objects_version
         self._numbering = cluster.numbering
-        self.node_version, self.pods_version = node_version, pods_version
+        # If the plugin fails, the row is right for nothing and all of it is asked again.
+        self.node_version = self.pods_version = -1
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:
             self._lengthen(nodes.n_slots)
             self._evaluate(cluster.live_slots(), is_everything=True)
         elif len(changed):
             self._lengthen(nodes.n_slots)
             self._evaluate(changed[nodes.alive[changed]], is_everything=False)
+        self.node_version, self.pods_version = node_version, pods_version
 
     def start_anew(self, cycle: Cycle) -> None:
         """Forget everything: the row is used for another key, and for the moment."""
@@ -114,8 +116,10 @@ class Row:
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Ask again about `slots`, the only ones whose pods changed up to `pods_version`."""
-        self.pods_version = pods_version
+        node_version = self.node_version
+        self.node_version = self.pods_version = -1
         self._evaluate(slots, is_everything=False)
+        self.node_version, self.pods_version = node_version, pods_version
 
     def _changed(self, cluster: Cluster) -> I32Array | None:
         """Return the slots that changed since the row was right; None: too many to tell."""
