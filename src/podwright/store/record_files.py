@@ -23,7 +23,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
@@ -143,23 +143,24 @@ def read_record(data: bytes, *, source: str) -> Record:
         lack a field, objects that cannot be read, changes of objects that are not there, times
         that go back by more than `MAX_STEP_BACK_NS`.
     """
-    reading = _Reading(source)
+    reading = RecordReader(source)
+    lines: list[RecordLine] = []
     unterminated = 0
     for number, line, is_terminated in numbered_lines(data, source=source):
         if not is_terminated:
             unterminated = number
-        elif line.strip():
-            reading.take(number, line)
+        elif line.strip() and (change := reading.take(number, line)) is not None:
+            lines.append(change)
     if reading.errors:
         raise InputError(reading.errors)
-    if not reading.lines:
+    if not lines:
         message = "no changes in this file; a record has one JSON object per line: " + (
             '{"time": ..., "event": "Add", "resource": {...}}'
         )
         raise InputError([_error(source, message)])
     return Record(
         source=source,
-        lines=tuple(reading.lines),
+        lines=tuple(lines),
         steps_back=reading.steps_back,
         largest_step_back_ns=reading.largest_step_back_ns,
         unterminated_line=unterminated,
@@ -200,15 +201,52 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
         yield len(lines) + 1, last, False
 
 
+def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield the lines of a file as `numbered_lines` does, without reading all of it at once.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or unpacked.
+    """
+    source = str(path)
+    try:
+        with Path(path).open("rb") as plain:
+            is_packed = plain.read(2) == b"\x1f\x8b"
+            plain.seek(0)
+            file = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if is_packed else plain
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip() or text.endswith(b"\n"):
+                    yield number, text.removesuffix(b"\n"), text.endswith(b"\n")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise InputError([_error(source, message)]) from None
+
+
 def _error(source: str, message: str, *, path: str = "", value: Any = None) -> FieldError:
     return FieldError(source=source, path=path, message=message, value=value)
 
 
-class _Reading:
-    """What was read of a record so far."""
+class RecordReader:
+    """Reads a record line by line, and keeps no more of it than the objects that are there.
+
+    Parameters
+    ----------
+    source : str
+        The file's name, for errors.
+
+    Attributes
+    ----------
+    errors : list of FieldError
+        What was wrong with the lines so far.
+    steps_back, largest_step_back_ns : int
+        As in `Record`.
+    """
 
     def __init__(self, source: str) -> None:
-        self.lines: list[RecordLine] = []
         self.errors: list[FieldError] = []
         self.steps_back = 0
         self.largest_step_back_ns = 0
@@ -218,31 +256,29 @@ class _Reading:
         self._gone: set[_ObjectKey] = set()
         """Objects whose last change could not be read: nothing is said of later ones."""
 
-    def take(self, number: int, line: bytes) -> None:
-        """Take in a line, or what is wrong with it."""
+    def take(self, number: int, line: bytes) -> RecordLine | None:
+        """Return the change that a line tells; None if something is wrong with it."""
         place = f"{self._source}: line {number}"
         written = self._written(line, place)
         if written is None:
-            return
+            return None
         seen_ns = self._seen_ns(written.time, place)
         key = self._key(written.resource, place)
         obj = None if key is None else self._object(written, key, place)
         if obj is None or key is None or seen_ns is None:
-            return
+            return None
         old = self._last.get(key)
         if written.event == "Delete":
             self._last.pop(key, None)
         else:
             self._last[key] = obj
-        self.lines.append(
-            RecordLine(
-                line=number,
-                time_ns=self._time_ns,
-                seen_ns=seen_ns,
-                event=written.event,
-                object=obj,
-                old=old,
-            )
+        return RecordLine(
+            line=number,
+            time_ns=self._time_ns,
+            seen_ns=seen_ns,
+            event=written.event,
+            object=obj,
+            old=old,
         )
 
     def _written(self, line: bytes, place: str) -> _Written | None:

@@ -5,7 +5,14 @@ import pytest
 
 from podwright.objects import InputError, Node, Pod
 from podwright.store import ObjectStore
-from podwright.store.record_files import apply_line, load_record, read_record
+from podwright.store.record_files import (
+    RecordReader,
+    apply_line,
+    file_lines,
+    load_record,
+    numbered_lines,
+    read_record,
+)
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {
@@ -182,3 +189,32 @@ def test_a_store_becomes_what_the_record_says():
     assert pod is not None
     assert pod.spec.node_name == "n1"
     assert store.count(Pod) == 1
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_file_is_read_line_by_line_as_it_is_read_as_a_whole(tmp_path, is_packed):
+    data = b"\xef\xbb\xbf" + record(line("Add", NODE), "", line("Add", POD), end="\n{cut")
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    assert list(file_lines(path)) == list(numbered_lines(data, source="r"))
+    reader = RecordReader("r")
+    for number, text, is_whole in file_lines(path):
+        if is_whole and text.strip():
+            assert reader.take(number, text) is not None
+    assert reader.errors == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="not there"),
+        pytest.param(b"\x1f\x8bnot packed", "cannot be unpacked", id="not packed"),
+        pytest.param(gzip.compress(b"a\n" * 99)[:-9], "cannot be unpacked", id="cut"),
+    ],
+)
+def test_a_file_that_cannot_be_read_line_by_line_is_named(tmp_path, content, message):
+    path = tmp_path / "r.jsonl.gz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        list(file_lines(path))
