@@ -18,6 +18,7 @@ CheckGracefulDelete; pkg/registry/core/namespace/storage/storage.go
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -111,6 +112,8 @@ def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_
 
 def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int) -> T | None:
     """Return the object after a write, None when the write changes nothing."""
+    if scope == "status" and _shares_metadata(current, new):
+        return _with_new_status(current, new, version)
     if scope == "status":
         body = _with_status_of(current, new, metadata_of=new)
         owners = (current.raw.get("metadata") or {}).get("ownerReferences")
@@ -137,6 +140,31 @@ def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int)
     return with_metadata(
         kept, resource_version=str(version), generation=was.generation + (1 if counts else 0)
     )
+
+
+def _shares_metadata(current: T, new: T) -> bool:
+    """Whether an object was made from the one that is there by changing something else."""
+    return (
+        new.metadata is current.metadata
+        and new.raw.get("metadata") is current.raw.get("metadata")
+        and "status" in new.raw
+    )
+
+
+def _with_new_status(current: T, new: T, version: int) -> T | None:
+    """Return what `updated` does where it has nothing to look at but the status."""
+    status = new.raw["status"]
+    if current.raw.get("status") == status and "status" in current.raw:
+        return None
+    text = str(version)
+    changes: dict[str, Any] = {
+        "metadata": msgspec.structs.replace(current.metadata, resource_version=text),
+        "raw": current.raw
+        | {"metadata": current.raw["metadata"] | {"resourceVersion": text}, "status": status},
+    }
+    if "status" in current.__struct_fields__:
+        changes["status"] = getattr(new, "status")  # noqa: B009 - not all kinds have it
+    return msgspec.structs.replace(current, **changes)
 
 
 def _with_status_of(body: T, source: T, *, metadata_of: T) -> T:
@@ -334,8 +362,34 @@ def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
     -----
     Upstream: pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata
     """
-    assigned = with_condition(
-        with_nominated_node_name(with_node_name(pod, node), ""),
-        Condition(type="PodScheduled", status="True", last_transition_time=timestamp_text(now_ns)),
+    condition, written = _scheduled_at(timestamp_text(now_ns))
+    present = pod.raw.get("status") or {}
+    if (
+        not pod.raw.get("spec")
+        or present.get("nominatedNodeName")
+        or any(entry.type == condition.type for entry in pod.status.conditions)
+    ):
+        assigned = with_nominated_node_name(with_node_name(pod, node), "")
+        return at_version(with_condition(assigned, condition), version)
+    # Nothing has to be looked for; the same pod in one copy.
+    replace, text = msgspec.structs.replace, str(version)
+    conditions = [*(present.get("conditions") or ()), written]
+    return replace(
+        pod,
+        metadata=replace(pod.metadata, resource_version=text),
+        spec=replace(pod.spec, node_name=node),
+        status=replace(pod.status, conditions=(*pod.status.conditions, condition)),
+        raw=pod.raw
+        | {
+            "metadata": pod.raw["metadata"] | {"resourceVersion": text},
+            "spec": pod.raw["spec"] | {"nodeName": node},
+            "status": present | {"conditions": conditions},
+        },
     )
-    return at_version(assigned, version)
+
+
+@lru_cache(maxsize=1_024)
+def _scheduled_at(time: str) -> tuple[Condition, dict[str, str]]:
+    """Return the condition of pods that were bound at a time, which they share."""
+    condition = Condition(type="PodScheduled", status="True", last_transition_time=time)
+    return condition, {"type": "PodScheduled", "status": "True", "lastTransitionTime": time}

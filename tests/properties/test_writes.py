@@ -1,0 +1,101 @@
+"""The fast ways of writing objects do what the plain ones do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.objects import (
+    Condition,
+    Pod,
+    decode,
+    with_condition,
+    with_node_name,
+    with_nominated_node_name,
+)
+from podwright.objects.timestamps import timestamp_text
+from podwright.store.kinds import RULES
+from podwright.store.lifecycle import at_version, bound, updated
+
+pytestmark = pytest.mark.property
+
+NOW = 1_767_225_600_000_000_000
+CONDITIONS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["PodScheduled", "Ready", "mine"]),
+            "status": st.sampled_from(["True", "False"]),
+        },
+        optional={"lastTransitionTime": st.just("2025-01-01T00:00:00Z"), "reason": st.just("r")},
+    ),
+    max_size=3,
+    unique_by=lambda condition: condition["type"],
+)
+STATUSES = st.fixed_dictionaries(
+    {},
+    optional={
+        "phase": st.sampled_from(["Pending", "Running"]),
+        "conditions": CONDITIONS,
+        "nominatedNodeName": st.just("n2"),
+        "podIP": st.just("10.0.0.1"),
+    },
+)
+METADATA = st.fixed_dictionaries(
+    {"name": st.just("web"), "uid": st.just("u"), "resourceVersion": st.just("5")},
+    optional={
+        "generation": st.integers(1, 2),
+        "labels": st.just({"a": "b"}),
+        "finalizers": st.just(["x.io/a"]),
+        "ownerReferences": st.just(
+            [{"kind": "Job", "name": "j", "uid": "j", "apiVersion": "b/v1"}]
+        ),
+        "managedFields": st.just([{"manager": "m"}]),
+    },
+)
+
+
+def a_pod(metadata: Any, spec: Any, status: Any) -> Pod:
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    document |= {} if spec is None else {"spec": spec}
+    document |= {} if status is None else {"status": status}
+    pod = decode(document)
+    assert isinstance(pod, Pod)
+    return pod
+
+
+def with_status(pod: Pod, status: dict[str, Any]) -> Pod:
+    like = a_pod({"name": "web"}, None, status)
+    return msgspec.structs.replace(pod, status=like.status, raw=pod.raw | {"status": status})
+
+
+@given(METADATA, st.none() | STATUSES, STATUSES)
+def test_a_status_is_written_alike_whether_or_not_the_metadata_is_shared(metadata, before, after):
+    current = a_pod(metadata, {"nodeName": "n1"}, before)
+    shared = with_status(current, after)
+    apart = msgspec.structs.replace(
+        shared,
+        metadata=msgspec.structs.replace(shared.metadata),
+        raw=shared.raw | {"metadata": dict(shared.raw["metadata"])},
+    )
+    rules = RULES["", "Pod"]
+    fast = updated(current, shared, scope="status", rules=rules, version=9)
+    assert fast == updated(current, apart, scope="status", rules=rules, version=9)
+    if fast is not None:
+        assert fast == decode(fast.raw)
+
+
+@given(METADATA, st.none() | st.just({}) | st.just({"priority": 1}), st.none() | STATUSES)
+def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spec, status):
+    pod = a_pod(metadata, spec, status)
+    condition = Condition(
+        type="PodScheduled", status="True", last_transition_time=timestamp_text(NOW)
+    )
+    step_by_step = with_nominated_node_name(with_node_name(pod, "n1"), "")
+    expected = at_version(with_condition(step_by_step, condition), 9)
+    made = bound(pod, "n1", now_ns=NOW, version=9)
+    assert made == expected
+    assert made == decode(made.raw)
