@@ -46,12 +46,15 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
     status : Status
         Code ERROR, worded as upstream words it. What a plugin raised is followed by the pod
         and the node, so that its author can find the case.
+    text : str
+        What the plugin said, without upstream's words around it.
     """
 
     def __init__(self, plugin: Plugin, point: str, text: str) -> None:
         message = f'running {point} plugin "{plugin.name}": {text}'
         super().__init__(message)
         self.status = Status(Code.ERROR, (message,), plugin.name)
+        self.text = text
 
     @classmethod
     def raised(

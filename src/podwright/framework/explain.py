@@ -18,7 +18,7 @@ from podwright.framework.extenders import CallExtender, ExtenderAnswers, run_ste
 from podwright.framework.fresh_scores import FreshScores, fresh_scores
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
-from podwright.framework.prepare import PreFilterOutcome, run_pre_filters
+from podwright.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
 from podwright.framework.verdicts import Verdicts
@@ -70,6 +70,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         All nodes, in order of arrival.
     pre_filter : Status
         SUCCESS, or the rejection of the pod as a whole.
+    pre_filters : dict of str to Status or PreFilterResult
+        What each PreFilter plugin that was asked said, in run order.
+    examined : tuple of str
+        The nodes that filters looked at, in order of arrival.
     restricted_to : frozenset of str, optional
         Nodes that PreFilter leaves; None: all.
     restricted_by : tuple of str
@@ -86,6 +90,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         that one alone.
     skipped_scores : frozenset of str
         Score plugins that had nothing to say for this pod.
+    pre_scores : dict of str to Status
+        What each PreScore plugin that was asked said, in run order.
     scores : tuple of ScoreExplanation
         In run order; empty unless there are two feasible nodes or more.
     totals : dict of str to int
@@ -108,13 +114,16 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     node_names: tuple[str, ...]
     pre_filter: Status
     skipped_filters: frozenset[str]
+    pre_filters: dict[str, PreFilterAnswer] = {}
     restricted_to: frozenset[str] | None = None
     restricted_by: tuple[str, ...] = ()
+    examined: tuple[str, ...] = ()
     not_examined: tuple[str, ...] = ()
     filters: tuple[FilterExplanation, ...] = ()
     rejected: dict[str, Status] = {}
     feasible: tuple[str, ...] = ()
     skipped_scores: frozenset[str] = frozenset()
+    pre_scores: dict[str, Status] = {}
     scores: tuple[ScoreExplanation, ...] = ()
     totals: dict[str, int] = {}
     winners: tuple[str, ...] = ()
@@ -177,6 +186,9 @@ class _Recording:
         self._names = runner.cluster.nodes.names
         self._live = runner.cluster.live_slots()
         self.outcome = PreFilterOutcome()
+        self.pre_filters: dict[str, PreFilterAnswer] = {}
+        self.pre_scores: dict[str, Status] = {}
+        self.examined: I32Array = self._live[:0]
         self.not_examined: I32Array = self._live[:0]
         self.filters: list[FilterExplanation] = []
         self.rejected: dict[str, Status] = {}
@@ -197,11 +209,13 @@ class _Recording:
         if not len(self._live):
             return
         cycle = Cycle(self._pod, self._cluster)
-        self.outcome = run_pre_filters(self._profile, cycle)
+        self.outcome = run_pre_filters(self._profile, cycle, self.pre_filters)
         if self.outcome.failure is not None:
             raise self.outcome.failure
         if self.outcome.rejection is not None:
             return
+        # As far as is known if a filter fails.
+        self.examined = self._live
         totals = self._filter(cycle)
         self._narrow(totals)
         if self._extended is not None:
@@ -224,7 +238,7 @@ class _Recording:
             if scores is None:
                 slots = dict.fromkeys(slot_of[name] for name in left)
                 rows: I32Array = np.array(list(slots), dtype=np.int32)
-                scores = fresh_scores(self._profile, cycle, rows)
+                scores = fresh_scores(self._profile, cycle, rows, pre_scores=self.pre_scores)
             self._take(scores)
         self.totals = extended.totals
         self.winners = extended.winners
@@ -275,6 +289,7 @@ class _Recording:
         search = runner.search(totals, self.outcome)
         examined: Mask = np.zeros(len(totals), dtype=np.bool_)
         examined[runner.looked_at(self._pod.status.nominated_node_name, search)] = True
+        self.examined = self._live[examined[self._live]]
         if self.outcome.node_names is None:
             self.not_examined = self._live[~examined[self._live]]
         self.rejected = {
@@ -287,18 +302,20 @@ class _Recording:
         if own >= 0 and totals[own] >= 0 and is_taken:
             # The nominated node was looked at first, alone, and was good enough.
             self.feasible = np.array([own], dtype=np.int32)
+            self.examined = self.feasible
             self.not_examined = self._live[self._live != own]
             self.rejected = {}
 
     def _score(self, cycle: Cycle) -> None:
         """Ask every score plugin about the feasible nodes."""
-        scores = fresh_scores(self._profile, cycle, self.feasible)
+        scores = fresh_scores(self._profile, cycle, self.feasible, pre_scores=self.pre_scores)
         self._take(scores)
         self.totals = scores.totals
         best = max(self.totals.values())
         self.winners = tuple(name for name, total in self.totals.items() if total == best)
 
     def _take(self, scores: FreshScores) -> None:
+        self.pre_scores = scores.pre_scores
         self.skipped_scores = scores.skipped
         self.scores = [
             ScoreExplanation(
@@ -319,13 +336,16 @@ class _Recording:
             node_names=tuple(self._names[slot] for slot in self._live.tolist()),
             pre_filter=rejection or Status.OK,
             skipped_filters=self.outcome.skipped,
+            pre_filters=self.pre_filters,
             restricted_to=self.outcome.node_names,
             restricted_by=self.outcome.restricted_by,
+            examined=tuple(self._names[slot] for slot in self.examined.tolist()),
             not_examined=tuple(self._names[slot] for slot in self.not_examined.tolist()),
             filters=tuple(self.filters),
             rejected=self.rejected,
             feasible=self._feasible_names(),
             skipped_scores=self.skipped_scores,
+            pre_scores=self.pre_scores,
             scores=tuple(self.scores),
             totals=self.totals,
             winners=self.winners,

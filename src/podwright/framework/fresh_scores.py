@@ -20,6 +20,7 @@ from podwright.framework.prepare import ask_pre_filter, run_pre_scores
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import normalize
 from podwright.framework.scores import Scores
+from podwright.framework.status import Status
 from podwright.objects import Node, Pod
 
 _SET_ASIDE = "\0"
@@ -52,15 +53,23 @@ class FreshScores(msgspec.Struct, frozen=True, kw_only=True):
         In run order.
     totals : dict of str to int
         The weighted sums.
+    pre_scores : dict of str to Status
+        What each PreScore plugin said.
     """
 
     skipped: frozenset[str]
     plugins: tuple[PluginScores, ...]
     totals: dict[str, int]
+    pre_scores: dict[str, Status] = {}
 
 
 def fresh_scores(
-    profile: Profile, cycle: Cycle, rows: I32Array, names: Sequence[str] | None = None
+    profile: Profile,
+    cycle: Cycle,
+    rows: I32Array,
+    names: Sequence[str] | None = None,
+    *,
+    pre_scores: dict[str, Status] | None = None,
 ) -> FreshScores:
     """Ask every score plugin about the slots in `rows`.
 
@@ -72,6 +81,8 @@ def fresh_scores(
         The feasible slots.
     names : sequence of str, optional
         What the nodes in `rows` are called in the answer; their own names if left out.
+    pre_scores : dict of str to Status, written
+        What each PreScore plugin said, also if one of them failed.
 
     Raises
     ------
@@ -84,7 +95,8 @@ def fresh_scores(
     mask: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
     mask[rows] = True
     totals = dict.fromkeys(names, 0)
-    skipped = run_pre_scores(profile, cycle)
+    told = {} if pre_scores is None else pre_scores
+    skipped = run_pre_scores(profile, cycle, told)
     found: list[PluginScores] = []
     for plugin, weight in profile.score:
         if plugin.name in skipped:
@@ -99,7 +111,7 @@ def fresh_scores(
         found.append(
             PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
         )
-    return FreshScores(skipped=skipped, plugins=tuple(found), totals=totals)
+    return FreshScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=told)
 
 
 def scores_of_replaced(

@@ -1,12 +1,17 @@
-"""Reading JSON as Go's encoding/json does, for answers that were written for it.
+"""JSON as Go's encoding/json has it: reading what was written for it, writing what it writes.
 
-Only the first value counts, whatever follows it. Keys are compared without regard to case, a
-null is the same as nothing, and unknown keys are ignored; a value of another type is an error.
+When it reads, only the first value counts, whatever follows it. Keys are compared without regard
+to case, a null is the same as nothing, and unknown keys are ignored; a value of another type is
+an error.
+
+When it writes, the keys of maps are sorted, there are no blanks, and what could end a script in a
+web page is escaped: `<`, `>`, `&` and two line separators.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -14,6 +19,9 @@ T = TypeVar("T")
 _WHITESPACE: Final = " \t\r\n"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "bool"}
+
+
+_ESCAPED: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 class MalformedJSON(ValueError):  # noqa: N818 - named for what it is
@@ -46,6 +54,37 @@ def read_first_value(body: bytes) -> Any:
     except (RecursionError, ValueError) as error:
         raise MalformedJSON(f"not readable: {error}") from error
     return value
+
+
+def write_go_json(value: Any, *, sort_keys: bool = True) -> str:
+    r"""Write a value as Go does.
+
+    Parameters
+    ----------
+    value : object
+        Of dictionaries, lists, strings, numbers, booleans and None.
+    sort_keys : bool
+        True: dictionaries are maps. False: they are structs, whose fields have their order;
+        who has maps inside sorts these.
+
+    Examples
+    --------
+    >>> write_go_json({"b": "1 < 2", "a": ["x"]})
+    '{"a":["x"],"b":"1 \\u003c 2"}'
+
+    Notes
+    -----
+    Half a surrogate pair is what Go sees as bytes that are no UTF-8: the replacement character.
+    Upstream: Go's src/encoding/json/encode.go, `appendString`, with escapeHTML
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+    # Outside of strings none of these appears.
+    return _ESCAPED.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "\\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
 
 
 def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:

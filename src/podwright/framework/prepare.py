@@ -146,20 +146,59 @@ def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
     return answer.is_skip
 
 
-def run_pre_filters(profile: Profile, cycle: Cycle) -> PreFilterOutcome:
-    """Run the PreFilter plugins afresh."""
-    return combine_pre_filters(profile, lambda plugin: ask_pre_filter(plugin, cycle))
+def run_pre_filters(
+    profile: Profile, cycle: Cycle, told: dict[str, PreFilterAnswer] | None = None
+) -> PreFilterOutcome:
+    """Run the PreFilter plugins afresh.
+
+    Parameters
+    ----------
+    told : dict of str to Status or PreFilterResult, written
+        What each plugin that was asked said; of one that failed, an ERROR in its own words.
+    """
+
+    def ask(plugin: Plugin) -> PreFilterAnswer:
+        try:
+            answer = ask_pre_filter(plugin, cycle)
+        except PluginFailure as failure:
+            if told is not None:
+                told[plugin.name] = Status.error(failure.text)
+            raise
+        if told is not None:
+            told[plugin.name] = answer
+        return answer
+
+    return combine_pre_filters(profile, ask)
 
 
-def run_pre_scores(profile: Profile, cycle: Cycle) -> frozenset[str]:
+def run_pre_scores(
+    profile: Profile, cycle: Cycle, told: dict[str, Status] | None = None
+) -> frozenset[str]:
     """Run the PreScore plugins afresh; return the names of those whose Score is skipped.
+
+    Parameters
+    ----------
+    told : dict of str to Status, written
+        What each plugin that was asked said; of one that failed, an ERROR in its own words.
 
     Raises
     ------
     PluginFailure
         If a plugin failed.
     """
-    return frozenset(p.name for p in profile.pre_score if ask_pre_score(p, cycle))
+    skipped: list[str] = []
+    for plugin in profile.pre_score:
+        try:
+            is_skipped = ask_pre_score(plugin, cycle)
+        except PluginFailure as failure:
+            if told is not None:
+                told[plugin.name] = Status.error(failure.text)
+            raise
+        if told is not None:
+            told[plugin.name] = Status.SKIPPED if is_skipped else Status.OK
+        if is_skipped:
+            skipped.append(plugin.name)
+    return frozenset(skipped)
 
 
 class _Kept(Generic[A]):

@@ -1,0 +1,78 @@
+"""The annotation in which kube-scheduler-simulator keeps the results of all attempts.
+
+A JSON array of objects, oldest first; each is what one attempt wrote. All annotations of an
+object may take 256 KiB together, so the oldest are dropped where the array grows beyond that.
+
+Upstream: simulator/scheduler/storereflector/storereflector.go, `updateResultHistory`
+(kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from podwright.framework.go_json import write_go_json
+from podwright.objects import PodwrightError
+
+LIMIT_BYTES: Final = 262_144
+"""What an API server lets the annotations of an object take."""
+
+
+class UnusableHistory(PodwrightError):  # noqa: N818 - named for what it is
+    """The history cannot be continued; what is there stays as it is."""
+
+
+def extend_history(history: str | None, results: Mapping[str, str]) -> str:
+    """Append the results of an attempt.
+
+    Parameters
+    ----------
+    history : str, optional
+        The annotation as it is; None if there is none.
+    results : mapping of str to str
+        The annotations of the attempt.
+
+    Raises
+    ------
+    UnusableHistory
+        If the history is no list of objects of strings, or the results alone are too long.
+    """
+    elements = [write_go_json(element) for element in _elements(history)]
+    elements.append(write_go_json(dict(results)))
+    # The brackets, and a comma between two elements.
+    sizes = [len(element.encode()) + 1 for element in elements]
+    total = sum(sizes) + 1
+    first = 0
+    while total > LIMIT_BYTES:
+        total -= sizes[first]
+        first += 1
+    if first == len(elements):
+        raise UnusableHistory(
+            f"the results of one attempt take {sizes[-1] - 1} bytes, and annotations may take "
+            f"{LIMIT_BYTES}"
+        )
+    return f"[{','.join(elements[first:])}]"
+
+
+def _elements(history: str | None) -> list[dict[str, str]]:
+    if history is None:
+        return []
+    try:
+        value = json.loads(history)
+    except (ValueError, RecursionError) as error:
+        raise UnusableHistory(f"the history is no JSON: {error}") from error
+    # A null is the same as an empty list, and as an empty object or string inside.
+    elements = [] if value is None else value
+    if not isinstance(elements, list):
+        raise UnusableHistory("the history is no list")
+    found: list[dict[str, str]] = []
+    for element in elements:
+        fields = {} if element is None else element
+        if not isinstance(fields, dict) or any(
+            not isinstance(text, str) and text is not None for text in fields.values()
+        ):
+            raise UnusableHistory("the history is no list of objects of strings")
+        found.append({key: text or "" for key, text in fields.items()})
+    return found

@@ -1,0 +1,754 @@
+"""The annotations of kube-scheduler-simulator; expected values are written out by hand."""
+
+import json
+from typing import ClassVar
+
+import pytest
+
+import podwright as pw
+from podwright.config import ExtenderReply
+from podwright.framework import PreFilterResult
+from podwright.framework.binding import CallError, Pending
+from podwright.machine import PodAllowed
+from podwright.objects import with_fields
+from podwright.testing import make_node, make_pod
+from podwright.world.explain import UnknownCycle
+from podwright.world.kss_annotations import kss_annotations, kss_attempt
+from podwright.world.kss_results import HISTORY, PREFIX
+from podwright.world.tests.recording import SECOND_NS, Recorded
+
+PLUGIN_KEYS = {
+    "selected-node", "prefilter-result-status", "prefilter-result", "filter-result",
+    "postfilter-result", "prescore-result", "score-result", "finalscore-result",
+    "reserve-result", "permit-result", "permit-result-timeout", "prebind-result", "bind-result",
+}  # fmt: skip
+EXTENDER_KEYS = {f"extender-{verb}-result" for verb in ("filter", "prioritize", "preempt", "bind")}
+
+
+def annotations(recorded, pod, attempt=-1):
+    found = kss_annotations(recorded.run.log, pod, attempt, plugins=recorded.plugins)
+    assert all(key.startswith(PREFIX) for key in found)
+    return {key.removeprefix(PREFIX): value for key, value in found.items()}
+
+
+def results(recorded, pod, attempt=-1):
+    """Return the results of one attempt; what is JSON as what it says."""
+    one = kss_attempt(recorded.run.log, pod, attempt, plugins=recorded.plugins)
+    plain = {key.removeprefix(PREFIX): value for key, value in one.results.items()}
+    assert not plain or plain.keys() - EXTENDER_KEYS == PLUGIN_KEYS
+    return {k: v if k == "selected-node" else json.loads(v) for k, v in plain.items()}
+
+
+def history_of(recorded, pod, attempt=-1):
+    return json.loads(annotations(recorded, pod, attempt)["result-history"])
+
+
+def only(**points):
+    """Return the plugins of a profile in which nothing else runs."""
+    points = {"queueSort": ["PrioritySort"], "bind": ["DefaultBinder"]} | points
+    sets = {
+        point: {"enabled": [{"name": name} if isinstance(name, str) else name for name in names]}
+        for point, names in points.items()
+    }
+    return {"multiPoint": {"disabled": [{"name": "*"}]}} | sets
+
+
+def profile(plugins, name="default-scheduler"):
+    return {"schedulerName": name, "plugins": plugins}
+
+
+# -------------------------------------------------------------------- two nodes, one taken
+
+
+def test_a_pod_with_one_feasible_node():
+    recorded = Recorded(
+        profiles=[
+            profile(
+                only(
+                    preFilter=["NodeAffinity", "NodeResourcesFit", "PodTopologySpread"],
+                    filter=["NodeUnschedulable", "NodeName", "TaintToleration", "NodeResourcesFit"],
+                    preScore=["TaintToleration"],
+                    score=["TaintToleration", "ImageLocality"],
+                    reserve=["VolumeBinding"],
+                    preBind=["VolumeBinding"],
+                )
+            )
+        ]
+    )
+    recorded.put(make_node("n1", taints=["a=b:NoSchedule"]), make_node("n2"))
+    recorded.attempt(make_pod("web"))
+    expected = {
+        "selected-node": "n2",
+        "prefilter-result": "{}",
+        "prefilter-result-status": (
+            '{"NodeAffinity":"","NodeResourcesFit":"success","PodTopologySpread":""}'
+        ),
+        "filter-result": (
+            '{"n1":{"NodeName":"passed","NodeUnschedulable":"passed",'
+            '"TaintToleration":"node(s) had untolerated taint(s)"},'
+            '"n2":{"NodeName":"passed","NodeResourcesFit":"passed",'
+            '"NodeUnschedulable":"passed","TaintToleration":"passed"}}'
+        ),
+        "postfilter-result": "{}",
+        "prescore-result": "{}",
+        "score-result": "{}",
+        "finalscore-result": "{}",
+        "reserve-result": '{"VolumeBinding":"success"}',
+        "permit-result": "{}",
+        "permit-result-timeout": "{}",
+        "prebind-result": '{"VolumeBinding":"success"}',
+        "bind-result": '{"DefaultBinder":"success"}',
+    }
+    found = annotations(recorded, "default/web")
+    (element,) = json.loads(found.pop("result-history"))
+    assert found == expected
+    assert element == {PREFIX + key: value for key, value in expected.items()}
+
+
+def test_the_history_is_one_text_in_the_order_of_keys():
+    recorded = Recorded(profiles=[profile(only(filter=["NodeName"]))])
+    recorded.put(make_node("n1"))
+    recorded.attempt(make_pod("web"))
+    empty = ["permit-result", "permit-result-timeout", "postfilter-result", "prebind-result"]
+    empty += ["prefilter-result", "prefilter-result-status", "prescore-result", "reserve-result"]
+    values = {PREFIX + key: "{}" for key in (*empty, "score-result", "finalscore-result")} | {
+        f"{PREFIX}bind-result": r"{\"DefaultBinder\":\"success\"}",
+        f"{PREFIX}filter-result": r"{\"n1\":{\"NodeName\":\"passed\"}}",
+        f"{PREFIX}selected-node": "n1",
+    }
+    written = ",".join(f'"{key}":"{values[key]}"' for key in sorted(values))
+    assert annotations(recorded, "default/web")["result-history"] == f"[{{{written}}}]"
+
+
+# -------------------------------------------------------------------- nodes that are not seen
+
+
+def test_a_pre_filter_result_leaves_nodes_out():
+    class Mine(pw.Plugin):
+        name = "Mine"
+
+        def pre_filter(self, cycle):
+            return PreFilterResult(frozenset({"n3", "n1"}))
+
+    class Unlimited(pw.Plugin):
+        name = "Unlimited"
+
+        def pre_filter(self, cycle):
+            return PreFilterResult(None)
+
+    recorded = Recorded(
+        Mine,
+        Unlimited,
+        profiles=[profile(only(preFilter=["Mine", "Unlimited"], filter=["NodeName"]))],
+    )
+    recorded.put(*(make_node(f"n{i}") for i in range(1, 4)))
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["prefilter-result"] == {"Mine": ["n1", "n3"], "Unlimited": []}
+    assert found["prefilter-result-status"] == {"Mine": "success", "Unlimited": "success"}
+    assert found["filter-result"].keys() == {"n1", "n3"}
+
+
+def test_nodes_that_were_not_needed_are_absent():
+    recorded = Recorded(percentageOfNodesToScore=10, profiles=[profile(only(filter=["NodeName"]))])
+    recorded.put(*(make_node(f"n{i}") for i in range(120)))
+    recorded.attempt(make_pod("web"))
+    assert len(results(recorded, "default/web")["filter-result"]) == 100
+
+
+def test_a_plugin_that_rejects_the_pod_leaves_later_points_out():
+    class No(pw.Plugin):
+        name = "No"
+
+        def pre_filter(self, cycle):
+            return pw.Status.unresolvable("never", "ever")
+
+    class Later(pw.Plugin):
+        name = "Later"
+
+        def pre_filter(self, cycle):
+            raise AssertionError
+
+    recorded = Recorded(
+        No,
+        Later,
+        profiles=[
+            profile(
+                only(preFilter=["NodeAffinity", "No", "Later"], postFilter=["DefaultPreemption"])
+            )
+        ],
+    )
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["prefilter-result-status"] == {"NodeAffinity": "", "No": "never, ever"}
+    assert found["filter-result"] == {}
+    # Nobody looked at a node, so no node has a verdict of its own.
+    assert found["postfilter-result"] == {}
+    assert found["selected-node"] == ""
+
+
+def test_without_nodes_nobody_was_asked():
+    recorded = Recorded()
+    recorded.attempt(make_pod("web"))
+    assert annotations(recorded, "default/web") == {}
+
+
+# -------------------------------------------------------------------- scores
+
+
+class Fixed(pw.Plugin):
+    """Gives the number at the end of a node's name, and 100 to the best of them."""
+
+    name = "Fixed"
+
+    def score(self, cycle, node):
+        return int(node.name[1:])
+
+    def normalize_score(self, cycle, out):
+        out.values[out.rows] = out.values[out.rows] * 100 // out.values[out.rows].max()
+
+
+class Plain(pw.Plugin):
+    """Gives 7 to every node, and skips pods that want no score."""
+
+    name = "Plain"
+
+    def pre_score(self, cycle):
+        return pw.Status.skip() if cycle.pod.name == "skipper" else pw.Status.OK
+
+    def score(self, cycle, node):
+        return 7
+
+
+SCORING = only(filter=["NodeName"], preScore=["Plain"])
+
+
+@pytest.mark.parametrize(
+    ("score", "multi_point", "weights"),
+    [
+        pytest.param(
+            [{"name": "Fixed", "weight": 3}, {"name": "Plain"}], [], (3, 1), id="as configured"
+        ),
+        pytest.param(
+            [{"name": "Fixed", "weight": 3}, {"name": "Plain", "weight": 2}],
+            [{"name": "Fixed", "weight": 5}],
+            (5, 2),
+            id="multiPoint goes before",
+        ),
+    ],
+)
+def test_final_scores_are_normalized_and_weighted(score, multi_point, weights):
+    plugins = SCORING | {"score": {"enabled": score}}
+    plugins["multiPoint"] = {"enabled": multi_point, "disabled": [{"name": "*"}]}
+    recorded = Recorded(Fixed, Plain, profiles=[profile(plugins)])
+    recorded.put(make_node("n10"), make_node("n40"))
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    fixed, plain = weights
+    assert found["prescore-result"] == {"Plain": "success"}
+    assert found["score-result"] == {
+        "n10": {"Fixed": "10", "Plain": "7"},
+        "n40": {"Fixed": "40", "Plain": "7"},
+    }
+    assert found["finalscore-result"] == {
+        "n10": {"Fixed": str(25 * fixed), "Plain": str(7 * plain)},
+        "n40": {"Fixed": str(100 * fixed), "Plain": str(7 * plain)},
+    }
+    assert found["selected-node"] == "n40"
+
+
+def test_a_plugin_that_skips_scoring_has_no_score():
+    plugins = SCORING | {"score": {"enabled": [{"name": "Fixed"}, {"name": "Plain"}]}}
+    recorded = Recorded(Fixed, Plain, profiles=[profile(plugins)])
+    recorded.put(make_node("n10"), make_node("n40"))
+    recorded.attempt(make_pod("skipper"))
+    found = results(recorded, "default/skipper")
+    assert found["prescore-result"] == {"Plain": ""}
+    assert found["score-result"] == {"n10": {"Fixed": "10"}, "n40": {"Fixed": "40"}}
+
+
+def test_weights_are_those_of_the_first_profile():
+    def scoring(*plugins):
+        return only(filter=["NodeName"], score=list(plugins))
+
+    recorded = Recorded(
+        Fixed,
+        Plain,
+        profiles=[
+            profile(scoring({"name": "Fixed", "weight": 2})),
+            profile(
+                scoring({"name": "Fixed", "weight": 9}, {"name": "Plain", "weight": 4}), "other"
+            ),
+        ],
+    )
+    recorded.put(make_node("n10"), make_node("n40"))
+    recorded.attempt(make_pod("web", scheduler="other"))
+    # Own plugins that a profile does not name are enabled in it, so the first knows both.
+    assert results(recorded, "default/web")["finalscore-result"] == {
+        "n10": {"Fixed": "50", "Plain": "7"},
+        "n40": {"Fixed": "200", "Plain": "7"},
+    }
+
+
+def test_a_plugin_that_the_first_profile_lacks_counts_nothing():
+    recorded = Recorded(
+        profiles=[
+            profile(only(filter=["NodeName"])),
+            profile(
+                only(
+                    filter=["NodeName"], preScore=["NodeResourcesFit"], score=["NodeResourcesFit"]
+                ),
+                "other",
+            ),
+        ]
+    )
+    recorded.put(make_node("n1"), make_node("n2"))
+    recorded.attempt(make_pod("web", cpu="1", scheduler="other"))
+    found = results(recorded, "default/web")
+    assert {node: said["NodeResourcesFit"] for node, said in found["score-result"].items()} != {}
+    assert found["finalscore-result"] == {
+        "n1": {"NodeResourcesFit": "0"},
+        "n2": {"NodeResourcesFit": "0"},
+    }
+
+
+def test_by_default_the_final_scores_are_what_the_scheduler_adds_up():
+    recorded = Recorded()
+    recorded.put(make_node("n1", cpu="4"), make_node("n2", cpu="8"))
+    recorded.attempt(make_pod("web", cpu="1"))
+    attempt = kss_attempt(recorded.run.log, "default/web")
+    final = json.loads(attempt.results[f"{PREFIX}finalscore-result"])
+    sums = {node: sum(map(int, said.values())) for node, said in final.items()}
+    assert sums == attempt.explanation.totals != {}
+
+
+# -------------------------------------------------------------------- preemption
+
+
+def test_preemption_names_the_node_and_leaves_the_filters_alone():
+    recorded = Recorded(
+        profiles=[
+            profile(
+                only(
+                    preFilter=["NodeResourcesFit"],
+                    filter=["NodeName", "NodeResourcesFit"],
+                    postFilter=["DefaultPreemption"],
+                )
+            )
+        ]
+    )
+    recorded.put(make_node("n7", cpu="2"), make_node("n8", cpu="1"))
+    recorded.put(make_pod("low", cpu="2", node="n7", priority=0))
+    recorded.attempt(make_pod("high", cpu="2", priority=100))
+    found = annotations(recorded, "default/high", 1)
+    assert found["postfilter-result"] == '{"n7":{"DefaultPreemption":"preemption victim"},"n8":{}}'
+    # Dry runs have passed on n7; what counts is that the pod itself did not.
+    assert json.loads(found["filter-result"]) == {
+        "n7": {"NodeName": "passed", "NodeResourcesFit": "Insufficient cpu"},
+        "n8": {"NodeName": "passed", "NodeResourcesFit": "Insufficient cpu"},
+    }
+    recorded.now_ns += 10 * SECOND_NS
+    recorded.cycle()
+    found = annotations(recorded, "default/high")
+    # The nominated node is tried first, alone.
+    assert found["filter-result"] == '{"n7":{"NodeName":"passed","NodeResourcesFit":"passed"}}'
+    assert found["selected-node"] == "n7"
+    assert len(json.loads(found["result-history"])) == 2
+
+
+def test_where_nothing_helps_every_node_has_an_empty_answer():
+    recorded = Recorded()
+    recorded.put(make_node("n1"), make_node("n2", unschedulable=True))
+    recorded.attempt(make_pod("big", cpu="100"))
+    assert annotations(recorded, "default/big")["postfilter-result"] == '{"n1":{},"n2":{}}'
+
+
+def test_a_node_that_is_kept_for_others_is_rejected_by_what_they_take():
+    recorded = Recorded()
+    recorded.put(make_node("n1", cpu="2"))
+    low = make_pod("low", cpu="2", node="n1", priority=0)
+    recorded.put(low)
+    recorded.holds = {"DeletePod"}
+    recorded.attempt(make_pod("high", cpu="2", priority=100))
+    recorded.holds = set()
+    recorded.answer(recorded.held.pop())
+    recorded.attempt(make_pod("other", cpu="1", priority=50))
+    found = results(recorded, "default/other")
+    assert found["filter-result"]["n1"]["NodeResourcesFit"] == "Insufficient cpu"
+    assert found["filter-result"]["n1"]["NodeName"] == "passed"
+
+
+# -------------------------------------------------------------------- on the way to the node
+
+
+class Placing(pw.Plugin):
+    """Says at every point from Reserve on what a test wants to hear."""
+
+    name = "Placing"
+    says: ClassVar[dict[str, object]] = {}
+
+    def _say(self, point, otherwise):
+        answer = self.says.get(point, otherwise)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def reserve(self, cycle, node_name):
+        return self._say("reserve", pw.Status.OK)
+
+    def permit(self, cycle, node_name):
+        return self._say("permit", (pw.Status.OK, 0))
+
+    def pre_bind(self, cycle, node_name):
+        return self._say("pre_bind", pw.Status.OK)
+
+    def bind(self, cycle, node_name):
+        return self._say("bind", pw.Status.skip())
+
+
+class Second(Placing):
+    """The same, after it."""
+
+    name = "Second"
+    says: ClassVar[dict[str, object]] = {}
+
+
+ON_THE_WAY = only(
+    filter=["NodeName"],
+    reserve=["Placing", "VolumeBinding", "Second"],
+    permit=["Placing", "Second"],
+    preBind=["Placing", "VolumeBinding", "Second"],
+    bind=["Placing", "DefaultBinder", "Second"],
+)
+ALL_RESERVE = {"Placing": "success", "VolumeBinding": "success", "Second": "success"}
+ALL_PERMIT = {"Placing": "success", "Second": "success"}
+AT_ONCE = {"Placing": "0s", "Second": "0s"}
+BOUND = {"Placing": "", "DefaultBinder": "success"}
+
+
+def on_the_way(monkeypatch, first=None, second=None):
+    monkeypatch.setattr(Placing, "says", first or {})
+    monkeypatch.setattr(Second, "says", second or {})
+    recorded = Recorded(Placing, Second, profiles=[profile(ON_THE_WAY)])
+    recorded.put(make_node("n1"))
+    return recorded
+
+
+def way_of(found):
+    return tuple(found[f"{point}-result"] for point in ("reserve", "permit", "prebind", "bind"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "way", "timeouts"),
+    [
+        pytest.param(
+            {}, {}, (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, BOUND), AT_ONCE, id="all agree"
+        ),
+        pytest.param(
+            {"reserve": pw.Status.unschedulable("taken")},
+            {},
+            ({"Placing": "taken"}, {}, {}, {}),
+            {},
+            id="the first refuses to reserve",
+        ),
+        pytest.param(
+            {},
+            {"reserve": pw.Status.error("broken", "twice")},
+            (ALL_RESERVE | {"Second": "broken, twice"}, {}, {}, {}),
+            {},
+            id="the last fails to reserve",
+        ),
+        pytest.param(
+            {},
+            {"reserve": ValueError("oh")},
+            (ALL_RESERVE | {"Second": "ValueError: oh (pod default/web, node n1)"}, {}, {}, {}),
+            {},
+            id="one raises",
+        ),
+        pytest.param(
+            {"permit": (pw.Status.unschedulable("not yet"), 90 * SECOND_NS)},
+            {},
+            (ALL_RESERVE, {"Placing": "not yet"}, {}, {}),
+            {"Placing": "1m30s"},
+            id="refused at Permit",
+        ),
+        pytest.param(
+            {},
+            {"pre_bind": pw.Status.error("no disk")},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE | {"Second": "no disk"}, {}),
+            AT_ONCE,
+            id="PreBind fails",
+        ),
+        pytest.param(
+            {"bind": pw.Status.error("cannot")},
+            {},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, {"Placing": "cannot"}),
+            AT_ONCE,
+            id="Bind fails",
+        ),
+        pytest.param(
+            {"bind": pw.Status.OK},
+            {},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, {"Placing": "success"}),
+            AT_ONCE,
+            id="another one binds",
+        ),
+    ],
+)
+def test_what_plugins_say_after_the_choice(monkeypatch, first, second, way, timeouts):
+    recorded = on_the_way(monkeypatch, first, second)
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert way_of(found) == way
+    assert found["permit-result-timeout"] == timeouts
+    assert found["selected-node"] == "n1"
+
+
+def test_a_pod_that_waits_at_permit(monkeypatch):
+    wait = (pw.Status.wait("for others"), 1_500_000_000)
+    recorded = on_the_way(monkeypatch, {"permit": wait})
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["permit-result"] == {"Placing": "wait", "Second": "success"}
+    assert found["permit-result-timeout"] == {"Placing": "1.5s", "Second": "0s"}
+    assert found["prebind-result"] == found["bind-result"] == {}
+    recorded.tell(PodAllowed("default/web", "Placing"))
+    found = results(recorded, "default/web")
+    assert found["permit-result"] == {"Placing": "wait", "Second": "success"}
+    assert (found["prebind-result"], found["bind-result"]) == (ALL_RESERVE, BOUND)
+
+
+def test_what_is_not_done_yet_is_not_there(monkeypatch):
+    recorded = on_the_way(monkeypatch, {}, {"pre_bind": Pending(delay_ns=SECOND_NS)})
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["prebind-result"] == {"Placing": "success", "VolumeBinding": "success"}
+    assert found["bind-result"] == {}
+
+
+def test_a_bind_that_the_api_server_refuses_or_has_not_answered():
+    recorded = Recorded()
+    recorded.errors["Bind"] = CallError("the node is gone")
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["bind-result"] == {"DefaultBinder": "the node is gone"}
+    assert found["selected-node"] == "n1"
+    recorded.holds = {"Bind"}
+    recorded.attempt(make_pod("slow"))
+    assert results(recorded, "default/slow")["bind-result"] == {}
+
+
+def test_bindings_that_overlap_are_told_apart(monkeypatch):
+    recorded = on_the_way(monkeypatch)
+    recorded.holds = {"Bind"}
+    recorded.attempt(make_pod("one"))
+    recorded.attempt(make_pod("two"))
+    recorded.holds = set()
+    first, second = recorded.held
+    recorded.errors["Bind"] = CallError("full")
+    recorded.answer(second)
+    recorded.answer(first)
+    assert results(recorded, "default/one")["bind-result"] == BOUND
+    assert results(recorded, "default/two")["bind-result"] == {
+        "Placing": "",
+        "DefaultBinder": "full",
+    }
+
+
+def test_a_plugin_that_keeps_something_is_heard_as_it_was_then():
+    class Counting(pw.Plugin):
+        """Holds every second pod that it filters, so being asked again changes the rest."""
+
+        name = "Counting"
+
+        def __init__(self):
+            self.count = 0
+
+        def pre_filter(self, cycle):
+            self.count += 1
+            return pw.Status.OK
+
+        def permit(self, cycle, node_name):
+            return pw.Status.OK if self.count % 2 else pw.Status.unschedulable("even"), self.count
+
+    recorded = Recorded(Counting)
+    recorded.put(make_node("n1"))
+    recorded.attempt(make_pod("one"))
+    recorded.attempt(make_pod("two"))
+    recorded.attempt(make_pod("three"))
+    assert results(recorded, "default/two")["permit-result"] == {"Counting": "even"}
+    assert results(recorded, "default/three")["permit-result"] == {"Counting": "success"}
+    assert results(recorded, "default/three")["permit-result-timeout"] == {"Counting": "3ns"}
+
+
+# -------------------------------------------------------------------- attempts
+
+
+def retried(pod):
+    """Return a run in which a pod failed, failed again on more nodes, and then found one."""
+    filters = ["TaintToleration", "NodeResourcesFit"]
+    recorded = Recorded(profiles=[profile(only(preFilter=["NodeResourcesFit"], filter=filters))])
+    recorded.put(make_node("n1", cpu="1"))
+    recorded.attempt(pod)
+    for node in (make_node("n2", cpu="8", taints=["a=b:NoSchedule"]), make_node("n3", cpu="8")):
+        recorded.now_ns += 20 * SECOND_NS
+        recorded.attempt(node)
+    return recorded
+
+
+def test_every_attempt_is_an_element_of_the_history():
+    recorded = retried(make_pod("web", cpu="4"))
+    assert [len(history_of(recorded, "default/web", attempt)) for attempt in (1, 2, 3)] == [1, 2, 3]
+    history = history_of(recorded, "default/web")
+    assert [element[f"{PREFIX}selected-node"] for element in history] == ["", "", "n3"]
+    assert [len(json.loads(element[f"{PREFIX}filter-result"])) for element in history] == [1, 2, 3]
+    last = annotations(recorded, "default/web")
+    assert history[-1] == {PREFIX + k: v for k, v in last.items() if k != "result-history"}
+    assert annotations(recorded, "default/web", 1)["selected-node"] == ""
+
+
+def test_a_history_that_the_pod_brought_along_goes_on():
+    pod = with_fields(make_pod("web", cpu="4"), "metadata", annotations={HISTORY: '[{"a":"b"}]'})
+    recorded = retried(pod)
+    assert history_of(recorded, "default/web", 1)[0] == {"a": "b"}
+    assert len(history_of(recorded, "default/web")) == 4
+
+
+def test_what_is_no_history_is_left_as_it_is():
+    pod = with_fields(make_pod("web", cpu="4"), "metadata", annotations={HISTORY: "no list"})
+    assert annotations(retried(pod), "default/web").keys() == PLUGIN_KEYS
+
+
+def test_an_attempt_that_is_too_long_leaves_the_history_to_the_others():
+    recorded = Recorded(
+        profiles=[profile(only(filter=["NodeName", "NodeUnschedulable", "NodePorts"]))]
+    )
+    recorded.put(make_node("n1", unschedulable=True))
+    recorded.attempt(make_pod("web"))
+    recorded.now_ns += 20 * SECOND_NS
+    recorded.put(*(make_node(f"{'a-node-with-a-long-name-' * 8}{i}") for i in range(1_200)))
+    recorded.cycle()
+    assert len(history_of(recorded, "default/web", 1)) == 1
+    assert history_of(recorded, "default/web", 2) == history_of(recorded, "default/web", 1)
+    assert annotations(recorded, "default/web")["selected-node"].startswith("a-node")
+
+
+def test_a_pod_that_had_the_name_before_is_another_pod():
+    recorded = Recorded()
+    recorded.put(make_node("n1", cpu="1"))
+    for uid in ("first", "second"):
+        pod = with_fields(make_pod("web", cpu="4"), "metadata", uid=uid)
+        recorded.attempt(pod)
+        recorded.remove(pod)
+    assert len(history_of(recorded, "default/web", 1)) == 1
+    assert len(history_of(recorded, "default/web", 2)) == 1
+
+
+def test_attempts_are_found_by_number_and_by_time():
+    recorded = retried(make_pod("web", cpu="4"))
+    log = recorded.run.log
+    by_time = kss_annotations(log, "default/web", at_ns=25 * SECOND_NS)
+    assert by_time == kss_annotations(log, "default/web", 2)
+    with pytest.raises(UnknownCycle, match="did you mean default/web"):
+        kss_annotations(log, "default/wev")
+    with pytest.raises(UnknownCycle, match="tried 3 times"):
+        kss_annotations(log, "default/web", 4)
+
+
+def test_looking_changes_nothing():
+    recorded = retried(make_pod("web", cpu="4"))
+    before = kss_annotations(recorded.run.log, "default/web")
+    assert pw.verify(recorded.run.log).is_same
+    assert kss_annotations(recorded.run.log, "default/web") == before
+
+
+# -------------------------------------------------------------------- extenders
+
+URL = "http://127.0.0.1:9/gpu"
+EXTENDER = {
+    "urlPrefix": URL,
+    "filterVerb": "f",
+    "prioritizeVerb": "p",
+    "preemptVerb": "v",
+    "weight": 2,
+    "nodeCacheCapable": True,
+}
+
+
+def replying(**answers):
+    def call(request):
+        answer = answers[request.verb]
+        if isinstance(answer, int):
+            return ExtenderReply(status=answer)
+        return ExtenderReply(status=200, body=json.dumps(answer).encode())
+
+    return call
+
+
+def with_extender(settings=(), /, **answers):
+    recorded = Recorded(extenders=[EXTENDER | dict(settings)])
+    recorded.call_extender = replying(**answers)
+    return recorded
+
+
+def extender_annotations(recorded, pod):
+    found = annotations(recorded, pod)
+    return [found.get(f"extender-{v}-result") for v in ("filter", "prioritize", "preempt", "bind")]
+
+
+def test_what_extenders_say_has_the_fields_of_go():
+    recorded = with_extender(
+        filter={"nodenames": ["n3", "n1"], "FailedNodes": {"n2": "no <licence>"}},
+        prioritize=[{"Host": "n1", "Score": 3}, {"host": "n3"}],
+    )
+    recorded.put(*(make_node(f"n{i}") for i in range(1, 4)))
+    recorded.attempt(make_pod("web"))
+    assert extender_annotations(recorded, "default/web") == [
+        f'{{"{URL}":{{"Nodes":null,"NodeNames":["n3","n1"],'
+        r'"FailedNodes":{"n2":"no \u003clicence\u003e"},'
+        '"FailedAndUnresolvableNodes":null,"Error":""}}',
+        f'{{"{URL}":[{{"Host":"n1","Score":60}},{{"Host":"n3","Score":0}}]}}',
+        "{}",
+        "{}",
+    ]
+    found = results(recorded, "default/web")
+    # The filters had nothing against the node that the extender refused.
+    assert found["filter-result"]["n2"] == found["filter-result"]["n1"]
+    assert found["selected-node"] == "n1"
+    assert found["score-result"].keys() == {"n1", "n3"}
+
+
+def test_an_extender_that_binds():
+    recorded = with_extender(
+        {"bindVerb": "b"}, filter={"NodeNames": ["n1"]}, bind={"Error": "not today"}
+    )
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    assert (
+        extender_annotations(recorded, "default/web")[3] == f'{{"{URL}":{{"Error":"not today"}}}}'
+    )
+    found = results(recorded, "default/web")
+    assert found["bind-result"] == {}
+    assert found["prebind-result"] == {"DynamicResources": "success", "VolumeBinding": "success"}
+
+
+def test_an_extender_that_is_asked_about_victims():
+    recorded = with_extender(
+        filter={"NodeNames": []},
+        preempt={"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "u"}], "NumPDBViolations": 1}}},
+    )
+    low = with_fields(make_pod("low", cpu="4", node="n1"), "metadata", uid="u")
+    recorded.put(make_node("n1", cpu="4"), low)
+    recorded.attempt(make_pod("high", cpu="4", priority=9))
+    assert extender_annotations(recorded, "default/high")[2] == (
+        f'{{"{URL}":{{"NodeNameToMetaVictims":'
+        '{"n1":{"Pods":[{"UID":"u"}],"NumPDBViolations":1}}}}'
+    )
+    assert annotations(recorded, "default/high")["postfilter-result"] == (
+        '{"n1":{"DefaultPreemption":"preemption victim"}}'
+    )
+
+
+def test_an_extender_that_gives_no_answer_is_as_if_it_was_not_asked():
+    recorded = with_extender({"ignorable": True}, filter=500, prioritize=500)
+    recorded.attempt(make_node("n1"), make_node("n2"), make_pod("web"))
+    assert extender_annotations(recorded, "default/web") == [None] * 4
