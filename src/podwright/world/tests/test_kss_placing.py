@@ -1,0 +1,309 @@
+"""What plugins say from Reserve on, and what extenders say, as kube-scheduler-simulator has it."""
+
+import json
+from typing import ClassVar
+
+import pytest
+
+import podwright as pw
+from podwright.config import ExtenderReply
+from podwright.framework.binding import CallError, Pending
+from podwright.machine import PodAllowed
+from podwright.objects import with_fields
+from podwright.testing import make_node, make_pod
+from podwright.world.tests.kss_expectations import annotations, only, profile, results
+from podwright.world.tests.recording import SECOND_NS, Recorded
+
+# -------------------------------------------------------------------- on the way to the node
+
+
+class Placing(pw.Plugin):
+    """Says at every point from Reserve on what a test wants to hear."""
+
+    name = "Placing"
+    says: ClassVar[dict[str, object]] = {}
+
+    def _say(self, point, otherwise):
+        answer = self.says.get(point, otherwise)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def reserve(self, cycle, node_name):
+        return self._say("reserve", pw.Status.OK)
+
+    def permit(self, cycle, node_name):
+        return self._say("permit", (pw.Status.OK, 0))
+
+    def pre_bind(self, cycle, node_name):
+        return self._say("pre_bind", pw.Status.OK)
+
+    def bind(self, cycle, node_name):
+        return self._say("bind", pw.Status.skip())
+
+
+class Second(Placing):
+    """The same, after it."""
+
+    name = "Second"
+    says: ClassVar[dict[str, object]] = {}
+
+
+ON_THE_WAY = only(
+    filter=["NodeName"],
+    reserve=["Placing", "VolumeBinding", "Second"],
+    permit=["Placing", "Second"],
+    preBind=["Placing", "VolumeBinding", "Second"],
+    bind=["Placing", "DefaultBinder", "Second"],
+)
+ALL_RESERVE = {"Placing": "success", "VolumeBinding": "success", "Second": "success"}
+ALL_PERMIT = {"Placing": "success", "Second": "success"}
+AT_ONCE = {"Placing": "0s", "Second": "0s"}
+BOUND = {"Placing": "", "DefaultBinder": "success"}
+
+
+def on_the_way(monkeypatch, first=None, second=None):
+    monkeypatch.setattr(Placing, "says", first or {})
+    monkeypatch.setattr(Second, "says", second or {})
+    recorded = Recorded(Placing, Second, profiles=[profile(ON_THE_WAY)])
+    recorded.put(make_node("n1"))
+    return recorded
+
+
+def way_of(found):
+    return tuple(found[f"{point}-result"] for point in ("reserve", "permit", "prebind", "bind"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "way", "timeouts"),
+    [
+        pytest.param(
+            {}, {}, (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, BOUND), AT_ONCE, id="all agree"
+        ),
+        pytest.param(
+            {"reserve": pw.Status.unschedulable("taken")},
+            {},
+            ({"Placing": "taken"}, {}, {}, {}),
+            {},
+            id="the first refuses to reserve",
+        ),
+        pytest.param(
+            {},
+            {"reserve": pw.Status.error("broken", "twice")},
+            (ALL_RESERVE | {"Second": "broken, twice"}, {}, {}, {}),
+            {},
+            id="the last fails to reserve",
+        ),
+        pytest.param(
+            {},
+            {"reserve": ValueError("oh")},
+            (ALL_RESERVE | {"Second": "ValueError: oh (pod default/web, node n1)"}, {}, {}, {}),
+            {},
+            id="one raises",
+        ),
+        pytest.param(
+            {"permit": (pw.Status.unschedulable("not yet"), 90 * SECOND_NS)},
+            {},
+            (ALL_RESERVE, {"Placing": "not yet"}, {}, {}),
+            {"Placing": "1m30s"},
+            id="refused at Permit",
+        ),
+        pytest.param(
+            {},
+            {"pre_bind": pw.Status.error("no disk")},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE | {"Second": "no disk"}, {}),
+            AT_ONCE,
+            id="PreBind fails",
+        ),
+        pytest.param(
+            {"bind": pw.Status.error("cannot")},
+            {},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, {"Placing": "cannot"}),
+            AT_ONCE,
+            id="Bind fails",
+        ),
+        pytest.param(
+            {"bind": pw.Status.OK},
+            {},
+            (ALL_RESERVE, ALL_PERMIT, ALL_RESERVE, {"Placing": "success"}),
+            AT_ONCE,
+            id="another one binds",
+        ),
+    ],
+)
+def test_what_plugins_say_after_the_choice(monkeypatch, first, second, way, timeouts):
+    recorded = on_the_way(monkeypatch, first, second)
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert way_of(found) == way
+    assert found["permit-result-timeout"] == timeouts
+    assert found["selected-node"] == "n1"
+
+
+def test_a_pod_that_waits_at_permit(monkeypatch):
+    wait = (pw.Status.wait("for others"), 1_500_000_000)
+    recorded = on_the_way(monkeypatch, {"permit": wait})
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["permit-result"] == {"Placing": "wait", "Second": "success"}
+    assert found["permit-result-timeout"] == {"Placing": "1.5s", "Second": "0s"}
+    assert found["prebind-result"] == found["bind-result"] == {}
+    recorded.tell(PodAllowed("default/web", "Placing"))
+    found = results(recorded, "default/web")
+    assert found["permit-result"] == {"Placing": "wait", "Second": "success"}
+    assert (found["prebind-result"], found["bind-result"]) == (ALL_RESERVE, BOUND)
+
+
+def test_what_is_not_done_yet_is_not_there(monkeypatch):
+    recorded = on_the_way(monkeypatch, {}, {"pre_bind": Pending(delay_ns=SECOND_NS)})
+    recorded.attempt(make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["prebind-result"] == {"Placing": "success", "VolumeBinding": "success"}
+    assert found["bind-result"] == {}
+
+
+def test_a_bind_that_the_api_server_refuses_or_has_not_answered():
+    recorded = Recorded()
+    recorded.errors["Bind"] = CallError("the node is gone")
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    found = results(recorded, "default/web")
+    assert found["bind-result"] == {"DefaultBinder": "the node is gone"}
+    assert found["selected-node"] == "n1"
+    recorded.holds = {"Bind"}
+    recorded.attempt(make_pod("slow"))
+    assert results(recorded, "default/slow")["bind-result"] == {}
+
+
+def test_bindings_that_overlap_are_told_apart(monkeypatch):
+    recorded = on_the_way(monkeypatch)
+    recorded.holds = {"Bind"}
+    recorded.attempt(make_pod("one"))
+    recorded.attempt(make_pod("two"))
+    recorded.holds = set()
+    first, second = recorded.held
+    recorded.errors["Bind"] = CallError("full")
+    recorded.answer(second)
+    recorded.answer(first)
+    assert results(recorded, "default/one")["bind-result"] == BOUND
+    assert results(recorded, "default/two")["bind-result"] == {
+        "Placing": "",
+        "DefaultBinder": "full",
+    }
+
+
+def test_a_plugin_that_keeps_something_is_heard_as_it_was_then():
+    class Counting(pw.Plugin):
+        """Holds every second pod that it filters, so being asked again changes the rest."""
+
+        name = "Counting"
+
+        def __init__(self):
+            self.count = 0
+
+        def pre_filter(self, cycle):
+            self.count += 1
+            return pw.Status.OK
+
+        def permit(self, cycle, node_name):
+            return pw.Status.OK if self.count % 2 else pw.Status.unschedulable("even"), self.count
+
+    recorded = Recorded(Counting)
+    recorded.put(make_node("n1"))
+    recorded.attempt(make_pod("one"))
+    recorded.attempt(make_pod("two"))
+    recorded.attempt(make_pod("three"))
+    assert results(recorded, "default/two")["permit-result"] == {"Counting": "even"}
+    assert results(recorded, "default/three")["permit-result"] == {"Counting": "success"}
+    assert results(recorded, "default/three")["permit-result-timeout"] == {"Counting": "3ns"}
+
+
+# -------------------------------------------------------------------- extenders
+
+URL = "http://127.0.0.1:9/gpu"
+EXTENDER = {
+    "urlPrefix": URL,
+    "filterVerb": "f",
+    "prioritizeVerb": "p",
+    "preemptVerb": "v",
+    "weight": 2,
+    "nodeCacheCapable": True,
+}
+
+
+def replying(**answers):
+    def call(request):
+        answer = answers[request.verb]
+        if isinstance(answer, int):
+            return ExtenderReply(status=answer)
+        return ExtenderReply(status=200, body=json.dumps(answer).encode())
+
+    return call
+
+
+def with_extender(settings=(), /, **answers):
+    recorded = Recorded(extenders=[EXTENDER | dict(settings)])
+    recorded.call_extender = replying(**answers)
+    return recorded
+
+
+def extender_annotations(recorded, pod):
+    found = annotations(recorded, pod)
+    return [found.get(f"extender-{v}-result") for v in ("filter", "prioritize", "preempt", "bind")]
+
+
+def test_what_extenders_say_has_the_fields_of_go():
+    recorded = with_extender(
+        filter={"nodenames": ["n3", "n1"], "FailedNodes": {"n2": "no <licence>"}},
+        prioritize=[{"Host": "n1", "Score": 3}, {"host": "n3"}],
+    )
+    recorded.put(*(make_node(f"n{i}") for i in range(1, 4)))
+    recorded.attempt(make_pod("web"))
+    assert extender_annotations(recorded, "default/web") == [
+        f'{{"{URL}":{{"Nodes":null,"NodeNames":["n3","n1"],'
+        r'"FailedNodes":{"n2":"no \u003clicence\u003e"},'
+        '"FailedAndUnresolvableNodes":null,"Error":""}}',
+        f'{{"{URL}":[{{"Host":"n1","Score":60}},{{"Host":"n3","Score":0}}]}}',
+        "{}",
+        "{}",
+    ]
+    found = results(recorded, "default/web")
+    # The filters had nothing against the node that the extender refused.
+    assert found["filter-result"]["n2"] == found["filter-result"]["n1"]
+    assert found["selected-node"] == "n1"
+    assert found["score-result"].keys() == {"n1", "n3"}
+
+
+def test_an_extender_that_binds():
+    recorded = with_extender(
+        {"bindVerb": "b"}, filter={"NodeNames": ["n1"]}, bind={"Error": "not today"}
+    )
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    assert (
+        extender_annotations(recorded, "default/web")[3] == f'{{"{URL}":{{"Error":"not today"}}}}'
+    )
+    found = results(recorded, "default/web")
+    assert found["bind-result"] == {}
+    assert found["prebind-result"] == {"DynamicResources": "success", "VolumeBinding": "success"}
+
+
+def test_an_extender_that_is_asked_about_victims():
+    recorded = with_extender(
+        filter={"NodeNames": []},
+        preempt={"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "u"}], "NumPDBViolations": 1}}},
+    )
+    low = with_fields(make_pod("low", cpu="4", node="n1"), "metadata", uid="u")
+    recorded.put(make_node("n1", cpu="4"), low)
+    recorded.attempt(make_pod("high", cpu="4", priority=9))
+    assert extender_annotations(recorded, "default/high")[2] == (
+        f'{{"{URL}":{{"NodeNameToMetaVictims":'
+        '{"n1":{"Pods":[{"UID":"u"}],"NumPDBViolations":1}}}}'
+    )
+    assert annotations(recorded, "default/high")["postfilter-result"] == (
+        '{"n1":{"DefaultPreemption":"preemption victim"}}'
+    )
+
+
+def test_an_extender_that_gives_no_answer_is_as_if_it_was_not_asked():
+    recorded = with_extender({"ignorable": True}, filter=500, prioritize=500)
+    recorded.attempt(make_node("n1"), make_node("n2"), make_pod("web"))
+    assert extender_annotations(recorded, "default/web") == [None] * 4
