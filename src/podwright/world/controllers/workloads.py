@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from podwright.world.controllers.contract import Controller
+from podwright.world.controllers.deployment import DeploymentController
 from podwright.world.controllers.replica_set import ReplicaSetController
 from podwright.world.controllers.replication_controller import ReplicationControllerController
 from podwright.world.controllers.view import View
 
 WORKLOAD_CONTROLLERS: Final[tuple[Callable[[View], Controller], ...]] = (
+    DeploymentController,
     ReplicaSetController,
     ReplicationControllerController,
 )

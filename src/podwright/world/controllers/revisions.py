@@ -1,0 +1,95 @@
+"""Names of revisions: hashes of templates, in the form that upstream gives them.
+
+Upstream: pkg/controller/controller_utils.go, ComputeHash; pkg/controller/history/
+controller_history.go; staging/src/k8s.io/apimachinery/pkg/util/rand/rand.go
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects import Document
+
+_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_OFFSET: Final = 0x811C9DC5
+_PRIME: Final = 0x01000193
+_ESCAPED: Final = re.compile("[<>&\u2028\u2029]")
+
+
+def go_json(document: Any) -> bytes:
+    """Return a document as Go writes maps in JSON: sorted keys, no `<`, `>` and `&`."""
+    text = msgspec.json.encode(document, order="sorted").decode()
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def fnv32(data: bytes) -> int:
+    """Return the 32-bit FNV-1 hash."""
+    value = _OFFSET
+    for byte in data:
+        value = (value * _PRIME & 0xFFFFFFFF) ^ byte
+    return value
+
+
+def fnv32a(data: bytes) -> int:
+    """Return the 32-bit FNV-1a hash."""
+    value = _OFFSET
+    for byte in data:
+        value = (value ^ byte) * _PRIME & 0xFFFFFFFF
+    return value
+
+
+def safe_encoded(number: int) -> str:
+    """Return a number in letters and digits that spell no words."""
+    return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
+
+
+def template_hash(template: Document, collision_count: int | None) -> str:
+    """Return the hash by which deployments and daemon sets name a template.
+
+    Upstream hashes a dump of Go's memory, which nobody else can make; this has its form, not
+    its value.
+    """
+    data = go_json(template)
+    if collision_count is not None:
+        data += collision_count.to_bytes(8, "little")
+    return safe_encoded(fnv32a(data))
+
+
+def revision_hash(data: Document, collision_count: int | None) -> str:
+    """Return the hash by which stateful sets name a revision: the same as upstream's.
+
+    Notes
+    -----
+    Upstream: controller_history.go, HashControllerRevision
+    """
+    text = go_json(data)
+    if collision_count is not None:
+        text += str(collision_count).encode()
+    return safe_encoded(fnv32(text))
+
+
+def template_patch(template: Document) -> Document:
+    """Return what a revision keeps of a set: a patch that puts its template back.
+
+    Notes
+    -----
+    Upstream: pkg/controller/statefulset/stateful_set_utils.go, getPatch
+    """
+    return {"spec": {"template": {**_without_nulls(template), "$patch": "replace"}}}
+
+
+def template_of_patch(data: Document) -> Document:
+    """Return the template that a revision keeps."""
+    template: Document = (data.get("spec") or {}).get("template") or {}
+    return {name: value for name, value in template.items() if name != "$patch"}
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value

@@ -1,0 +1,394 @@
+"""How many pods each replica set of a deployment should have next.
+
+Arithmetic only: the sets as they are go in, with what they report; out come new sizes, in small
+steps, as replica sets report progress. Nothing here reads or writes an object.
+
+A rolling update keeps two promises, counted in asked-for replicas: never more than `replicas +
+maxSurge` in all, and never so few that less than `replicas - maxUnavailable` are available.
+
+Upstream: pkg/controller/deployment/rolling.go, recreate.go, sync.go;
+pkg/controller/deployment/util/deployment_util.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects import Document
+
+REVISION: Final = "deployment.kubernetes.io/revision"
+REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
+DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
+
+_NO_DEADLINE: Final = 2**31 - 1
+
+
+def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
+    """Return a number, or a percentage of a total; what is neither counts as 0.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/intstr/intstr.go
+    """
+    if isinstance(value, str):
+        digits = value.removesuffix("%")
+        if digits == value or not (digits.isascii() and digits.isdigit()):
+            return 0
+        share = int(digits) * total
+        return -(-share // 100) if round_up else share // 100
+    return value or 0
+
+
+class DeploymentSpec(msgspec.Struct, frozen=True):
+    """What a deployment asks for, with the defaults of the API.
+
+    Attributes
+    ----------
+    max_surge, max_unavailable : int
+        As numbers of pods.
+    revision_history_limit, progress_deadline_seconds : int, optional
+        None: no limit, no deadline.
+    """
+
+    replicas: int
+    min_ready_seconds: int
+    is_recreate: bool
+    max_surge: int
+    max_unavailable: int
+    revision_history_limit: int
+    progress_deadline_seconds: int | None
+    is_paused: bool
+    template: Document
+
+    @property
+    def allowed(self) -> int:
+        """The most pods that there may be."""
+        return self.replicas + self.max_surge
+
+    @property
+    def least_available(self) -> int:
+        """How many pods must stay available."""
+        return self.replicas - self.max_unavailable
+
+
+def deployment_spec(spec: Document) -> DeploymentSpec:
+    """Read the spec of a deployment.
+
+    Notes
+    -----
+    Upstream: pkg/apis/apps/v1/defaults.go; deployment_util.go, ResolveFenceposts, MaxSurge,
+    MaxUnavailable
+    """
+    replicas = _number(spec.get("replicas"), 1)
+    strategy: Document = spec.get("strategy") or {}
+    is_recreate = strategy.get("type") == "Recreate"
+    surge = unavailable = 0
+    if not is_recreate:
+        rolling: Document = strategy.get("rollingUpdate") or {}
+        surge = scaled_value(rolling.get("maxSurge", "25%"), replicas, round_up=True)
+        share = rolling.get("maxUnavailable", "25%")
+        unavailable = scaled_value(share, replicas, round_up=False)
+        if not surge and not unavailable:
+            # Upstream: neither more nor less would mean that nothing ever moves.
+            unavailable = 1
+    deadline = _number(spec.get("progressDeadlineSeconds"), 600)
+    return DeploymentSpec(
+        replicas=replicas,
+        min_ready_seconds=_number(spec.get("minReadySeconds"), 0),
+        is_recreate=is_recreate,
+        max_surge=surge,
+        max_unavailable=min(unavailable, replicas),
+        revision_history_limit=_number(spec.get("revisionHistoryLimit"), 10),
+        progress_deadline_seconds=None if deadline == _NO_DEADLINE else deadline,
+        is_paused=bool(spec.get("paused")),
+        template=spec.get("template") or {},
+    )
+
+
+def _number(value: Any, default: int) -> int:
+    return default if value is None else int(value)
+
+
+class RolloutSet(msgspec.Struct):
+    """One replica set as a rollout sees it, and resizes it.
+
+    Attributes
+    ----------
+    name, created : str
+        Its name, and when it was made, which sorts as text.
+    replicas : int
+        The size asked for; changed by a rollout.
+    annotations : dict
+        Its annotations; changed by a rollout.
+    reported, ready, available, terminating : int
+        What its status says.
+    min_ready_seconds : int
+        As its spec has it.
+    is_observed : bool
+        Whether its status is about its present spec.
+    is_terminating : bool
+        Whether somebody deletes it.
+    """
+
+    name: str
+    created: str
+    replicas: int
+    annotations: dict[str, str]
+    reported: int = 0
+    ready: int = 0
+    available: int = 0
+    terminating: int = 0
+    min_ready_seconds: int = 0
+    is_observed: bool = True
+    is_terminating: bool = False
+
+    @property
+    def revision(self) -> int:
+        """Its revision, 0 if it has none."""
+        return revision_number(self.annotations.get(REVISION))
+
+
+def revision_number(text: str | None) -> int:
+    """Return a revision as a number, 0 if it is none."""
+    return int(text) if text and text.isascii() and text.isdigit() else 0
+
+
+def by_age(sets: Iterable[RolloutSet]) -> list[RolloutSet]:
+    """Return sets, oldest first."""
+    return sorted(sets, key=lambda each: (each.created, each.name))
+
+
+class Rollout:
+    """The replica sets of one deployment, being resized.
+
+    Parameters
+    ----------
+    spec : DeploymentSpec
+    new : RolloutSet or None
+        The set of the present template, if there is one.
+    old : list of RolloutSet
+        All others.
+
+    Attributes
+    ----------
+    told : list of str
+        What Events would say of it.
+    """
+
+    def __init__(self, spec: DeploymentSpec, new: RolloutSet | None, old: list[RolloutSet]) -> None:
+        self.spec = spec
+        self.new = new
+        self.old = by_age(old)
+        self.told: list[str] = []
+
+    @property
+    def sets(self) -> list[RolloutSet]:
+        """All sets, old ones first."""
+        return self.old if self.new is None else [*self.old, self.new]
+
+    @property
+    def total(self) -> int:
+        """How many pods are asked for in all."""
+        return sum(each.replicas for each in self.sets)
+
+    # ------------------------------------------------------------------------- resizing
+
+    def resize(self, each: RolloutSet, replicas: int) -> bool:
+        """Give a set another size; return whether it had not that size already."""
+        was = each.replicas
+        if was != replicas:
+            each.replicas = replicas
+            self.mark(each)
+            direction = "up" if replicas > was else "down"
+            self.told.append(f"Scaled {direction} replica set {each.name} from {was} to {replicas}")
+        return was != replicas
+
+    def mark(self, each: RolloutSet) -> None:
+        """Write on a set how many pods the deployment is to have, and may have."""
+        each.annotations = each.annotations | {
+            DESIRED_REPLICAS: str(self.spec.replicas),
+            MAX_REPLICAS: str(self.spec.allowed),
+        }
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the deployment is to have another size than its sets were made for.
+
+        Notes
+        -----
+        Upstream: sync.go, isScalingEvent
+        """
+        return any(
+            each.annotations[DESIRED_REPLICAS] != str(self.spec.replicas)
+            for each in self.sets
+            if each.replicas > 0 and each.annotations.get(DESIRED_REPLICAS, "").isdigit()
+        )
+
+    def scale(self) -> bool:
+        """Spread another size over the sets in proportion to theirs; return whether it did.
+
+        Notes
+        -----
+        Upstream: sync.go, scale
+        """
+        spec = self.spec
+        only = self._active_or_newest()
+        if only is not None:
+            # Upstream leaves the marks of a set that has the size already, and takes the
+            # deployment for one that is being scaled for ever after.
+            self.mark(only)
+            self.resize(only, spec.replicas)
+            return True
+        if self._is_saturated():
+            return self.empty_old()
+        if spec.is_recreate:
+            return False
+        self._scale_in_proportion()
+        return True
+
+    def _active_or_newest(self) -> RolloutSet | None:
+        active = [each for each in self.sets if each.replicas > 0]
+        if len(active) == 1:
+            return active[0]
+        if active:
+            return None
+        if self.new is not None:
+            return self.new
+        return self.old[-1] if self.old else None
+
+    def _is_saturated(self) -> bool:
+        new = self.new
+        if new is None:
+            return False
+        desired = new.annotations.get(DESIRED_REPLICAS, "")
+        size = self.spec.replicas
+        return new.replicas == size and desired == str(size) and new.available == size
+
+    def _scale_in_proportion(self) -> None:
+        active = [each for each in self.sets if each.replicas > 0]
+        allowed = self.spec.allowed if self.spec.replicas > 0 else 0
+        to_add = allowed - sum(each.replicas for each in active)
+        newer_first = to_add > 0
+        active = sorted(by_age(active), key=lambda each: each.created, reverse=newer_first)
+        active.sort(key=lambda each: -each.replicas)
+        added = 0
+        sizes = []
+        for each in active:
+            share = self._proportion(each, to_add - added) if to_add else 0
+            sizes.append(each.replicas + share)
+            added += share
+        if sizes and to_add:
+            # What rounding leaves goes to the largest.
+            sizes[0] = max(sizes[0] + to_add - added, 0)
+        for each, size in zip(active, sizes, strict=True):
+            self.mark(each)
+            self.resize(each, size)
+
+    def _proportion(self, each: RolloutSet, left: int) -> int:
+        """Return by how much a set grows or shrinks, at most by what is left.
+
+        Notes
+        -----
+        Upstream: deployment_util.go, GetReplicaSetProportion
+        """
+        if not left:
+            return 0
+        if not self.spec.replicas:
+            fraction = -each.replicas
+        else:
+            before = revision_number(each.annotations.get(MAX_REPLICAS))
+            before = before or sum(one.reported for one in self.sets)
+            if not before:
+                return 0
+            # Rounded to the nearest, halves up.
+            grown = (2 * each.replicas * self.spec.allowed + before) // (2 * before)
+            fraction = grown - each.replicas
+        return min(fraction, left) if left > 0 else max(fraction, left)
+
+    # -------------------------------------------------------------------- rolling update
+
+    def roll(self) -> None:
+        """Take one step: the new set grows, or old ones shrink.
+
+        Notes
+        -----
+        Upstream: rolling.go, rolloutRolling
+        """
+        assert self.new is not None, "a rolling update without a new replica set"
+        size = self.new_size()
+        if not self.resize(self.new, size):
+            self._shrink_old()
+
+    def new_size(self) -> int:
+        """Return how large the new set may be now.
+
+        Notes
+        -----
+        Upstream: deployment_util.go, NewRSNewReplicas; rolling.go, reconcileNewReplicaSet
+        """
+        assert self.new is not None, "no new replica set"
+        spec, size = self.spec, self.new.replicas
+        if spec.is_recreate or size >= spec.replicas:
+            return spec.replicas
+        room = spec.allowed - self.total
+        return size + min(room, spec.replicas - size) if room > 0 else size
+
+    def _shrink_old(self) -> None:
+        assert self.new is not None, "no new replica set"
+        if not any(each.replicas for each in self.old):
+            return
+        not_yet = self.new.replicas - self.new.available
+        most = self.total - self.spec.least_available - not_yet
+        if most <= 0:
+            return
+        self._shrink_unhealthy(most)
+        available = sum(each.available for each in self.sets)
+        left = available - self.spec.least_available
+        for each in self.old:
+            if left <= 0:
+                break
+            if each.replicas:
+                fewer = min(each.replicas, left)
+                self.resize(each, each.replicas - fewer)
+                left -= fewer
+
+    def _shrink_unhealthy(self, most: int) -> None:
+        """Take away first what is not available anyway."""
+        for each in self.old:
+            if most <= 0:
+                break
+            fewer = min(most, each.replicas - each.available)
+            if each.replicas and fewer > 0:
+                self.resize(each, each.replicas - fewer)
+                most -= fewer
+
+    def empty_old(self) -> bool:
+        """Take all pods from old sets; return whether any had some."""
+        filled = [each for each in self.old if each.replicas]
+        for each in filled:
+            self.resize(each, 0)
+        return bool(filled)
+
+    # ---------------------------------------------------------------------------- history
+
+    def forgotten(self) -> list[RolloutSet]:
+        """Return the old sets that are more than the history is to hold, oldest first.
+
+        Notes
+        -----
+        Upstream: sync.go, cleanupDeployment
+        """
+        old = [each for each in self.old if not each.is_terminating]
+        count = len(old) - self.spec.revision_history_limit
+        if count <= 0:
+            return []
+        old.sort(key=lambda each: (each.revision, each.created, each.name))
+        return [
+            each
+            for each in old[:count]
+            if not each.reported and not each.replicas and each.is_observed
+        ]
