@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.cron_job import CronJobController
+from podwright.world.controllers.disruption_budget import DisruptionController
+from podwright.world.controllers.drain import DrainController
 from podwright.world.controllers.garbage_collector import GarbageCollector
 from podwright.world.controllers.job import JobController
 from podwright.world.controllers.job_ttl import JobTTLController
@@ -16,6 +18,8 @@ CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
     CronJobController,
     JobController,
     JobTTLController,
+    DisruptionController,
+    DrainController,
     GarbageCollector,
     NamespaceController,
 )

@@ -1,0 +1,139 @@
+"""Drains: a node is cordoned, and its pods are evicted as their budgets allow.
+
+As `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of daemon sets and
+mirror pods stay, all that are there when the drain begins are evicted, and what a budget does
+not let go is tried again every five seconds. Pods that come later are not its business.
+
+Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast
+
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodDisruptionBudget
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    DrainNode,
+    GroupKind,
+    NodeEvent,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.world.controllers.disruption_budget import BUDGET, POD
+from podwright.world.controllers.documents import changed, deletion_by
+from podwright.world.controllers.view import View, controller_of
+from podwright.world.eviction import decide_eviction, with_disruption_target
+
+NODE: Final[GroupKind] = ("", "Node")
+MIRROR: Final = "kubernetes.io/config.mirror"
+
+_RETRY_NS: Final = 5_000_000_000
+
+
+class DrainController:
+    """Drains nodes."""
+
+    name = "drain"
+    kinds: Sequence[GroupKind] = (POD,)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        # By node: the uids of the pods that have to go, by their keys; None before the first look.
+        self._leaving: dict[str, dict[NamespacedName, str] | None] = {}
+
+    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Begin to drain a node, or begin again."""
+        if not isinstance(event, DrainNode):
+            return ()
+        self._leaving[event.node] = None
+        return (event.node,)
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a node whose drain waits for a pod that is gone."""
+        if new is not None or not self._leaving or not isinstance(old, Pod):
+            return ()
+        leaving = self._leaving.get(old.spec.node_name)
+        return (old.spec.node_name,) if leaving and old.key in leaving else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Evict what may go now, and try the others later."""
+        node = self._view.get(NODE, key)
+        if not isinstance(node, Node) or key not in self._leaving:
+            self._leaving.pop(key, None)
+            return []
+        actions: list[ControllerAction] = []
+        leaving = self._leaving[key]
+        if leaving is None:
+            leaving = self._leaving[key] = self._to_evict(key)
+            if not node.spec.unschedulable:
+                cordoned = changed(node, spec={"unschedulable": True})
+                actions.append(UpdateObject(cordoned, "main", self.name))
+        evictions = self._evictions(leaving, now_ns)
+        if not leaving:
+            del self._leaving[key]
+        return [*actions, *evictions, *self._retries(key, leaving, now_ns)]
+
+    def _to_evict(self, node: str) -> dict[NamespacedName, str]:
+        pods = sorted(self._view.pods_on(node).items())
+        return {key: pod.uid for key, pod in pods if not self._stays(pod)}
+
+    def _stays(self, pod: Pod) -> bool:
+        owner = controller_of(pod)
+        is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
+        return is_daemon or MIRROR in pod.metadata.annotations
+
+    def _evictions(self, leaving: dict[NamespacedName, str], now_ns: int) -> list[ControllerAction]:
+        budgets: dict[NamespacedName, PodDisruptionBudget] = {}
+        charged: dict[NamespacedName, PodDisruptionBudget] = {}
+        actions: list[ControllerAction] = []
+        for key, uid in list(leaving.items()):
+            pod = self._view.get(POD, key)
+            if not isinstance(pod, Pod) or pod.uid != uid:
+                del leaving[key]
+                continue
+            if pod.is_terminating:
+                continue
+            found = self._view.in_namespace(BUDGET, pod.namespace)
+            budgets = cast(dict[NamespacedName, PodDisruptionBudget], dict(found)) | charged
+            eviction = decide_eviction(pod, budgets.values(), now_ns)
+            if not eviction.is_allowed:
+                continue
+            if eviction.budget is not None:
+                charged[eviction.budget.key] = eviction.budget
+            target = with_disruption_target(
+                pod,
+                "EvictionByEvictionAPI",
+                "Eviction API: evicting",
+                now_ns,
+                names_generation=False,
+            )
+            actions.append(UpdateObject(target, "status", self.name))
+            actions.append(deletion_by(self.name, pod))
+        writes = [UpdateObject(budget, "status", self.name) for budget in charged.values()]
+        return [*writes, *actions]
+
+    def _retries(
+        self, node: str, leaving: dict[NamespacedName, str], now_ns: int
+    ) -> list[ControllerAction]:
+        """Ask to look again if a pod could not go.
+
+        A pod that stops is heard of when it is gone; those that were let go in this look are
+        still in the view as they were, and looking once more does no harm.
+        """
+        pods = (self._view.get(POD, key) for key in leaving)
+        if all(isinstance(pod, Pod) and pod.is_terminating for pod in pods):
+            return []
+        return [SyncAt(now_ns + _RETRY_NS, SyncDue(self.name, node))]
+
+    def state(self) -> dict[str, Any]:
+        """Return who has yet to go."""
+        return {"leaving": {node: pods and dict(pods) for node, pods in self._leaving.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._leaving = {node: pods and dict(pods) for node, pods in state["leaving"].items()}
