@@ -1,0 +1,244 @@
+"""What `podwright shadow` does, once it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from podwright.cli.collecting import Collected, read_text
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_paragraph,
+    print_table,
+    progress,
+    say,
+    waiting,
+    warn_of_gates,
+    write,
+)
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    parse_gates,
+    read_configuration,
+    without_effect,
+)
+from podwright.objects import FieldError, InputError
+from podwright.store.record_files import Record, load_record
+from podwright.store.scheduler_log_files import SchedulerLog, load_scheduler_log
+from podwright.world.shadow import Shadow
+from podwright.world.shadow_findings import Agreement, Finding, agreement
+
+_RECORD = "record.jsonl"
+_LOG = "scheduler.jsonl"
+
+
+def run_shadow(
+    path: Path,
+    log_path: Path | None,
+    *,
+    uses_log: bool,
+    config: Path | None,
+    feature_gates: str,
+    delay_seconds: float,
+    allowed_percent: float,
+    output: str,
+) -> bool:
+    """Compare, print, and tell whether no more is unexplained than is allowed."""
+    collected = Collected()
+    record, log = Record(source=""), None
+    configuration: KubeSchedulerConfiguration | None = None
+    gates: Gates = DEFAULT_GATES
+    source = "configuration"
+    with waiting("reading the record"):
+        with collected:
+            file = _record_in(path)
+            record = load_record(file)
+        with collected:
+            log = _log_of(path, log_path, uses_log=uses_log)
+        with collected:
+            if config is not None:
+                source = str(config)
+                configuration = read_configuration(read_text(config), source=source)
+        with collected:
+            gates = parse_gates(feature_gates)
+        collected.raise_all()
+        warn_of_gates(without_effect(gates, "configuration", "decisions"))
+        shadow = Shadow(
+            record,
+            log,
+            delay_ns=round(delay_seconds * 1e9),
+            configuration=configuration,
+            gates=gates,
+            source=source,
+        )
+    if record.unterminated_line:
+        say(
+            f"warning: {record.source}: line {record.unterminated_line}: "
+            "left out, since no line feed ends it"
+        )
+    announce_compilation()
+    looked_at = progress(shadow.findings(), "comparing decisions", shadow.attempt_count)
+    findings = [finding for finding in looked_at if finding is not None]
+    bindings = agreement(f for f in findings if f.what == "binding")
+    preemptions = agreement(f for f in findings if f.what == "preemption")
+    if output in ("json", "yaml"):
+        heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
+        print_document(heads | _document(shadow, findings, bindings, preemptions), output)
+    else:
+        _print(shadow, record, log, findings, shows_all=output == "wide")
+    counted = (bindings, preemptions)
+    return all(100 * one.unexplained <= allowed_percent * one.total for one in counted)
+
+
+# ---------------------------------------------------------------- finding the files
+
+
+def _record_in(path: Path) -> Path:
+    return _packed_or_not(path / _RECORD) if path.is_dir() else path
+
+
+def _log_of(path: Path, log_path: Path | None, *, uses_log: bool) -> SchedulerLog | None:
+    """Read the scheduler's log that is named, or that stands beside the record."""
+    if log_path is not None and not uses_log:
+        message = "is named, and --no-scheduler-log says not to use any: leave one out"
+        raise InputError([FieldError(source=str(log_path), path="", message=message)])
+    if log_path is None:
+        log_path = _packed_or_not((path if path.is_dir() else path.parent) / _LOG)
+        if not uses_log or not log_path.exists():
+            return None
+    return load_scheduler_log(log_path)
+
+
+def _packed_or_not(path: Path) -> Path:
+    packed = path.with_name(f"{path.name}.gz")
+    return packed if packed.exists() and not path.exists() else path
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _document(
+    shadow: Shadow, findings: list[Finding], bindings: Agreement, preemptions: Agreement
+) -> dict[str, Any]:
+    return {
+        "bindings": _counts(bindings),
+        "preemptions": _counts(preemptions),
+        "failedAttempts": {"total": shadow.failed_count, "sameMessage": shadow.same_message_count},
+        "differences": [_finding(one) for one in findings if one.outcome != "agreed"],
+    }
+
+
+def _counts(counted: Agreement) -> dict[str, Any]:
+    return {
+        "total": counted.total,
+        "agreed": counted.agreed,
+        "explained": counted.explained,
+        "unexplained": counted.unexplained,
+        "explainedBy": counted.by_reason,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "what": finding.what,
+        "line": finding.line,
+        "pod": finding.pod,
+        "node": finding.node,
+        "ourNode": finding.best,
+        "outcome": finding.outcome,
+        "reasons": list(finding.reasons),
+        "explanation": finding.explanation,
+        "rejection": finding.rejection,
+        "scores": [
+            {"plugin": one.plugin, "node": one.chosen, "ourNode": one.best}
+            for one in finding.scores
+        ],
+    }
+    if finding.what == "preemption":
+        document |= {"victims": list(finding.victims), "ourVictims": list(finding.our_victims)}
+    return document
+
+
+def _print(
+    shadow: Shadow,
+    record: Record,
+    log: SchedulerLog | None,
+    findings: list[Finding],
+    *,
+    shows_all: bool,
+) -> None:
+    told = "without a scheduler's log" if log is None else f"with {log.source}"
+    print_paragraph(f"{record.source}: {len(record.lines)} changes, {told}")
+    shown = [one for one in findings if shows_all or one.outcome != "agreed"]
+    if shown:
+        print_heading("Decisions:" if shows_all else "Differences:")
+    for one in shown:
+        print_paragraph(f"line {one.line}: {one.what} of {one.pod}: {one.outcome}", indent=2)
+        for text in _told(one):
+            print_paragraph(text, indent=4, hanging=2)
+    bindings = agreement(f for f in findings if f.what == "binding")
+    preemptions = agreement(f for f in findings if f.what == "preemption")
+    print_heading("Agreement:")
+    counted = {"bindings": bindings, "preemptions": preemptions}
+    print_table(
+        ("WHAT", "TOTAL", "AGREED", "EXPLAINED", "UNEXPLAINED", "AGREED OR EXPLAINED"),
+        [
+            (
+                what,
+                str(one.total),
+                str(one.agreed),
+                str(one.explained),
+                str(one.unexplained),
+                _percentage(one.total - one.unexplained, one.total),
+            )
+            for what, one in counted.items()
+        ],
+    )
+    reasons = [
+        (what, reason, str(times))
+        for what, one in counted.items()
+        for reason, times in one.by_reason.items()
+    ]
+    if reasons:
+        print_heading("Explained by:")
+        print_table(("WHAT", "REASON", "TIMES"), reasons)
+    if shadow.failed_count:
+        print_heading("Attempts that found no node:")
+        same, total = shadow.same_message_count, shadow.failed_count
+        share = _percentage(same, total)
+        print_paragraph(f"{same} of {total} for the reasons that we give, too ({share})")
+    write("")
+    write(
+        f"bindings={bindings.total} agreed={bindings.agreed} "
+        f"explained={bindings.explained} unexplained={bindings.unexplained}"
+    )
+
+
+def _told(finding: Finding) -> list[str]:
+    """Say what the two chose, what makes ours better, and what explains it."""
+    lines = [f"chosen: {finding.node}"]
+    if finding.best and finding.best != finding.node:
+        lines.append(f"ours:   {finding.best}")
+    if finding.victims:
+        lines.append(f"victims: {', '.join(finding.victims)}")
+    if finding.our_victims and set(finding.our_victims) != set(finding.victims):
+        lines.append(f"our victims there: {', '.join(finding.our_victims)}")
+    if finding.rejection:
+        lines.append(f"not for us: {finding.rejection}")
+    if finding.scores:
+        given = [f"{one.plugin} {one.chosen}, not {one.best}" for one in finding.scores]
+        behind = sum(one.best - one.chosen for one in finding.scores)
+        points = "point" if behind == 1 else "points"
+        lines.append(f"{behind} {points} behind: {'; '.join(given)}")
+    if finding.explanation:
+        reasons = f"{' + '.join(finding.reasons)}: " if finding.reasons else ""
+        lines.append(f"{reasons}{finding.explanation}")
+    return lines
+
+
+def _percentage(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"

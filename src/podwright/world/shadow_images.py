@@ -1,0 +1,70 @@
+"""On how many nodes an image is, as the real scheduler counts.
+
+ImageLocality scales the size of an image by the share of the nodes that have it. The scheduler
+works on a snapshot, and copies a node into it only when the node or its pods have changed; the
+counts of the node's images are copied with it. So each node is scored with the counts of the
+time when it was copied last, while another one that has the same images is scored with newer
+ones. Podwright scores all nodes with the newest counts.
+
+Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateSnapshot`;
+pkg/scheduler/framework/types.go, `NodeInfo.Snapshot`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array
+from podwright.columns import Cluster
+from podwright.objects import Pod
+from podwright.plugins.image_locality import images_of, scores_of
+
+
+class CopiedImageCounts:
+    """Per node, the counts of its images when it was copied last."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._counts_of: dict[str, dict[str, int]] = {}
+
+    def copy(self, names: Iterable[str]) -> None:
+        """Copy nodes that have changed; those that are gone are forgotten."""
+        nodes, find = self._cluster.nodes, self._cluster.images.find
+        for name in names:
+            slot = nodes.slot_of.get(name)
+            node = None if slot is None else nodes.objects[slot]
+            if node is None:
+                self._counts_of.pop(name, None)
+                continue
+            self._counts_of[name] = {
+                image: len(state.nodes)
+                for entry in node.status.images
+                for image in entry.names
+                if (state := find(image)) is not None
+            }
+
+    def differences(self, pod: Pod, slots: I32Array) -> I64Array:
+        """Return how much more each node scores with its own counts than with the newest ones.
+
+        Returns
+        -------
+        (len(slots),) int64
+            Differences of the score, not weighted.
+        """
+        cluster = self._cluster
+        newest: I64Array = np.zeros(len(slots), dtype=np.int64)
+        copied = newest.copy()
+        for image in images_of(pod):
+            state = cluster.images.find(image)
+            if state is None:
+                continue
+            for row, slot in enumerate(slots.tolist()):
+                if slot not in state.nodes:
+                    continue
+                count = self._counts_of.get(cluster.nodes.names[slot], {}).get(image, 0)
+                newest[row] += int(state.size_bytes * (len(state.nodes) / cluster.nodes.n_alive))
+                copied[row] += int(state.size_bytes * (count / cluster.nodes.n_alive))
+        differences: I64Array = scores_of(copied, pod) - scores_of(newest, pod)
+        return differences

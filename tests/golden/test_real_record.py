@@ -1,0 +1,123 @@
+"""The record of a real control plane: the state that it leads to, and its decisions beside ours.
+
+The record is not part of this project. Where it is not beside the checkout, these tests have
+nothing to read; the rules themselves are tested on small records in
+`src/podwright/world/tests/test_shadow.py`.
+"""
+
+import gzip
+import json
+
+import pytest
+from tests.golden.real_cluster import LOG, REAL, RECORD
+
+from podwright.store import ObjectStore
+from podwright.store.record_files import apply_line, load_record
+from podwright.store.scheduler_log_files import load_scheduler_log
+from podwright.world.shadow import Shadow
+from podwright.world.shadow_findings import agreement
+
+pytestmark = [
+    pytest.mark.golden,
+    pytest.mark.skipif(not RECORD.exists(), reason="no record of a real cluster beside us"),
+]
+
+
+@pytest.fixture(scope="module")
+def record():
+    return load_record(RECORD)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return load_scheduler_log(LOG)
+
+
+def without_version(document):
+    metadata = {k: v for k, v in document["metadata"].items() if k != "resourceVersion"}
+    return document | {"metadata": metadata}
+
+
+def by_identity(documents):
+    return {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+        for one in documents
+    }
+
+
+@pytest.mark.parametrize("dump", ["mid", "end"])
+def test_our_store_comes_to_the_state_of_the_dumps_object_by_object(record, dump):
+    items = json.loads(gzip.decompress((REAL / dump / "all.json.gz").read_bytes()))["items"]
+    expected = by_identity(items)
+    newest = max(int(one["metadata"]["resourceVersion"]) for one in items)
+    # The dump's own version may be a deletion's, of an object that it does not have.
+    until = {"mid": 20084, "end": 29364}[dump]
+    assert newest <= until
+    store, versions = ObjectStore(), {}
+    for line in record.lines:
+        version = int(line.object.metadata.resource_version)
+        if version > until:
+            break
+        apply_line(store, line)
+        versions[line.object.kind, line.object.namespace, line.object.name] = str(version)
+    store.validate()
+    found = by_identity(one.raw for kind in store.kinds() for one in store.list(kind).objects)
+    assert found.keys() == expected.keys()
+    for identity, document in expected.items():
+        assert without_version(found[identity]) == without_version(document)
+        assert versions[identity] == document["metadata"]["resourceVersion"]
+
+
+def counted(shadow):
+    findings = [one for one in shadow.findings() if one is not None]
+    return [agreement(f for f in findings if f.what == what) for what in ("binding", "preemption")]
+
+
+def test_with_the_schedulers_log_hardly_a_decision_is_unexplained(record, log):
+    shadow = Shadow(record, log)
+    bindings, preemptions = counted(shadow)
+    assert bindings.total == 1998
+    assert bindings.agreed >= 0.98 * bindings.total
+    assert bindings.unexplained < 0.01 * bindings.total
+    assert preemptions.total == 120
+    assert preemptions.unexplained < 0.01 * preemptions.total
+    assert shadow.failed_count == 13267
+    assert shadow.same_message_count > 0.99 * shadow.failed_count
+
+
+def test_from_the_record_alone_hardly_a_decision_is_unexplained(record):
+    bindings, preemptions = counted(Shadow(record))
+    assert bindings.total == 1998
+    assert bindings.agreed > 0.85 * bindings.total
+    assert bindings.unexplained < 0.01 * bindings.total
+    assert preemptions.total > 110
+    assert preemptions.unexplained < 0.01 * preemptions.total
+
+
+class WithWrongNodes(Shadow):
+    """Claims of every tenth binding that it went to the node that is second to the best."""
+
+    def _binding(self, attempt, pod, judge):
+        judge.place(pod, attempt.node)
+        scored = judge._runner.scored
+        if scored is None or attempt.line % 10:
+            return None
+        totals, slots = scored
+        worse = [slot for slot in slots.tolist() if totals[slot] < totals.max()]
+        if not worse:
+            return None
+        slot = max(worse, key=lambda slot: int(totals[slot]))
+        node = attempt.node
+        attempt.node = self._view.cluster.nodes.names[slot]
+        finding = super()._binding(attempt, pod, judge)
+        attempt.node = node
+        return finding
+
+
+@pytest.mark.parametrize(
+    ("has_log", "least"), [(True, 0.85), (False, 0.6)], ids=["with the log", "record alone"]
+)
+def test_a_node_that_was_not_chosen_is_seldom_explained(record, log, has_log, least):
+    bindings, _ = counted(WithWrongNodes(record, log if has_log else None))
+    assert bindings.total > 100
+    assert bindings.unexplained >= least * bindings.total
