@@ -12,8 +12,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from podwright._arrays import I32Array
-from podwright.objects import ContainerImage
+from podwright._arrays import I32Array, I64Array
+from podwright.objects import ContainerImage, Pod
+
+_MIB = 1024 * 1024
+_LEAST_BYTES = 23 * _MIB
+_MOST_BYTES_PER_CONTAINER = 1000 * _MIB
 
 
 class ImageState:
@@ -104,3 +108,47 @@ class ImageIndex:
             state.remove(slot)
             if not state.nodes:
                 del self._states[name]
+
+
+def image_names(pod: Pod) -> tuple[str, ...]:
+    """Return the pod's images, each as often as it is used, as nodes name them."""
+    spec = pod.spec
+    images = [container.image for container in spec.init_containers]
+    images += [container.image for container in spec.containers]
+    images += [volume.image.reference for volume in spec.volumes if volume.image is not None]
+    return tuple([_with_tag(image) for image in images])
+
+
+def _with_tag(image: str) -> str:
+    """Add the tag that an image without one has.
+
+    Notes
+    -----
+    Upstream: normalizedImageName
+    """
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+
+
+def locality_scores(sums: I64Array, pod: Pod, most_score: int) -> I64Array:
+    """Map bytes of the pod's images that are there, scaled by how common they are, to scores.
+
+    Parameters
+    ----------
+    sums : (k,) int64
+        Bytes.
+    most_score : int
+        For a thousand MiB per container; 23 MiB are worth nothing.
+
+    Returns
+    -------
+    (k,) int64
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go, calculatePriority
+    """
+    n_containers = len(pod.spec.init_containers) + len(pod.spec.containers)
+    most_bytes = _MOST_BYTES_PER_CONTAINER * n_containers
+    clipped = np.clip(sums, _LEAST_BYTES, most_bytes) - _LEAST_BYTES
+    scores: I64Array = most_score * clipped // (most_bytes - _LEAST_BYTES)
+    return scores

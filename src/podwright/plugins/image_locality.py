@@ -22,13 +22,10 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from podwright._arrays import I64Array
+from podwright.columns.images import image_names, locality_scores
 from podwright.framework import MAX_NODE_SCORE, Cycle, NodeColumns, Plugin, Reads, Scores
 from podwright.framework.signature import IMAGE_NAMES
 from podwright.objects import Pod
-
-_MIB = 1024 * 1024
-_LEAST_BYTES = 23 * _MIB
-_MOST_BYTES_PER_CONTAINER = 1000 * _MIB
 
 
 class ImageLocality(Plugin):
@@ -40,18 +37,18 @@ class ImageLocality(Plugin):
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the images; their order does not matter."""
-        return {IMAGE_NAMES: sorted(images_of(pod))}
+        return {IMAGE_NAMES: sorted(image_names(pod))}
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the images, and how many containers share the scale."""
         spec = pod.spec
-        return (len(spec.init_containers) + len(spec.containers), images_of(pod))
+        return (len(spec.init_containers) + len(spec.containers), image_names(pod))
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up what each node has."""
         out.values[out.rows] = 0
         find = cycle.cluster.images.find
-        known = [state for image in images_of(cycle.pod) if (state := find(image)) is not None]
+        known = [state for image in image_names(cycle.pod) if (state := find(image)) is not None]
         if not known:
             return
         sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
@@ -59,37 +56,4 @@ class ImageLocality(Plugin):
             spread = len(state.nodes) / nodes.n_alive
             # One slot may have the image under several of the pod's names, but a name only once.
             sums[state.slots()] += int(state.size_bytes * spread)
-        out.values[out.rows] = scores_of(sums[out.rows], cycle.pod)
-
-
-def scores_of(sums: I64Array, pod: Pod) -> I64Array:
-    """Map bytes of images that are there, scaled by how common they are, to scores.
-
-    Notes
-    -----
-    Upstream: calculatePriority
-    """
-    n_containers = len(pod.spec.init_containers) + len(pod.spec.containers)
-    most = _MOST_BYTES_PER_CONTAINER * n_containers
-    clipped = np.clip(sums, _LEAST_BYTES, most) - _LEAST_BYTES
-    scores: I64Array = MAX_NODE_SCORE * clipped // (most - _LEAST_BYTES)
-    return scores
-
-
-def images_of(pod: Pod) -> tuple[str, ...]:
-    """Return the pod's images, each as often as it is used, as nodes name them."""
-    spec = pod.spec
-    images = [container.image for container in spec.init_containers]
-    images += [container.image for container in spec.containers]
-    images += [volume.image.reference for volume in spec.volumes if volume.image is not None]
-    return tuple([_with_tag(image) for image in images])
-
-
-def _with_tag(image: str) -> str:
-    """Add the tag that an image without one has.
-
-    Notes
-    -----
-    Upstream: normalizedImageName
-    """
-    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+        out.values[out.rows] = locality_scores(sums[out.rows], cycle.pod, MAX_NODE_SCORE)

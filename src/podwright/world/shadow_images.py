@@ -18,8 +18,9 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
+from podwright.columns.images import image_names, locality_scores
+from podwright.framework import MAX_NODE_SCORE
 from podwright.objects import Pod
-from podwright.plugins.image_locality import images_of, scores_of
 
 
 class CopiedImageCounts:
@@ -56,7 +57,7 @@ class CopiedImageCounts:
         cluster = self._cluster
         newest: I64Array = np.zeros(len(slots), dtype=np.int64)
         copied = newest.copy()
-        for image in images_of(pod):
+        for image in image_names(pod):
             state = cluster.images.find(image)
             if state is None:
                 continue
@@ -66,5 +67,7 @@ class CopiedImageCounts:
                 count = self._counts_of.get(cluster.nodes.names[slot], {}).get(image, 0)
                 newest[row] += int(state.size_bytes * (len(state.nodes) / cluster.nodes.n_alive))
                 copied[row] += int(state.size_bytes * (count / cluster.nodes.n_alive))
-        differences: I64Array = scores_of(copied, pod) - scores_of(newest, pod)
+        differences: I64Array = locality_scores(copied, pod, MAX_NODE_SCORE) - locality_scores(
+            newest, pod, MAX_NODE_SCORE
+        )
         return differences

@@ -8,40 +8,42 @@ import msgspec
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
-from podwright.config.schema import DefaultPreemptionArgs
 from podwright.framework import Cycle, FailedCycle, Plugin, PostFilterResult
 from podwright.framework.decision import Decision
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.run import Runner
 from podwright.objects import NamespacedName, Pod
-from podwright.plugins.default_preemption import DefaultPreemption
-from podwright.preemption import Candidate, Preemption, choose, select_victims
+from podwright.preemption import (
+    Candidate,
+    Limits,
+    Preemption,
+    choose,
+    preempt,
+    select_victims,
+)
 from podwright.world.shadow_findings import Finding, Reason, ScoreDifference
 from podwright.world.shadow_images import CopiedImageCounts
 
 _CYCLE = 1
 """No draw is looked at, so all cycles have one number."""
 
-_ALL_CANDIDATES = DefaultPreemptionArgs(
-    min_candidate_nodes_percentage=100, min_candidate_nodes_absolute=0
-)
+_ALL_CANDIDATES = Limits(percentage=100, least=0)
 
 
-class _Rehearsed(DefaultPreemption):
+class _Rehearsed(Plugin):
     """DefaultPreemption that tries every node, and keeps the cycle that it was asked about."""
 
-    def __init__(self, like: DefaultPreemption) -> None:
-        super().__init__(_ALL_CANDIDATES)
-        self.real_limits = like.limits
+    name = "DefaultPreemption"
+
+    def __init__(self, real_limits: Limits) -> None:
+        self.real_limits = real_limits
         self.failed: FailedCycle | None = None
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
         """Find victims on all nodes."""
         self.failed = failed
-        result = super().post_filter(cycle, failed)
-        assert isinstance(result, PostFilterResult), "there are no extenders to ask"
-        return result
+        return preempt(failed, _ALL_CANDIDATES)
 
 
 class Judge:
@@ -83,9 +85,10 @@ class Judge:
         self._image_weight = weights[0] if weights else 0
 
     def _rehearsed(self, plugin: Plugin) -> Plugin:
-        if not isinstance(plugin, DefaultPreemption):
+        limits = getattr(plugin, "limits", None)
+        if plugin.name != _Rehearsed.name or not isinstance(limits, Limits):
             return plugin
-        self._preempting = _Rehearsed(plugin)
+        self._preempting = _Rehearsed(limits)
         return self._preempting
 
     # ---------------------------------------------------------------- places
