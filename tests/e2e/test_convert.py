@@ -109,6 +109,23 @@ def test_a_decision_log_is_a_record(tmp_path):
     assert lines_of(written)[1]["time"] == "1970-01-01T00:00:02.000000000Z"
 
 
+def test_a_run_is_a_record_and_so_the_cluster_at_any_time(a_run):
+    whole = run(f"convert {a_run} -o record").stdout
+    assert run(f"convert {a_run / 'log'} -o record").stdout == whole
+    assert names_of(whole)[0] == ("Add", "default")
+
+    def nodes_of(*options):
+        items = json.loads(run(f"convert {a_run} -o json {' '.join(options)}").stdout)["items"]
+        return {
+            item["metadata"]["name"]: item["spec"]["nodeName"]
+            for item in items
+            if item["kind"] == "Pod" and "nodeName" in item["spec"]
+        }
+
+    assert nodes_of("--at 2026-01-01T00:00:25Z") == {"web": "large", "db": "large"}
+    assert nodes_of()["batch"] == "huge"
+
+
 def test_a_line_that_was_not_written_to_its_end_is_named(manifest, tmp_path):
     record = tmp_path / "record.jsonl"
     record.write_text(run(f"convert {manifest} -o record").stdout + '{"time":"2026-')

@@ -303,6 +303,7 @@ class ClassicRunner(Runner):
             node_names=tuple(node.name for node in nodes),
             pre_filter=Status.OK,
             skipped_filters=frozenset(f.plugin for f in filters if not f.applies),
+            examined=tuple(node.name for node in nodes if node.name in examined),
             not_examined=tuple(node.name for node in nodes if node.name not in examined),
             filters=filters,
             rejected={name: self._status(failures) for name, failures in found.failed.items()},

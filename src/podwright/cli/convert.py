@@ -32,8 +32,8 @@ def convert(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="Manifests, dumps, snapshots, openb tables, one record of changes, or the "
-            "folder of a decision log; - for stdin.",
+            help="Manifests, dumps, snapshots, openb tables, one record of changes or the "
+            "folder of a run; - for stdin.",
             show_default=False,
         ),
     ],

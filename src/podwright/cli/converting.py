@@ -117,11 +117,11 @@ def run_convert(files: Sequence[str], *, at: str, start: str, output: str) -> No
 
 
 def _read(files: Sequence[str]) -> _Contents:
-    logs = [path for path in files if path != "-" and any(Path(path).glob(f"*{SUFFIX}"))]
+    logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
-    for path in logs:
-        with DecisionLog.open(path) as log:
+    for path, folder in logs.items():
+        with DecisionLog.open(folder) as log:
             records.append((path, b"".join(record_of_log(log))))
     manifests: list[tuple[str, bytes]] = []
     for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
@@ -138,6 +138,11 @@ def _read(files: Sequence[str]) -> _Contents:
             record = read_record(data, source=name)
     collected.raise_all()
     return _Contents(loaded, record)
+
+
+def _log_of(path: Path) -> Path | None:
+    """Return the decision log that a folder is, or that the folder of a run has."""
+    return next((one for one in (path, path / "log") if any(one.glob(f"*{SUFFIX}"))), None)
 
 
 def _is_record(data: bytes, source: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,10 @@ import typer
 from podwright.cli.options import (
     At,
     Config,
-    Format,
     Gates,
     Namespace,
     Offset,
     OffsetName,
-    Output,
     Plugins,
     PolicyFile,
     Provider,
@@ -32,6 +31,16 @@ from podwright.cli.options import (
 app = command_app()
 
 
+class ExplainFormat(StrEnum):
+    """How an explanation is printed."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    yaml = "yaml"
+    kss = "kss"
+
+
 @app.command(
     epilog=examples(
         "podwright explain web-0 examples/quickstart",
@@ -41,6 +50,7 @@ app = command_app()
         "podwright explain web-0 examples/quickstart --rules classic",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
         "podwright explain batch --run RUN --attempt 1 || true",
+        "podwright explain web --run RUN -o kss",
     )
 )
 def explain(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -108,7 +118,15 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
-    output: Output = Format.table,
+    output: Annotated[
+        ExplainFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="How to print it; kss: with --run, the annotations with which "
+            "kube-scheduler-simulator says it.",
+        ),
+    ] = ExplainFormat.table,
 ) -> None:
     """Say why a pod goes where it goes, or why it goes nowhere.
 
@@ -123,8 +141,15 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     Exit status 1 if the pod fits nowhere.
     """
     _check_where(ctx, has_files=bool(files), has_run=run is not None)
-    shown = None if output is Format.wide else nodes
+    shown = None if output is ExplainFormat.wide else nodes
     if run is not None:
+        if output is ExplainFormat.kss:
+            from podwright.cli.annotating import run_annotate
+
+            fitted = run_annotate(
+                pod, run, attempt=attempt, at=at, namespace=namespace, plugins=plugin or []
+            )
+            raise typer.Exit(0 if fitted else 1)
         from podwright.cli.looking_back import run_explain_past
 
         fitted = run_explain_past(
@@ -191,6 +216,13 @@ def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
             "give files with the cluster, or --run with a recorded run.", param_hint="FILE"
         )
     given = [name for name in ctx.params if _is_given(ctx, name)]
+    if not has_run and ctx.params["output"] is ExplainFormat.kss:
+        raise typer.BadParameter(
+            "kss has what came after the decision, which a recorded run knows: add --run.",
+            param_hint="'--output'",
+        )
+    if ctx.params["output"] is ExplainFormat.kss and {"node", "nodes"} & set(given):
+        raise typer.BadParameter("kss has all nodes.", param_hint="'--node'")
     for name in given:
         option = f"'--{name.replace('_', '-')}'"
         if has_run and name in _ONLY_WITH_FILES:

@@ -101,6 +101,22 @@ def kss_annotations(
     LogError
         If the run cannot be repeated.
     """
+    return annotations_after(kss_history(log, pod, attempt, at_ns=at_ns, plugins=plugins))
+
+
+def kss_history(
+    log: DecisionLog,
+    pod: NamespacedName,
+    attempt: int = -1,
+    *,
+    at_ns: int | None = None,
+    plugins: Iterable[type[Plugin]] = (),
+) -> list[KssAttempt]:
+    """Return the attempts of one pod up to one of them, oldest first.
+
+    Parameters are those of `kss_annotations`. Attempts of an earlier pod of that name are left
+    out.
+    """
     own = tuple(plugins)
     cycles = Cycles(log)
     last = _attempt(
@@ -111,8 +127,8 @@ def kss_annotations(
         earlier = _attempt(log, find_cycle(log, pod, number, plugins=own, cycles=cycles), own)
         if earlier.uid != last.uid:
             break
-        attempts.insert(0, earlier)
-    return _together(attempts)
+        attempts.append(earlier)
+    return attempts[::-1]
 
 
 def kss_attempt(
@@ -148,8 +164,8 @@ def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ())
     }
 
 
-def _together(attempts: Sequence[KssAttempt]) -> dict[str, str]:
-    """Return what the pod has after attempts, oldest first."""
+def annotations_after(attempts: Sequence[KssAttempt]) -> dict[str, str]:
+    """Return the annotations that a pod has after its attempts, which come oldest first."""
     found: dict[str, str] = {}
     before = attempts[0].explanation.pod.metadata.annotations.get(HISTORY)
     history = before
@@ -178,13 +194,17 @@ def _attempt(log: DecisionLog, past: PastCycle, plugins: tuple[type[Plugin], ...
         again = find_cycle(log, past.pod.key, past.attempt, plugins=plugins)
     story = _Story(again)
     story.follow(explanation.decision.node)
+    weights = first_profile_weights(log.setup, plugins=plugins)
+    if not profile.score:
+        # Priorities of the classic rules, which the original does not have.
+        weights = {given.plugin: given.weight for given in explanation.scores}
     return KssAttempt(
         attempt=past.attempt,
         explanation=explanation,
         results=attempt_results(
             explanation,
             profile,
-            first_profile_weights(log.setup, plugins=plugins),
+            weights,
             placed=story.placed(),
             extenders=story.answers,
         ),

@@ -21,7 +21,10 @@ def annotations(recorded, pod, attempt=-1):
 
 def results(recorded, pod, attempt=-1):
     """Return the results of one attempt; what is JSON as what it says."""
-    one = kss_attempt(recorded.run.log, pod, attempt, plugins=recorded.plugins)
+    return results_of(kss_attempt(recorded.run.log, pod, attempt, plugins=recorded.plugins))
+
+
+def results_of(one):
     plain = {key.removeprefix(PREFIX): value for key, value in one.results.items()}
     assert not plain or plain.keys() - EXTENDER_KEYS == PLUGIN_KEYS
     return {k: v if k == "selected-node" else json.loads(v) for k, v in plain.items()}

@@ -18,7 +18,9 @@ from podwright.world.tests.kss_expectations import (
     only,
     profile,
     results,
+    results_of,
 )
+from podwright.world.tests.recorded import recorded_log
 from podwright.world.tests.recording import SECOND_NS, Recorded
 
 # -------------------------------------------------------------------- two nodes, one taken
@@ -414,6 +416,43 @@ def test_attempts_are_found_by_number_and_by_time():
         kss_annotations(log, "default/wev")
     with pytest.raises(UnknownCycle, match="tried 3 times"):
         kss_annotations(log, "default/web", 4)
+
+
+def test_every_attempt_of_a_run_says_what_its_explanation_says(tmp_path):
+    with recorded_log(tmp_path) as log:
+        tried = list(log.cycles())
+        counts: dict[str, int] = {}
+        for _, pod in tried:
+            counts[pod] = counts.get(pod, 0) + 1
+            attempt = kss_attempt(log, pod, counts[pod])
+            told = attempt.explanation
+            found = results_of(attempt)
+            assert found["selected-node"] == told.decision.node
+            assert found["filter-result"].keys() == set(told.examined)
+            said = {node: list(said.values()) for node, said in found["filter-result"].items()}
+            rejected = {node for node, words in said.items() if set(words) != {"passed"}}
+            assert rejected == told.rejected.keys() == set(told.examined) - set(told.feasible)
+            assert found["score-result"].keys() == told.totals.keys()
+            final = found["finalscore-result"]
+            assert {n: sum(map(int, one.values())) for n, one in final.items()} == told.totals
+            assert bool(found["bind-result"]) is bool(told.decision.node)
+    assert len(tried) > 8
+
+
+def test_the_classic_rules_have_annotations_too():
+    recorded = Recorded(rules={"name": "classic"})
+    recorded.put(make_node("n1", cpu="1"), make_node("n2", cpu="4"), make_node("n3", cpu="8"))
+    recorded.attempt(make_pod("web", cpu="2"))
+    found = results(recorded, "default/web")
+    assert found["selected-node"] in ("n2", "n3")
+    assert found["filter-result"].keys() == {"n1", "n2", "n3"}
+    assert found["filter-result"]["n1"]["GeneralPredicates"] == "Insufficient cpu"
+    totals = kss_attempt(recorded.run.log, "default/web").explanation.totals
+    final = {
+        node: sum(map(int, said.values())) for node, said in found["finalscore-result"].items()
+    }
+    assert final == totals != {}
+    assert found["bind-result"] == {"DefaultBinder": "success"}
 
 
 def test_looking_changes_nothing():

@@ -1,0 +1,44 @@
+"""What `podwright explain --run RUN -o kss` does, once it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from podwright.cli.console import announce_compilation, print_document, say
+from podwright.cli.inputs import load_plugins
+from podwright.cli.looking_back import find_past
+from podwright.cli.run_folder import RunFolder, without_collection
+from podwright.world.explain import Cycles
+from podwright.world.kss_annotations import annotations_after, kss_history
+
+
+def run_annotate(
+    text: str,
+    folder: Path,
+    *,
+    attempt: int | None,
+    at: str,
+    namespace: str,
+    plugins: Sequence[Path],
+) -> bool:
+    """Print a Pod with its annotations after an attempt; tell whether the pod fitted then."""
+    own = load_plugins(plugins)
+    run = RunFolder(folder)
+    announce_compilation()
+    with run.log, without_collection():
+        key = find_past(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)
+        at_ns = run.moment(at) if at else None
+        attempts = kss_history(run.log, key, attempt or -1, at_ns=at_ns, plugins=own)
+    annotations = annotations_after(attempts)
+    if not annotations:
+        say("There are no annotations: no plugin was asked, because there was no node.")
+        return False
+    explanation = attempts[-1].explanation
+    metadata = {
+        "name": explanation.pod.name,
+        "namespace": explanation.pod.namespace,
+        "annotations": annotations,
+    }
+    print_document({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, "json")
+    return bool(explanation.decision.node)

@@ -1,0 +1,49 @@
+"""`podwright explain --run RUN -o kss`: what kube-scheduler-simulator would write on the pod."""
+
+import json
+
+import pytest
+from tests.e2e.command_line import QUICKSTART, run
+
+from podwright.store.decision_log import DecisionLog
+from podwright.world.kss_annotations import kss_annotations
+
+PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
+
+
+def annotated(line, status=0):
+    pod = json.loads(run(f"{line} -o kss", status=status).stdout)
+    assert (pod["apiVersion"], pod["kind"], pod["metadata"].keys()) == (
+        "v1", "Pod", {"name", "namespace", "annotations"},
+    )  # fmt: skip
+    return pod["metadata"]
+
+
+def test_a_pod_is_printed_with_its_annotations(a_run):
+    metadata = annotated(f"explain batch --run {a_run}")
+    assert (metadata["namespace"], metadata["name"]) == ("default", "batch")
+    annotations = metadata["annotations"]
+    assert len(json.loads(annotations[f"{PREFIX}result-history"])) == 4
+    assert json.loads(annotations[f"{PREFIX}bind-result"]) == {"DefaultBinder": "success"}
+    with DecisionLog.open(a_run / "log") as log:
+        assert annotations == kss_annotations(log, "default/batch")
+
+
+def test_an_attempt_that_failed_ends_as_an_explanation_of_it_does(a_run):
+    annotations = annotated(f"explain batch --run {a_run} --attempt 1", status=1)["annotations"]
+    assert len(json.loads(annotations[f"{PREFIX}result-history"])) == 1
+    assert annotations[f"{PREFIX}selected-node"] == ""
+    by_time = annotated(f"explain batch --run {a_run} --at 31s", status=1)["annotations"]
+    assert by_time == annotations
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        pytest.param(f"web-0 {QUICKSTART}", "a recorded run knows: add --run.", id="no run"),
+        pytest.param("web --run RUN --node small", "kss has all nodes.", id="some nodes"),
+        pytest.param("wep --run RUN", "did you mean default/web", id="no such pod"),
+    ],
+)
+def test_what_cannot_be_annotated_is_refused(line, said, a_run):
+    assert said in run(f"explain {line.replace('RUN', str(a_run))} -o kss", status=2).stderr
