@@ -12,6 +12,9 @@ from podwright.world.controllers.garbage_collector import GarbageCollector
 from podwright.world.controllers.job import JobController
 from podwright.world.controllers.job_ttl import JobTTLController
 from podwright.world.controllers.namespace import NamespaceController
+from podwright.world.controllers.node_lifecycle import NodeLifecycleController
+from podwright.world.controllers.pod_gc import PodGarbageCollector
+from podwright.world.controllers.taint_eviction import TaintEvictionController
 from podwright.world.controllers.view import View
 
 CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
@@ -20,6 +23,9 @@ CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
     JobTTLController,
     DisruptionController,
     DrainController,
+    NodeLifecycleController,
+    TaintEvictionController,
+    PodGarbageCollector,
     GarbageCollector,
     NamespaceController,
 )

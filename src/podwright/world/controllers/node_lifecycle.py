@@ -1,0 +1,229 @@
+"""Nodes whose kubelets fall silent, and the taints that conditions of nodes bring.
+
+A node whose kubelet has not reported for the grace period is not ready any more: nobody knows
+how it is, and its pods are not ready either. What a node's conditions say is also said by its
+taints: NoSchedule ones for the scheduler at once, NoExecute ones for eviction.
+
+Unlike upstream, which taints for eviction one node of a zone in ten seconds, and none if all
+of them are down, every node is tainted at once.
+
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.objects import Document, KubernetesObject, NamespacedName, Node, Pod
+from podwright.objects.timestamps import timestamp_text
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    DrainNode,
+    GroupKind,
+    NodeDown,
+    NodeEvent,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.world.controllers.documents import (
+    changed,
+    condition_of,
+    event_by,
+    part,
+    with_condition_set,
+)
+from podwright.world.controllers.view import View
+
+NODE: Final[GroupKind] = ("", "Node")
+GRACE_NS: Final = 50_000_000_000
+"""How long a kubelet may be silent (`--node-monitor-grace-period`)."""
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+_TAINT_OF: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+_OWN: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+class NodeLifecycleController:
+    """Says of silent nodes that nobody knows how they are, and taints by conditions."""
+
+    name = "node-lifecycle-controller"
+    kinds: Sequence[GroupKind] = (NODE,)
+
+    _SOURCE: Final = "node-controller"
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._silent_since_ns: dict[str, int] = {}
+
+    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Take note of a kubelet that falls silent, or that is back."""
+        match event:
+            case NodeDown(node=node):
+                self._silent_since_ns.setdefault(node, now_ns)
+                return (node,)
+            case NodeUp(node=node):
+                self._silent_since_ns.pop(node, None)
+                return (node,)
+            case DrainNode():
+                return ()
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a node whose conditions, taints or cordon changed."""
+        if not isinstance(new, Node):
+            if isinstance(old, Node):
+                self._silent_since_ns.pop(old.name, None)
+            return ()
+        if isinstance(old, Node):
+            if old.uid != new.uid:
+                self._silent_since_ns.pop(new.name, None)
+            elif old.spec == new.spec and _statuses(old) == _statuses(new):
+                return ()
+        return (new.name,)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Say how a node is, and taint it."""
+        node = self._view.get(NODE, key)
+        if not isinstance(node, Node):
+            return []
+        actions: list[ControllerAction] = []
+        conditions: Sequence[Document] = part(node, "status").get("conditions") or ()
+        written = list(conditions)
+        since_ns = self._silent_since_ns.get(key)
+        if since_ns is not None:
+            if now_ns < since_ns + GRACE_NS:
+                actions.append(SyncAt(since_ns + GRACE_NS, SyncDue(self.name, key)))
+            else:
+                written = _unknown(conditions, now_ns)
+        was_ready = dict(_statuses(node)).get("Ready") == "True"
+        is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in written)
+        taints = _taints(node, written, now_ns)
+        spec: Document = {} if taints is None else {"taints": taints or None}
+        if spec or written != list(conditions):
+            new = changed(node, spec=spec, status={"conditions": written} if written else {})
+            actions.append(UpdateObject(new, "whole", self.name))
+        if was_ready and not is_ready:
+            actions.extend(self._marked_not_ready(node, now_ns))
+        return actions
+
+    def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
+        """Say of the pods of a node that they are not ready.
+
+        Upstream: pkg/controller/util/node/controller_utils.go, MarkPodsNotReady
+        """
+        note = f"Node {node.name} status is now: NodeNotReady"
+        actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
+        for pod in self._view.pods_on(node.name).values():
+            ready = condition_of(pod, "Ready")
+            if ready is None or ready.status != "True":
+                continue
+            new = changed(pod, status={"conditions": _not_ready(pod, now_ns)})
+            actions.append(UpdateObject(new, "status", self.name))
+            actions.append(
+                event_by(self._SOURCE, pod, "NodeNotReady", "Node is not ready", is_warning=True)
+            )
+        return actions
+
+    def state(self) -> dict[str, Any]:
+        """Return who is silent, and since when."""
+        return {"silent_since_ns": dict(self._silent_since_ns)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._silent_since_ns = dict(state["silent_since_ns"])
+
+
+def _statuses(node: Node) -> list[tuple[str, str]]:
+    return [(each.type, each.status) for each in node.status.conditions]
+
+
+def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
+    """Return the conditions of a node of which nobody knows how it is.
+
+    Upstream: tryUpdateNodeHealth
+    """
+    now = timestamp_text(now_ns)
+    written = list(conditions)
+    known = {each.get("type"): each for each in conditions}
+    for type_ in _REPORTED:
+        present = known.get(type_)
+        if present is not None and present.get("status") == "Unknown":
+            continue
+        reason, message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+        if present is None:
+            reason, message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+        heartbeat = (present or {}).get("lastHeartbeatTime")
+        condition = {
+            "type": type_,
+            "status": "Unknown",
+            "lastHeartbeatTime": heartbeat or now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+        written = with_condition_set(written, condition)
+    return written
+
+
+def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Document] | None:
+    """Return the taints that a node should have, None if it has them.
+
+    Upstream: doNoScheduleTaintingPass, doNoExecuteTaintingPass
+    """
+    wanted = [
+        (_TAINT_OF[pair], "NoSchedule")
+        for each in conditions
+        if (pair := (each.get("type", ""), each.get("status", ""))) in _TAINT_OF
+    ]
+    if node.spec.unschedulable:
+        wanted.append((UNSCHEDULABLE, "NoSchedule"))
+    ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
+    if not ready:
+        return None  # nobody has said yet how it is
+    if ready[0] != "True":
+        wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
+    written: Sequence[Document] = part(node, "spec").get("taints") or ()
+    kept = [each for each in written if not _is_own(each) or _identity(each) in wanted]
+    there = {_identity(each) for each in kept}
+    now = timestamp_text(now_ns)
+    added = [
+        {"key": key, "effect": effect, "timeAdded": now}
+        for key, effect in wanted
+        if (key, effect) not in there
+    ]
+    return [*kept, *added] if added or len(kept) < len(written) else None
+
+
+def _identity(taint: Document) -> tuple[str, str]:
+    return (str(taint.get("key")), str(taint.get("effect")))
+
+
+def _is_own(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    if effect == "NoSchedule":
+        return key in _OWN
+    return effect == "NoExecute" and key in {NOT_READY, UNREACHABLE}
+
+
+def _not_ready(pod: Pod, now_ns: int) -> list[Document]:
+    return [
+        each | {"status": "False", "lastTransitionTime": timestamp_text(now_ns)}
+        if each.get("type") == "Ready"
+        else each
+        for each in part(pod, "status").get("conditions") or ()
+    ]

@@ -1,0 +1,154 @@
+"""Pods that nobody else ends: of nodes that are gone, deleted before they had one, too many.
+
+Unlike upstream, which looks around every 20 s, this hears of what happens: a pod of a node that
+is gone ends when the node has been gone for the 40 s that upstream waits before it believes it,
+and ended pods beyond the threshold go 20 s after the first of them.
+
+Upstream: pkg/controller/podgc/gc_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast
+
+from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.world.controllers.documents import changed, deletion_by
+from podwright.world.controllers.node_lifecycle import NODE
+from podwright.world.controllers.view import View
+from podwright.world.eviction import with_disruption_target
+
+POD: Final[GroupKind] = ("", "Pod")
+QUARANTINE_NS: Final = 40_000_000_000
+ENDED_PODS_MAX: Final = 12_500
+"""How many ended pods are kept (`--terminated-pod-gc-threshold`)."""
+
+_PERIOD_NS: Final = 20_000_000_000
+_ENDED: Final = "*"
+"""The key under which ended pods are looked at; no node is called so."""
+
+
+class PodGarbageCollector:
+    """Deletes pods that would stay for ever."""
+
+    name = "pod-garbage-collector-controller"
+    kinds: Sequence[GroupKind] = (POD, NODE)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._ended: dict[NamespacedName, None] = {}
+        self._gone_since_ns: dict[str, int] = {}
+        self._ended_due_ns = 0
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a node that is gone, at a pod whose node is, at ended and unbound pods."""
+        if isinstance(new, Pod):
+            return self._observe_pod(cast(Pod | None, old), new)
+        if isinstance(old, Pod):
+            self._ended.pop(old.key, None)
+            return ()
+        node = new if new is not None else old
+        assert node is not None, "a change of nothing"
+        if new is not None:
+            self._gone_since_ns.pop(node.name, None)
+            return ()
+        return (node.name,) if self._view.pods_on(node.name) else ()
+
+    def _observe_pod(self, old: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
+        keys: list[NamespacedName] = []
+        node = pod.spec.node_name
+        came = bool(node) and (old is None or old.spec.node_name != node)
+        if came and self._view.get(NODE, node) is None:
+            keys.append(node)
+        elif not node and pod.is_terminating:
+            keys.append(pod.key)
+        if pod.is_terminal and pod.key not in self._ended:
+            self._ended[pod.key] = None
+            if len(self._ended) > ENDED_PODS_MAX:
+                keys.append(_ENDED)
+        return keys
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete what is due."""
+        if key == _ENDED:
+            return self._sync_ended(now_ns)
+        if "/" in key:
+            pod = self._view.get(POD, key)
+            if isinstance(pod, Pod) and pod.is_terminating and not pod.spec.node_name:
+                return self._ended_and_deleted(pod, now_ns, is_orphan=False)
+            return []
+        return self._sync_node(key, now_ns)
+
+    def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
+        """End the pods of a node that is gone for good.
+
+        Upstream: gcOrphaned
+        """
+        pods = self._view.pods_on(node)
+        if not pods or self._view.get(NODE, node) is not None:
+            self._gone_since_ns.pop(node, None)
+            return []
+        due_ns = self._gone_since_ns.setdefault(node, now_ns) + QUARANTINE_NS
+        if due_ns > now_ns:
+            return [SyncAt(due_ns, SyncDue(self.name, node))]
+        del self._gone_since_ns[node]
+        actions: list[ControllerAction] = []
+        for _, pod in sorted(pods.items()):
+            actions.extend(self._ended_and_deleted(pod, now_ns, is_orphan=True))
+        return actions
+
+    def _sync_ended(self, now_ns: int) -> list[ControllerAction]:
+        """Delete the oldest ended pods beyond the threshold.
+
+        Upstream: gcTerminated
+        """
+        surplus = len(self._ended) - ENDED_PODS_MAX
+        if surplus <= 0:
+            self._ended_due_ns = 0
+            return []
+        if not self._ended_due_ns:
+            self._ended_due_ns = now_ns + _PERIOD_NS
+        if now_ns < self._ended_due_ns:
+            return [SyncAt(self._ended_due_ns, SyncDue(self.name, _ENDED))]
+        self._ended_due_ns = 0
+        pods = [cast(Pod, self._view.get(POD, key)) for key in self._ended]
+        pods.sort(key=lambda pod: (timestamp_ns(pod.metadata.creation_timestamp) or 0, pod.key))
+        return [deletion_by(self.name, pod, grace_seconds=0) for pod in pods[:surplus]]
+
+    def _ended_and_deleted(
+        self, pod: Pod, now_ns: int, *, is_orphan: bool
+    ) -> list[ControllerAction]:
+        """Mark a pod as failed, so that whoever counts it can, and delete it without grace."""
+        actions: list[ControllerAction] = []
+        if not pod.is_terminal:
+            failed = changed(pod, status={"phase": "Failed"})
+            if is_orphan:
+                failed = with_disruption_target(
+                    failed, "DeletionByPodGC", "PodGC: node no longer exists", now_ns
+                )
+            actions.append(UpdateObject(failed, "status", self.name))
+        return [*actions, deletion_by(self.name, pod, grace_seconds=0)]
+
+    def state(self) -> dict[str, Any]:
+        """Return since when nodes are gone, and when ended pods are looked at."""
+        return {
+            "gone_since_ns": dict(self._gone_since_ns),
+            "ended": list(self._ended),
+            "ended_due_ns": self._ended_due_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._gone_since_ns = dict(state["gone_since_ns"])
+        self._ended = dict.fromkeys(state["ended"])
+        self._ended_due_ns = int(state["ended_due_ns"])

@@ -1,0 +1,273 @@
+"""What becomes of nodes that fall silent or are taken away, and of their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podwright.world.controllers import pod_gc
+from podwright.world.controllers.contract import NodeDown, NodeUp
+from podwright.world.controllers.node_lifecycle import NODE, NodeLifecycleController
+from podwright.world.controllers.pod_gc import POD, PodGarbageCollector
+from podwright.world.controllers.taint_eviction import TaintEvictionController
+from podwright.world.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.world.run_stages import RUN_DELAY
+
+MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
+UNREACHABLE = "node.kubernetes.io/unreachable"
+PATIENT = [
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("node.kubernetes.io/not-ready", UNREACHABLE)
+]
+
+
+def cluster_with(*objects: Any) -> Cluster:
+    cluster = Cluster(MAKERS)
+    cluster.add(document("Node", "n1"), *objects)
+    return cluster
+
+
+def taints(cluster: Cluster, node: str = "n1") -> list[tuple[str, str]]:
+    written = cluster.raw(NODE, node).get("spec", {}).get("taints", ())
+    return [(each["key"].removeprefix("node.kubernetes.io/"), each["effect"]) for each in written]
+
+
+def ready(cluster: Cluster, kind: tuple[str, str], key: str) -> Any:
+    return next(each for each in cluster.status(kind, key)["conditions"] if each["type"] == "Ready")
+
+
+def test_a_silent_node_is_unknown_after_the_grace_period():
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT))
+    cluster.run(10)
+    cluster.tell(NodeDown("n1"))
+    cluster.run(59)
+    assert taints(cluster) == []
+    cluster.run(60)
+    conditions = {each["type"]: each for each in cluster.status(NODE, "n1")["conditions"]}
+    for name in ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"):
+        assert conditions[name]["status"] == "Unknown"
+        assert conditions[name]["reason"] == "NodeStatusUnknown"
+        assert conditions[name]["message"] == "Kubelet stopped posting node status."
+        assert conditions[name]["lastTransitionTime"] == at(60)
+    assert taints(cluster) == [("unreachable", "NoSchedule"), ("unreachable", "NoExecute")]
+    assert cluster.raw(NODE, "n1")["spec"]["taints"][0]["timeAdded"] == at(60)
+    condition = ready(cluster, POD, "default/a")
+    assert (condition["status"], condition["lastTransitionTime"]) == ("False", at(60))
+    assert cluster.said("NodeNotReady") == [
+        "Node n1 status is now: NodeNotReady",
+        "Node is not ready",
+    ]
+
+
+def test_a_node_that_returns_in_time_is_as_before():
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT))
+    cluster.tell(NodeDown("n1"))
+    cluster.run(40)
+    cluster.tell(NodeUp("n1"))
+    cluster.run(500)
+    assert taints(cluster) == []
+    assert ready(cluster, NODE, "n1")["status"] == "True"
+    assert cluster.events == []
+
+
+def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("daemon"))
+    cluster.edit(POD, "default/daemon", "spec", tolerations=[{"operator": "Exists"}])
+    cluster.tell(NodeDown("n1"))
+    cluster.run(200)
+    cluster.tell(NodeUp("n1"))
+    cluster.run(1_000)
+    assert taints(cluster) == []
+    assert ready(cluster, NODE, "n1")["status"] == "True"
+    assert [pod.name for pod in cluster.pods()] == ["a", "daemon"]
+    assert cluster.said("TaintManagerEviction") == ["Cancelling deletion of Pod default/a"]
+
+
+def test_pods_leave_an_unreachable_node_after_they_tolerated_it_and_stay_terminating():
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("b"))
+    cluster.tell(NodeDown("n1"))
+    cluster.run(51)
+    assert cluster.get(POD, "default/b").metadata.deletion_timestamp is not None
+    assert cluster.get(POD, "default/a").metadata.deletion_timestamp is None
+    cluster.run(349)
+    assert cluster.get(POD, "default/a").metadata.deletion_timestamp is None
+    cluster.run(351)
+    assert cluster.get(POD, "default/a").metadata.deletion_timestamp is not None
+    condition = cluster.status(POD, "default/a")["conditions"][-1]
+    assert (condition["type"], condition["reason"], condition["message"]) == (
+        "DisruptionTarget",
+        "DeletionByTaintManager",
+        "Taint manager: deleting due to NoExecute taint",
+    )
+    assert cluster.said("TaintManagerEviction") == [
+        "Marking for deletion Pod default/b",
+        "Marking for deletion Pod default/a",
+    ]
+    cluster.run(5_000)
+    assert [pod.name for pod in cluster.pods()] == ["a", "b"]
+    cluster.tell(NodeUp("n1"))
+    assert cluster.pods() == []
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "leaves_after"),
+    [
+        pytest.param([], 0, id="none"),
+        pytest.param([{"key": "other", "operator": "Exists"}], 0, id="another key"),
+        pytest.param([{"key": "t", "operator": "Exists", "tolerationSeconds": 7}], 7, id="a while"),
+        pytest.param([{"key": "t", "operator": "Exists", "tolerationSeconds": -1}], 0, id="past"),
+        pytest.param([{"key": "t", "operator": "Exists"}], None, id="for ever"),
+        pytest.param([{"operator": "Exists"}], None, id="everything"),
+    ],
+)
+def test_how_long_a_pod_stays_on_a_tainted_node(tolerations, leaves_after):
+    cluster = cluster_with(a_pod("a", tolerations=tolerations))
+    cluster.edit(NODE, "n1", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
+    for second in range(20):
+        cluster.run(second)
+        assert cluster.has(POD, "default/a") == (leaves_after is None or second < leaves_after)
+
+
+def test_a_pod_that_comes_to_a_tainted_node_leaves_it_too():
+    cluster = cluster_with()
+    cluster.edit(NODE, "n1", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
+    cluster.add(a_pod("a", nodeName="n1"))
+    assert cluster.pods() == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "expected"),
+    [
+        ("Ready", "False", [("not-ready", "NoSchedule"), ("not-ready", "NoExecute")]),
+        ("MemoryPressure", "True", [("memory-pressure", "NoSchedule")]),
+        ("DiskPressure", "True", [("disk-pressure", "NoSchedule")]),
+        ("PIDPressure", "True", [("pid-pressure", "NoSchedule")]),
+        ("NetworkUnavailable", "True", [("network-unavailable", "NoSchedule")]),
+        ("MemoryPressure", "Unknown", []),
+    ],
+)
+def test_conditions_bring_taints_and_take_them_away(condition, status, expected):
+    cluster = Cluster(MAKERS, stages=())
+    own = {"key": "own", "effect": "NoSchedule"}
+    conditions = [{"type": "Ready", "status": "True"}]
+    cluster.add(document("Node", "n1", spec={"taints": [own]}, status={"conditions": conditions}))
+    new = [each for each in conditions if each["type"] != condition]
+    cluster.edit(NODE, "n1", "status", conditions=[*new, {"type": condition, "status": status}])
+    assert taints(cluster) == [("own", "NoSchedule"), *expected]
+    cluster.edit(NODE, "n1", "status", conditions=conditions)
+    assert taints(cluster) == [("own", "NoSchedule")]
+
+
+def test_a_cordon_and_the_taint_of_a_new_node():
+    cluster = Cluster(MAKERS)
+    new = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    cluster.add(document("Node", "n1", spec={"taints": new}))
+    assert taints(cluster) == []
+    cluster.edit(NODE, "n1", "spec", unschedulable=True)
+    assert taints(cluster) == [("unschedulable", "NoSchedule")]
+    cluster.edit(NODE, "n1", "spec", unschedulable=None)
+    assert taints(cluster) == []
+
+
+# ------------------------------------------------------------------------------- pod GC
+
+
+def test_the_pods_of_a_node_that_is_gone_fail_and_go():
+    cluster = cluster_with(a_pod("a"), a_pod("done", annotations={RUN_DELAY: "1s"}))
+    cluster.run(5)
+    failed: list[Any] = []
+    cluster.laws.append(
+        lambda c: failed.extend(p.raw["status"] for p in c.pods() if p.status.phase == "Failed")
+    )
+    cluster.delete(NODE, "n1")
+    cluster.run(44)
+    assert [pod.name for pod in cluster.pods()] == ["a", "done"]
+    cluster.run(46)
+    assert cluster.pods() == []
+    (condition,) = [each for each in failed[0]["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (condition["reason"], condition["message"]) == (
+        "DeletionByPodGC",
+        "PodGC: node no longer exists",
+    )
+
+
+def test_a_node_that_is_back_within_the_quarantine_keeps_its_pods():
+    cluster = cluster_with(a_pod("a"))
+    cluster.delete(NODE, "n1")
+    cluster.run(30)
+    cluster.add(document("Node", "n1"))
+    cluster.run(100)
+    assert [pod.name for pod in cluster.pods()] == ["a"]
+
+
+def test_a_deleted_pod_of_a_silent_node_goes_with_the_node():
+    cluster = cluster_with(a_pod("a"))
+    cluster.tell(NodeDown("n1"))
+    cluster.delete(POD, "default/a")
+    cluster.run(100)
+    assert len(cluster.pods()) == 1
+    cluster.delete(NODE, "n1")
+    cluster.replace_controllers()
+    cluster.run(141)
+    assert cluster.pods() == []
+
+
+def test_a_pod_that_is_deleted_before_it_had_a_node_goes():
+    cluster = Cluster(MAKERS, schedules=False)
+    held = a_pod("a")
+    held.raw["metadata"]["finalizers"] = ["x/hold"]
+    cluster.add(document("Pod", "a", namespace="default", metadata=held.raw["metadata"]))
+    cluster.delete(POD, "default/a")
+    assert cluster.status(POD, "default/a")["phase"] == "Failed"
+    cluster.edit(POD, "default/a", "metadata", finalizers=None)
+    assert cluster.pods() == []
+
+
+def test_only_so_many_ended_pods_are_kept(monkeypatch):
+    monkeypatch.setattr(pod_gc, "ENDED_PODS_MAX", 3)
+    cluster = cluster_with()
+    for second in range(6):
+        cluster.run(second)
+        cluster.add(a_pod(f"p{5 - second}"))
+        cluster.edit(POD, f"default/p{5 - second}", "status", phase="Succeeded")
+    assert len(cluster.pods()) == 6
+    cluster.run(60)
+    assert [pod.name for pod in cluster.pods()] == ["p0", "p1", "p2"]
+
+
+# --------------------------------------------------------------------------------- laws
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_faults_that_are_over_leave_no_trace_on_nodes(data):
+    cluster = cluster_with(document("Node", "n2"), a_pod("a", tolerations=PATIENT), a_pod("b"))
+    names = ("n1", "n2")
+    for _ in range(data.draw(st.integers(1, 10))):
+        node = data.draw(st.sampled_from(names))
+        what = data.draw(st.sampled_from(["down", "up", "wait", "restore", "pod", "delete"]))
+        if what == "down":
+            cluster.tell(NodeDown(node))
+        elif what == "up":
+            cluster.tell(NodeUp(node))
+        elif what == "restore":
+            cluster.replace_controllers()
+        elif what == "pod" and not cluster.has(POD, "default/more"):
+            cluster.add(a_pod("more", nodeName=node))
+        elif what == "delete" and cluster.pods():
+            cluster.delete(POD, cluster.pods()[0].key)
+        else:
+            cluster.run(cluster.now + data.draw(st.sampled_from([1, 30, 60, 400])))
+    for node in names:
+        cluster.tell(NodeUp(node))
+    cluster.run(cluster.now + 1_000)
+    for node in names:
+        assert taints(cluster, node) == []
+        assert ready(cluster, NODE, node)["status"] == "True"
+    assert not [pod.name for pod in cluster.pods() if pod.is_terminating]
+    memories = cluster.controllers.state().memories
+    assert memories["node-lifecycle-controller"] == {"silent_since_ns": {}}
+    assert memories["taint-eviction-controller"] == {"leaving": {}}
