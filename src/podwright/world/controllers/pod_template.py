@@ -85,15 +85,7 @@ class PodTemplates:
 
 def with_labels(pod: Pod, labels: dict[str, str]) -> Pod:
     """Return a pod with more labels."""
-    return _with_metadata(pod, labels={**pod.metadata.labels, **labels})
-
-
-def with_name(pod: Pod, name: str) -> Pod:
-    """Return a pod with a name; where the name would come from stays written on it."""
-    return _with_metadata(pod, name=name)
-
-
-def _with_metadata(pod: Pod, **changes: Any) -> Pod:
-    metadata: ObjectMeta = msgspec.structs.replace(pod.metadata, **changes)
-    document = {**pod.raw, "metadata": {**pod.raw["metadata"], **changes}}
+    merged = {**pod.metadata.labels, **labels}
+    metadata: ObjectMeta = msgspec.structs.replace(pod.metadata, labels=merged)
+    document = {**pod.raw, "metadata": {**pod.raw["metadata"], "labels": merged}}
     return msgspec.structs.replace(pod, metadata=metadata, raw=document)

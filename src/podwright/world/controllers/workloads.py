@@ -9,11 +9,13 @@ from podwright.world.controllers.contract import Controller
 from podwright.world.controllers.deployment import DeploymentController
 from podwright.world.controllers.replica_set import ReplicaSetController
 from podwright.world.controllers.replication_controller import ReplicationControllerController
+from podwright.world.controllers.stateful_set import StatefulSetController
 from podwright.world.controllers.view import View
 
 WORKLOAD_CONTROLLERS: Final[tuple[Callable[[View], Controller], ...]] = (
     DeploymentController,
     ReplicaSetController,
     ReplicationControllerController,
+    StatefulSetController,
 )
 """What makes them, in the order in which they hear of a change."""
