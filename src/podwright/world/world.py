@@ -538,9 +538,14 @@ class World:
             case Drain(node):
                 self._controllers.handle(DrainNode(node), now_ns)
             case FailNode(node):
-                self._controllers.handle(NodeDown(node), now_ns)
+                self._tell_of(NodeDown(node))
             case RestoreNode(node):
-                self._controllers.handle(NodeUp(node), now_ns)
+                self._tell_of(NodeUp(node))
+
+    def _tell_of(self, fault: NodeDown | NodeUp) -> None:
+        """Tell of what happens to a node and cannot be seen in any object."""
+        self._todo.extend(self._life.handle(fault, self._heap.now_ns))
+        self._controllers.handle(fault, self._heap.now_ns)
 
     def _apply(self, obj: KubernetesObject, scope: Scope) -> None:
         namespace = obj.namespace

@@ -7,7 +7,15 @@ import pytest
 from podwright.objects import Pod, decode
 from podwright.testing import make_node, make_pod
 from podwright.world.admission import Forbidden
-from podwright.world.operations import Apply, Cordon, Delete, Put, Update
+from podwright.world.operations import (
+    Apply,
+    Cordon,
+    Delete,
+    FailNode,
+    Put,
+    RestoreNode,
+    Update,
+)
 from podwright.world.world import World
 
 SECOND = 1_000_000_000
@@ -79,6 +87,20 @@ def test_a_cordoned_node_takes_no_pods_until_it_is_uncordoned():
     world.do(Cordon("n1", is_cordoned=False), at_ns=world.now_ns + MINUTE)
     world.run()
     assert world.node_of == {"default/web": "n1"}
+
+
+def test_a_node_that_falls_silent_is_not_ready_until_it_is_back():
+    world = World(seed=7)
+    world.add(make_node("n1"), make_node("n2"))
+    world.run(world.start_ns + MINUTE)
+    world.do(FailNode("n1"))
+    world.run(world.now_ns + 5 * MINUTE)
+    ready = {node.name: node.status.conditions[0].status for node in world.nodes}
+    assert ready == {"n1": "Unknown", "n2": "True"}
+    world.do(RestoreNode("n1"))
+    world.run(world.now_ns + MINUTE)
+    ready = {node.name: node.status.conditions[0].status for node in world.nodes}
+    assert ready == {"n1": "True", "n2": "True"}
 
 
 def test_what_is_deleted_or_was_never_there_is_gone():
