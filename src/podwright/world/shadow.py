@@ -28,7 +28,7 @@ from podwright.store.record_files import Record
 from podwright.store.scheduler_log_files import SchedulerLog
 from podwright.world.shadow_findings import Finding, Outcome, Reason
 from podwright.world.shadow_images import CopiedImageCounts
-from podwright.world.shadow_judge import Judge
+from podwright.world.shadow_judge import MOST_SEARCHES, Judge
 from podwright.world.shadow_moments import (
     DEFAULT_DELAY_NS,
     Attempt,
@@ -117,6 +117,7 @@ class Shadow:
                 message = f"none of the bindings in {record.source} is in this log"
                 raise InputError([FieldError(source=log.source, path="", message=message)])
         self.attempt_count = len(self._moments.attempts)
+        self._start = 0
         self.failed_count = 0
         self.same_message_count = 0
 
@@ -141,20 +142,38 @@ class Shadow:
         judge = None if pod is None else self._judges.get(pod.spec.scheduler_name)
         if pod is None or judge is None:
             return None
+        judge.searches_left = MOST_SEARCHES
         if attempt.node:
-            return self._binding(attempt, pod, judge) if attempt.line else None
+            finding = self._binding(attempt, pod, judge) if attempt.line else None
+            if not pod.status.nominated_node_name:
+                self._go_on(attempt.evaluated_count)
+            return finding
         if attempt.message:
             self._compare_messages(attempt, pod, judge)
         return self._preemption(attempt, pod, judge) if attempt.preempted_node else None
 
+    def _go_on(self, evaluated_count: int) -> None:
+        """Let the next search begin where this one ended.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/schedule_one.go, `nextStartNodeIndex`
+        """
+        node_count = self._view.cluster.nodes.n_alive
+        self._start = (self._start + evaluated_count) % node_count if node_count else 0
+
     def _compare_messages(self, attempt: Attempt, pod: Pod, judge: Judge) -> None:
         self.failed_count += 1
-        ours = judge.message(pod)
+        decision = judge.decide(pod)
+        self._go_on(decision.evaluated_count)
+        ours = decision.message
         self.same_message_count += bool(ours) and attempt.message.startswith(ours)
 
     def _binding(self, attempt: Attempt, pod: Pod, judge: Judge) -> Finding:
         def look() -> tuple[Reason, ...] | None:
-            return judge.place(pod, attempt.node, attempt.evaluated_count)
+            return judge.place(
+                pod, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
+            )
 
         finding = Finding(
             what="binding",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import msgspec
+import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
@@ -27,6 +28,9 @@ from podwright.world.shadow_images import CopiedImageCounts
 
 _CYCLE = 1
 """No draw is looked at, so all cycles have one number."""
+
+MOST_SEARCHES = 5_000
+"""Of one difference; searches in large clusters take their time."""
 
 _ALL_CANDIDATES = Limits(percentage=100, least=0)
 
@@ -56,12 +60,18 @@ class Judge:
     cluster : Cluster
         As the real scheduler saw it.
     images : CopiedImageCounts
+
+    Attributes
+    ----------
+    searches_left : int
+        How many more searches may be tried to explain a difference by sampling.
     """
 
     def __init__(self, profile: Profile, cluster: Cluster, images: CopiedImageCounts) -> None:
         percentage = profile.percentage_of_nodes_to_score
         # Ours looks at all nodes if that is left open; the real one does not.
         self._percentage = 0 if percentage is None else percentage
+        self.searches_left = MOST_SEARCHES
         self._cluster = cluster
         self._images = images
         self._preempting: _Rehearsed | None = None
@@ -93,7 +103,9 @@ class Judge:
 
     # ---------------------------------------------------------------- places
 
-    def place(self, pod: Pod, node: str, evaluated_count: int = 0) -> tuple[Reason, ...] | None:
+    def place(
+        self, pod: Pod, node: str, *, evaluated_count: int = 0, start: int = 0
+    ) -> tuple[Reason, ...] | None:
         """Say whether a node is the best one for a pod.
 
         Parameters
@@ -103,6 +115,9 @@ class Judge:
             What the real scheduler chose.
         evaluated_count : int
             How many nodes it looked at; 0 if that is not known.
+        start : int
+            Where in the order of nodes its search is likely to have begun; searches that begin
+            near there are tried first.
 
         Returns
         -------
@@ -126,7 +141,7 @@ class Judge:
             return ("image counts",)
         if len(slots) <= nodes_to_find(self._cluster.nodes.n_alive, self._percentage):
             return None
-        return self._sampled(pod, slot, evaluated_count)
+        return self._sampled(pod, slot, evaluated_count, start)
 
     def _is_best_as_copied(self, pod: Pod, totals: I64Array, slots: I32Array, slot: int) -> bool:
         if not self._image_weight:
@@ -135,14 +150,19 @@ class Judge:
         scored = totals[slots] + more
         return bool((scored[slots == slot] == scored.max()).any())
 
-    def _sampled(self, pod: Pod, slot: int, evaluated_count: int) -> tuple[Reason, ...] | None:
+    def _sampled(
+        self, pod: Pod, slot: int, evaluated_count: int, start: int
+    ) -> tuple[Reason, ...] | None:
         """Begin the search at each node, and see whether the chosen one is the best then."""
         sampler = self._sampler
         copied: tuple[Reason, ...] | None = None
-        for start in range(self._cluster.nodes.n_alive):
-            sampler.next_start = start
+        for begin in self._starts(slot, evaluated_count, start):
+            if not self.searches_left:
+                break
+            self.searches_left -= 1
+            sampler.next_start = begin
             decision = sampler.decide(pod, cycle_number=_CYCLE)
-            if sampler.scored is None or evaluated_count not in (0, decision.evaluated_count):
+            if sampler.scored is None or evaluated_count not in {0, decision.evaluated_count}:
                 continue
             totals, slots = sampler.scored
             if totals[slot] < 0:
@@ -153,9 +173,17 @@ class Judge:
                 copied = ("sampling", "image counts")
         return copied
 
-    def message(self, pod: Pod) -> str:
-        """Return why no node is feasible; "" if one is."""
-        return self._runner.decide(pod, cycle_number=_CYCLE).message
+    def _starts(self, slot: int, evaluated_count: int, start: int) -> list[int]:
+        """Return where a search that comes by a node may begin, the likely ones first."""
+        order = self._cluster.nodes.visiting_order()
+        n = len(order)
+        position = int(np.flatnonzero(order == slot)[0])
+        begins = [(position - back) % n for back in range(min(n, evaluated_count or n))]
+        return sorted(begins, key=lambda begin: min((begin - start) % n, (start - begin) % n))
+
+    def decide(self, pod: Pod) -> Decision:
+        """Decide for a pod, with every node scored."""
+        return self._runner.decide(pod, cycle_number=_CYCLE)
 
     # ---------------------------------------------------------------- preemption
 
@@ -191,14 +219,13 @@ class Judge:
         """
         assert self._preempting is not None, "preemption was tried"
         wanted = self._preempting.real_limits.wanted(found.dry_run.helpable_count)
-        better = 0
-        while len(candidates) - better > wanted:
+        while len(candidates) > wanted:
             best = choose(candidates, now_ns=now_ns).acceptable
             if ours.node in best:
                 return ("sampling",)
             candidates = [one for one in candidates if one.node not in best]
-            if len(candidates) < wanted:
-                return None
+        if len(candidates) < wanted:
+            return None
         return ("sampling",) if ours.node in choose(candidates, now_ns=now_ns).acceptable else None
 
     def _decided(self, pod: Pod, now_ns: int) -> Decision:
