@@ -11,6 +11,7 @@ import numpy as np
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns.importance import NOT_STARTED
 from podwright.framework.adapter import PluginFailure, run_filter
+from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision
 from podwright.framework.extended import ExtendedCycle
@@ -104,6 +105,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         What extenders said, in the order of the configuration. They may name nodes that do
         not exist, and the same one twice; `feasible` then has them too, and `rejected` has
         what they reject, signed `Extender`.
+    custom_results : dict of str to str
+        What plugins left to be said of the pod, see `add_custom_result`.
     error : Status, optional
         The failure of a plugin or extender that ended the cycle; what was known before is
         given.
@@ -129,6 +132,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     winners: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()
     extenders: tuple[ExtenderAnswers, ...] = ()
+    custom_results: dict[str, str] = {}
     error: Status | None = None
 
 
@@ -186,6 +190,7 @@ class _Recording:
         self._names = runner.cluster.nodes.names
         self._live = runner.cluster.live_slots()
         self.outcome = PreFilterOutcome()
+        self.custom_results: dict[str, str] = {}
         self.pre_filters: dict[str, PreFilterAnswer] = {}
         self.pre_scores: dict[str, Status] = {}
         self.examined: I32Array = self._live[:0]
@@ -209,6 +214,12 @@ class _Recording:
         if not len(self._live):
             return
         cycle = Cycle(self._pod, self._cluster)
+        try:
+            self._run(cycle)
+        finally:
+            self.custom_results = dict(custom_results(cycle))
+
+    def _run(self, cycle: Cycle) -> None:
         self.outcome = run_pre_filters(self._profile, cycle, self.pre_filters)
         if self.outcome.failure is not None:
             raise self.outcome.failure
@@ -351,6 +362,7 @@ class _Recording:
             winners=self.winners,
             tied=self.tied or self.winners,
             extenders=() if self._extended is None else self._extended.answers,
+            custom_results=self.custom_results,
             error=self.error,
         )
 

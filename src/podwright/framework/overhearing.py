@@ -7,13 +7,14 @@ and given to the listener.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from podwright.framework.adapter import described, raised
 from podwright.framework.binding import Pending
+from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle
 from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
@@ -45,6 +46,8 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
         None: it is not done yet.
     timeout_ns : int
         How long a Permit plugin wants to hold the pod at most.
+    custom_results : dict of str to str
+        What it left to be said of the pod, see `add_custom_result`.
     """
 
     uid: str
@@ -52,6 +55,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str
     status: Status | None
     timeout_ns: int = 0
+    custom_results: dict[str, str] = {}
 
 
 def listen(profile: Profile, tell: Callable[[Heard], None]) -> None:
@@ -68,19 +72,23 @@ def _overheard(
     plugin: Plugin, method: Callable[..., object], point: Point, tell: Callable[[Heard], None]
 ) -> Callable[..., object]:
     def call(cycle: Cycle, node_name: str, *more: Any) -> object:
+        before = custom_results(cycle)
         try:
             answer = method(cycle, node_name, *more)
         except Exception as error:
             where = f"(pod {cycle.pod.key}, node {node_name})"
-            tell(_heard(plugin, point, cycle, Status.error(f"{raised(error)} {where}")))
+            failed = Status.error(f"{raised(error)} {where}")
+            tell(_heard(plugin, point, cycle, failed, before))
             raise
-        tell(_heard(plugin, point, cycle, answer))
+        tell(_heard(plugin, point, cycle, answer, before))
         return answer
 
     return call
 
 
-def _heard(plugin: Plugin, point: Point, cycle: Cycle, answer: object) -> Heard:
+def _heard(
+    plugin: Plugin, point: Point, cycle: Cycle, answer: object, before: Mapping[str, str]
+) -> Heard:
     timeout_ns = 0
     status: Status | None
     match answer:
@@ -98,4 +106,7 @@ def _heard(plugin: Plugin, point: Point, cycle: Cycle, answer: object) -> Heard:
         plugin=plugin.name,
         status=status,
         timeout_ns=timeout_ns,
+        custom_results={
+            key: text for key, text in custom_results(cycle).items() if before.get(key) != text
+        },
     )

@@ -2,7 +2,7 @@
 
 Thirteen annotations hold what each plugin said at each extension point, four more what extenders
 said if any was asked. All values but the node's name are JSON as Go writes it. Plugins have their
-own names.
+own names. What plugins left to be said (`add_custom_result`) comes under its own keys.
 
 What differs from the original on purpose:
 
@@ -142,7 +142,13 @@ def attempt_results(
     }
     found = {f"{PREFIX}{key}": write_go_json(value) for key, value in results.items()}
     found[f"{PREFIX}selected-node"] = placed.node
-    return found | extender_results(extenders)
+    found |= extender_results(extenders)
+    custom = dict(explanation.custom_results)
+    for heard in placed.heard:
+        custom |= heard.custom_results
+    custom.pop(HISTORY, None)
+    # These never take the place of the others.
+    return custom | found
 
 
 def _worded(answer: Status | PreFilterResult) -> str:

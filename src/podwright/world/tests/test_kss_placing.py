@@ -8,9 +8,12 @@ import pytest
 import podwright as pw
 from podwright.config import ExtenderReply
 from podwright.framework.binding import CallError, Pending
+from podwright.framework.custom_results import add_custom_result
 from podwright.machine import PodAllowed
 from podwright.objects import with_fields
 from podwright.testing import make_node, make_pod
+from podwright.world.kss_annotations import kss_annotations, kss_attempt
+from podwright.world.kss_results import PREFIX
 from podwright.world.tests.kss_expectations import annotations, only, profile, results
 from podwright.world.tests.recording import SECOND_NS, Recorded
 
@@ -215,6 +218,43 @@ def test_a_plugin_that_keeps_something_is_heard_as_it_was_then():
     assert results(recorded, "default/two")["permit-result"] == {"Counting": "even"}
     assert results(recorded, "default/three")["permit-result"] == {"Counting": "success"}
     assert results(recorded, "default/three")["permit-result-timeout"] == {"Counting": "3ns"}
+
+
+class Talkative(pw.Plugin):
+    """Leaves a text at every point."""
+
+    name = "Talkative"
+
+    def pre_filter(self, cycle):
+        add_custom_result(cycle, "example.com/early", cycle.pod.name)
+        add_custom_result(cycle, f"{PREFIX}selected-node", "mine")
+        return pw.Status.OK
+
+    def filter(self, cycle, node):
+        return pw.Status.OK
+
+    def reserve(self, cycle, node_name):
+        add_custom_result(cycle, "example.com/late", f"on {node_name}")
+        return pw.Status.OK
+
+    def pre_bind(self, cycle, node_name):
+        add_custom_result(cycle, "example.com/early", "no longer")
+        return pw.Status.OK
+
+
+def test_texts_that_plugins_leave_are_annotations_of_their_own():
+    recorded = Recorded(Talkative)
+    recorded.put(make_node("n1"))
+    for name in ("one", "two"):
+        recorded.attempt(make_pod(name))
+        found = kss_annotations(recorded.run.log, f"default/{name}", plugins=[Talkative])
+        assert found["example.com/late"] == "on n1"
+        assert found["example.com/early"] == "no longer"
+        assert found[f"{PREFIX}selected-node"] == "n1"
+        (element,) = json.loads(found[f"{PREFIX}result-history"])
+        assert element["example.com/late"] == "on n1"
+    told = kss_attempt(recorded.run.log, "default/two", plugins=[Talkative]).explanation
+    assert told.custom_results["example.com/early"] == "two"
 
 
 # -------------------------------------------------------------------- extenders
