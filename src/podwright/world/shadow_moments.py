@@ -234,7 +234,7 @@ class LoggedMoments:
         if attempt.line:
             # It had seen the pod, and not yet where the pod goes.
             binding = self._pods.before_line(attempt.line)
-            added = self._first_position[self._pods.lines[binding].object.uid]
+            added = self._first_position[self._uid_of(attempt)]
             self._most = min(self._most, binding)
             self._least = max(self._least, added + 1)
         positions: dict[GroupKind, int] = {}
@@ -243,7 +243,24 @@ class LoggedMoments:
             if kind == POD:
                 position = max(min(position, self._most), self._least)
             positions[kind] = max(position, track.position)
+        if attempt.line:
+            pod = self._pods.lines[self._first_position[self._uid_of(attempt)]].object
+            assert isinstance(pod, Pod), f"line {attempt.line} is a binding"
+            for kind in {_CLAIM, _VOLUME} & positions.keys():
+                positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
         self._view.go_to(positions)
+
+    def _uid_of(self, attempt: Attempt) -> str:
+        """Return the uid of a pod that is bound."""
+        return self._pods.lines[self._pods.before_line(attempt.line)].object.uid
+
+    def _before_results(self, kind: GroupKind, most: int, attempt: Attempt, pod: Pod) -> int:
+        """Return a position before the first change that comes of the decision itself."""
+        track = self._view.tracks[kind]
+        for position in range(track.position, most):
+            if is_result(track.lines[position], pod, attempt.victims, self._waiting):
+                return position
+        return most
 
     def _take_in(self, attempt: Attempt) -> None:
         """Let the scheduler know what it did itself."""
@@ -303,12 +320,8 @@ class LoggedMoments:
             least, most = max(least, self._least), min(most, self._most)
         if attempt.line:
             most = min(most, track.before_line(attempt.line))
-        most = max(most, track.position)
         least = min(least, track.position)
-        for position in range(track.position, most):
-            if is_result(track.lines[position], pod, attempt.victims, self._waiting):
-                most = position
-                break
+        most = self._before_results(kind, max(most, track.position), attempt, pod)
         return range(least, most + 1)
 
 

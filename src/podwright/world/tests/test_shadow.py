@@ -1,0 +1,525 @@
+"""Records of clusters so small that one can see what the scheduler may do."""
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.config import read_configuration
+from podwright.objects import InputError
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store.record_files import read_record
+from podwright.store.scheduler_log_files import read_scheduler_log
+from podwright.world.shadow import Shadow
+from podwright.world.shadow_findings import agreement
+
+START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+MIB = 1 << 20
+
+
+def time_of(ms):
+    return f"2026-03-02T10:{ms // 60_000:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}Z"
+
+
+def node(name, cpu="4", images=None, *, memory="16Gi"):
+    listed = [{"names": [image], "sizeBytes": size} for image, size in (images or {}).items()]
+    allocatable = {"cpu": cpu, "memory": memory, "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "status": {"allocatable": allocatable, "images": listed},
+    }
+
+
+def pod(name, cpu="1", on="", *, priority=0, started="", image="app:1", **spec):
+    requests = {"requests": {"cpu": cpu, "memory": "1Gi"}}
+    document: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "a", "uid": f"uid-{name}"},
+        "spec": {
+            "containers": [{"name": "c", "image": image, "resources": requests}],
+            "schedulerName": "default-scheduler",
+            "priority": priority,
+            **spec,
+        },
+        "status": {"phase": "Pending"},
+    }
+    if on:
+        document["spec"]["nodeName"] = on
+        document["status"] = {"phase": "Running", "startTime": started or "2026-03-02T09:00:00Z"}
+    return document
+
+
+def with_status(document, **status):
+    return document | {"status": document["status"] | status}
+
+
+def leaving(document):
+    metadata = document["metadata"] | {"deletionTimestamp": "2026-03-02T10:01:00Z"}
+    return with_status(document, conditions=[PREEMPTED]) | {"metadata": metadata}
+
+
+class Cluster:
+    """Writes down what happens in a real cluster."""
+
+    def __init__(self, *objects):
+        self.changes = []
+        self.told = []
+        self.version = 0
+        for obj in objects:
+            self.add(0, obj)
+
+    def _change(self, ms, event, obj):
+        self.version += 1
+        obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version)}}
+        self.changes.append({"time": time_of(ms), "event": event, "resource": obj})
+
+    def add(self, ms, obj):
+        self._change(ms, "Add", obj)
+
+    def update(self, ms, obj):
+        self._change(ms, "Update", obj)
+
+    def delete(self, ms, obj):
+        self._change(ms, "Delete", obj)
+
+    def tell(self, ms, what, name="", **fields):
+        named = {"pod": f"a/{name}"} if name else {}
+        self.told.append({"time": time_of(ms), "what": what} | named | fields)
+
+    def arrives(self, ms, document, *, late_ms=0):
+        """Let a pod come to the queue; the recorder sees it later, or earlier."""
+        name = document["metadata"]["name"]
+        self.tell(ms, "queue", name, event="UnschedulablePodAdd", queue="Active")
+        self.add(ms + late_ms, document)
+
+    def place(self, ms, document, on, *, evaluated=0, took_ms=5):
+        """Let the scheduler place a pod; the record shows it some time later."""
+        name = document["metadata"]["name"]
+        self.tell(ms, "attempt", name)
+        self.tell(ms + 1, "bound", name, node=on, evaluatedNodes=evaluated, feasibleNodes=1)
+        self.update(ms + took_ms, document | {"spec": document["spec"] | {"nodeName": on}})
+
+    def record(self):
+        lines = sorted(self.changes, key=lambda line: line["time"])
+        return read_record(as_lines(lines), source="record.jsonl")
+
+    def log(self):
+        lines = sorted(self.told, key=lambda line: line["time"])
+        return read_scheduler_log(as_lines(lines), source="scheduler.jsonl")
+
+    def findings(self, *, has_log=True, **options):
+        shadow = Shadow(self.record(), self.log() if has_log else None, **options)
+        return [one for one in shadow.findings() if one is not None]
+
+
+def as_lines(values):
+    return "".join(f"{json.dumps(value)}\n" for value in values).encode()
+
+
+with_and_without_log = pytest.mark.parametrize(
+    "has_log", [True, False], ids=["with the log", "record alone"]
+)
+
+
+# ---------------------------------------------------------------- bindings
+
+
+@with_and_without_log
+def test_the_best_node_agrees(has_log):
+    cluster = Cluster(node("free"), node("busy"), pod("old", "3", "busy"))
+    cluster.arrives(1000, pod("web"))
+    cluster.place(1001, pod("web"), "free")
+    (found,) = cluster.findings(has_log=has_log)
+    assert (found.what, found.pod, found.node, found.outcome) == (
+        "binding", "a/web", "free", "agreed",
+    )  # fmt: skip
+
+
+@with_and_without_log
+def test_any_of_several_equal_nodes_agrees(has_log):
+    for name in ("one", "two", "three"):
+        cluster = Cluster(node("one"), node("two"), node("three"))
+        cluster.arrives(1000, pod("web"))
+        cluster.place(1001, pod("web"), name)
+        assert [one.outcome for one in cluster.findings(has_log=has_log)] == ["agreed"]
+
+
+@with_and_without_log
+def test_a_worse_node_is_unexplained_and_the_scores_say_why(has_log):
+    cluster = Cluster(node("free"), node("busy"), pod("old", "2", "busy"))
+    cluster.arrives(1000, pod("web"))
+    cluster.place(1001, pod("web"), "busy")
+    (found,) = cluster.findings(has_log=has_log)
+    assert (found.outcome, found.reasons, found.best, found.rejection) == (
+        "unexplained", (), "free", "",
+    )  # fmt: skip
+    assert "NodeResourcesFit" in [score.plugin for score in found.scores]
+    assert sum(score.best - score.chosen for score in found.scores) > 0
+
+
+@with_and_without_log
+def test_a_node_without_room_is_unexplained_with_the_reason(has_log):
+    cluster = Cluster(node("free"), node("full"), pod("old", "4", "full"))
+    cluster.arrives(1000, pod("web"))
+    cluster.place(1001, pod("web"), "full")
+    (found,) = cluster.findings(has_log=has_log)
+    assert (found.outcome, found.best, found.rejection) == (
+        "unexplained", "free", "Insufficient cpu",
+    )  # fmt: skip
+
+
+def test_a_pod_that_was_created_with_a_node_is_not_a_binding():
+    cluster = Cluster(node("n1"), node("n2"))
+    cluster.add(500, pod("static", "1", "n1"))
+    assert cluster.findings(has_log=False) == []
+
+
+@with_and_without_log
+def test_pods_of_other_schedulers_are_left_out_but_take_room(has_log):
+    cluster = Cluster(node("n1"), node("n2"))
+    other = pod("other", "3", schedulerName="mine")
+    cluster.add(900, other)
+    cluster.update(950, other | {"spec": other["spec"] | {"nodeName": "n1"}})
+    cluster.arrives(1000, pod("web"))
+    cluster.place(1001, pod("web"), "n2")
+    assert [(one.pod, one.outcome) for one in cluster.findings(has_log=has_log)] == [
+        ("a/web", "agreed")
+    ]
+
+
+# ---------------------------------------------------------------- delays
+
+
+def late_by(ms, *, ended_ms, has_arrivals=True):
+    """The scheduler knows that `old` has ended; the recorder sees it when the pod is placed."""
+    cluster = Cluster(node("small", "2"), node("large", "8"), pod("old", "1500m", "small"))
+    cluster.add(0, pod("other", "4", "large"))
+    if has_arrivals:
+        cluster.arrives(1000, pod("first", "7"), late_ms=ms)
+        cluster.arrives(2000, pod("web", "500m"))
+    else:
+        cluster.add(2000, pod("web", "500m"))
+    cluster.update(ended_ms, with_status(pod("old", "1500m", "small"), phase="Succeeded"))
+    cluster.place(2001, pod("web", "500m"), "small", took_ms=200)
+    return cluster
+
+
+def test_a_change_that_the_recorder_saw_late_explains_a_binding():
+    (found,) = late_by(100, ended_ms=2050).findings()
+    assert (found.outcome, found.reasons) == ("explained", ("delay",))
+    assert found.explanation == "seen already: line 7 (Update Pod a/old)"
+    assert found.best == "large"
+
+
+def test_a_change_that_was_seen_later_than_any_delay_explains_nothing():
+    (found,) = late_by(20, ended_ms=2050).findings()
+    assert found.outcome == "unexplained"
+
+
+def test_without_arrivals_in_the_log_a_usual_delay_is_taken():
+    (found,) = late_by(0, ended_ms=2050, has_arrivals=False).findings()
+    assert (found.outcome, found.reasons) == ("explained", ("delay",))
+
+
+def test_what_the_scheduler_had_placed_counts_before_the_api_shows_it():
+    cluster = Cluster(node("one"), node("two"))
+    cluster.arrives(1000, pod("first", "2"))
+    cluster.arrives(1001, pod("second", "2"))
+    cluster.place(1002, pod("first", "2"), "one", took_ms=90)
+    cluster.place(1010, pod("second", "2"), "two", took_ms=5)
+    assert [one.outcome for one in cluster.findings()] == ["agreed", "agreed"]
+
+
+def in_flight(took_ms):
+    cluster = Cluster(node("one"), node("two", "3900m"))
+    cluster.arrives(1000, pod("first", "2"))
+    cluster.arrives(1001, pod("second", "2"))
+    cluster.place(1002, pod("first", "2"), "one", took_ms=took_ms)
+    cluster.place(1010, pod("second", "2"), "two", took_ms=5)
+    return cluster
+
+
+def test_without_a_log_bindings_that_come_to_the_api_later_may_have_been_decided_earlier():
+    second, first = in_flight(90).findings(has_log=False)
+    assert (first.pod, first.outcome) == ("a/first", "agreed")
+    assert (second.outcome, second.reasons) == ("explained", ("delay",))
+    assert second.explanation == "placed already: a/first on one"
+
+
+def test_a_binding_that_comes_much_later_was_not_decided_earlier():
+    second = in_flight(900).findings(has_log=False)[0]
+    assert (second.pod, second.outcome) == ("a/second", "unexplained")
+    second = in_flight(900).findings(has_log=False, delay_ns=1_000_000_000)[0]
+    assert second.outcome == "explained"
+
+
+def test_clocks_that_differ_do_not_matter():
+    cluster = Cluster(node("one"), node("two"))
+    for number in range(3):
+        ms = 1000 * (number + 1)
+        cluster.arrives(ms, pod(f"web-{number}"), late_ms=400_000)
+        cluster.place(ms + 10, pod(f"web-{number}"), ("one", "two", "one")[number], took_ms=400_005)
+    assert [one.outcome for one in cluster.findings()] == ["agreed"] * 3
+
+
+def test_the_schedulers_own_results_are_not_part_of_what_it_saw():
+    # The claim is bound to a volume of `far` because the pod was placed there.
+    storage_class = {
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+        "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer",
+    }  # fmt: skip
+
+    def volume(name, on, claim=None):
+        term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [on]}]}
+        spec = {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "local", "local": {"path": "/d"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+        }  # fmt: skip
+        if claim:
+            spec["claimRef"] = {"namespace": "a", "name": claim, "uid": "uid-data"}
+        return {"apiVersion": "v1", "kind": "PersistentVolume",
+                "metadata": {"name": name}, "spec": spec,
+                "status": {"phase": "Available"}}  # fmt: skip
+
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "a", "uid": "uid-data"},
+        "spec": {"storageClassName": "local", "accessModes": ["ReadWriteOnce"],
+                 "resources": {"requests": {"storage": "1Gi"}}},
+    }  # fmt: skip
+    busy = pod("old", "3", "far")
+    cluster = Cluster(
+        node("near"), node("far"), busy, storage_class,
+        volume("v-near", "near"), volume("v-far", "far"), claim,
+    )  # fmt: skip
+    uses = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    db = pod("db", volumes=uses)
+    cluster.arrives(1000, db, late_ms=50)
+    cluster.update(1060, volume("v-far", "far", claim="data"))
+    cluster.place(1055, db, "far", took_ms=30)
+    for has_log in (True, False):
+        (found,) = cluster.findings(has_log=has_log)
+        assert (found.outcome, found.best) == ("unexplained", "near"), found
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def many_nodes(evaluated, *, chosen="n060"):
+    """Of 120 nodes, one at the end is free; the search ends before it, or does not."""
+    nodes = [node(f"n{i:03}", "4") for i in range(120)]
+    nodes[119] = node("n119", "64", memory="256Gi")
+    nodes[60] = node("n060", "32", memory="64Gi")
+    cluster = Cluster(*nodes)
+    cluster.arrives(1000, pod("web"))
+    cluster.place(1001, pod("web"), chosen, evaluated=evaluated)
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "chosen", "outcome"),
+    [
+        pytest.param(100, "n060", "explained", id="the best of those looked at"),
+        pytest.param(120, "n060", "unexplained", id="all were looked at"),
+        pytest.param(100, "n061", "unexplained", id="there is always a better one in the sample"),
+        pytest.param(100, "n119", "agreed", id="the best of all"),
+    ],
+)
+def test_a_search_that_ended_early_explains_a_node_that_is_not_the_best(evaluated, chosen, outcome):
+    (found,) = many_nodes(evaluated, chosen=chosen).findings()
+    assert found.outcome == outcome
+    assert found.reasons == (("sampling",) if outcome == "explained" else ())
+
+
+def test_without_a_log_any_number_may_have_been_looked_at():
+    (found,) = many_nodes(120).findings(has_log=False)
+    assert found.reasons == ("sampling",)
+
+
+def test_a_configuration_that_scores_all_nodes_leaves_nothing_to_sampling():
+    everything = read_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "percentageOfNodesToScore": 100,
+        },
+        source="config.yaml",
+    )
+    (found,) = many_nodes(100).findings(configuration=everything)
+    assert found.outcome == "unexplained"
+
+
+# ---------------------------------------------------------------- images
+
+
+def test_image_counts_of_when_a_node_last_changed_explain_a_binding():
+    # `one` is copied when the image is on one node of four, the others when it is on more.
+    image = {"app:1": 3000 * MIB}
+    cluster = Cluster(node("one", "4", image), node("two", "4"), node("three"), node("four"))
+    cluster.add(100, pod("weight", "100m", "two"))
+    cluster.arrives(1000, pod("first", "100m", image="none"))
+    cluster.place(1001, pod("first", "100m", image="none"), "one")
+    cluster.update(2000, node("two", "4", image))
+    cluster.update(2000, node("three", "4", image))
+    cluster.arrives(3000, pod("web"))
+    cluster.place(3001, pod("web"), "three")
+    outcomes = {one.pod: (one.outcome, one.reasons) for one in cluster.findings()}
+    assert outcomes["a/web"] == ("agreed", ())
+    cluster = Cluster(node("one", "5", image), node("two"), node("three"), node("four"))
+    cluster.arrives(1000, pod("first", "100m", image="none"))
+    cluster.place(1001, pod("first", "100m", image="none"), "one")
+    cluster.update(1500, pod("first", "100m", "one", image="none"))
+    cluster.arrives(1600, pod("between", "100m", image="none"))
+    cluster.place(1601, pod("between", "100m", image="none"), "two")
+    cluster.update(2000, node("two", "4", image))
+    cluster.update(2000, node("three", "4", image))
+    cluster.arrives(3000, pod("web"))
+    cluster.place(3001, pod("web"), "three")
+    found = {one.pod: one for one in cluster.findings()}["a/web"]
+    assert (found.outcome, found.reasons, found.best) == ("explained", ("image counts",), "one")
+
+
+# ---------------------------------------------------------------- preemption
+
+
+def preemption(
+    *,
+    victims=("low-1",),
+    on="n1",
+    pods=(),
+    name="urgent",
+):
+    """Two full nodes, and an urgent pod that has to preempt."""
+    there = pods or (
+        pod("low-1", "4", "n1", priority=1),
+        pod("low-2", "4", "n2", priority=2),
+    )
+    by_name = {one["metadata"]["name"]: one for one in there}
+    cluster = Cluster(node("n1"), node("n2"), *there)
+    urgent = pod(name, "2", priority=100)
+    cluster.arrives(1000, urgent)
+    cluster.tell(1001, "attempt", name)
+    cluster.tell(1002, "preempt", name, node=on)
+    cluster.tell(1003, "unschedulable", name, err="0/2 nodes are available: 2 Insufficient cpu.")
+    cluster.tell(1004, "condition", name, nominatedNodeName=on, nominatingMode=1)
+    cluster.update(1010, with_status(urgent, nominatedNodeName=on))
+    for victim in victims:
+        cluster.tell(1005, "victim", preemptor=f"a/{name}", victim=f"a/{victim}", node=on)
+        cluster.update(1012, leaving(by_name[victim]))
+        cluster.delete(1500, leaving(by_name[victim]))
+    cluster.place(1510, with_status(urgent, nominatedNodeName=on), on)
+    return cluster
+
+
+def outcomes(cluster, has_log):
+    return [(one.what, one.outcome) for one in cluster.findings(has_log=has_log)]
+
+
+@with_and_without_log
+def test_a_preemption_with_the_least_important_victim_agrees(has_log):
+    assert outcomes(preemption(), has_log) == [("preemption", "agreed"), ("binding", "agreed")]
+
+
+@with_and_without_log
+def test_a_preemption_on_a_node_with_more_important_victims_is_unexplained(has_log):
+    cluster = preemption(victims=("low-2",), on="n2")
+    found = cluster.findings(has_log=has_log)[0]
+    assert (found.what, found.outcome, found.best) == ("preemption", "unexplained", "n1")
+    assert (found.victims, found.our_victims) == (("a/low-2",), ("a/low-2",))
+
+
+HALVES = tuple(pod(f"low-{i}", "2", "n1" if i < 3 else "n2", priority=5) for i in range(1, 5))
+
+
+@with_and_without_log
+@pytest.mark.parametrize("victim", ["low-1", "low-2"])
+def test_of_equally_important_pods_any_may_be_the_victim(has_log, victim):
+    cluster = preemption(pods=HALVES, victims=(victim,))
+    assert outcomes(cluster, has_log)[0] == ("preemption", "agreed")
+
+
+@with_and_without_log
+def test_more_victims_than_needed_are_unexplained(has_log):
+    cluster = preemption(pods=HALVES, victims=("low-1", "low-2"))
+    found = cluster.findings(has_log=has_log)[0]
+    assert (found.outcome, found.victims) == ("unexplained", ("a/low-1", "a/low-2"))
+    assert len(found.our_victims) == 1
+
+
+@with_and_without_log
+def test_the_pod_that_started_later_is_the_victim(has_log):
+    pods = (
+        pod("early", "2", "n1", started="2026-03-02T08:00:00Z"),
+        pod("late", "2", "n1", started="2026-03-02T09:30:00Z"),
+        pod("other", "4", "n2", priority=50),
+    )
+    assert outcomes(preemption(pods=pods, victims=("late",)), has_log)[0][1] == "agreed"
+    assert outcomes(preemption(pods=pods, victims=("early",)), has_log)[0][1] == "unexplained"
+
+
+def test_messages_of_failed_attempts_are_compared():
+    shadow = Shadow(preemption().record(), preemption().log())
+    assert shadow.attempt_count == 2
+    list(shadow.findings())
+    assert (shadow.failed_count, shadow.same_message_count) == (1, 1)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_a_binding_to_a_node_that_the_record_never_has_is_refused():
+    cluster = Cluster(node("n1"))
+    for name in ("p", "q"):
+        cluster.arrives(1000, pod(name))
+        cluster.place(1001, pod(name), f"ghost-{name}")
+    with pytest.raises(InputError) as caught:
+        cluster.findings()
+    assert str(caught.value).splitlines() == [
+        f'record.jsonl: line {line}: resource.spec.nodeName: no line adds the node "ghost-{name}"'
+        for line, name in ((4, "p"), (5, "q"))
+    ]
+
+
+def test_the_log_of_another_cluster_is_refused():
+    cluster, other = Cluster(node("n1")), Cluster(node("n1"))
+    cluster.arrives(1000, pod("p"))
+    cluster.place(1001, pod("p"), "n1")
+    other.arrives(1000, pod("q"))
+    other.place(1001, pod("q"), "n1")
+    with pytest.raises(InputError, match=r"none of the bindings in record\.jsonl is in"):
+        Shadow(cluster.record(), other.log())
+
+
+def test_a_binding_that_the_log_lacks_is_unexplained():
+    cluster = Cluster(node("n1"))
+    cluster.arrives(1000, pod("p"))
+    cluster.place(1001, pod("p"), "n1")
+    cluster.add(2000, pod("q"))
+    cluster.update(2001, pod("q") | {"spec": pod("q")["spec"] | {"nodeName": "n1"}})
+    counted = agreement(cluster.findings())
+    assert (counted.total, counted.agreed, counted.unexplained) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        pytest.param(
+            {"extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}]},
+            "extenders: what extenders said then is not in a record",
+            id="extenders",
+        ),
+        pytest.param({"rules": "classic"}, "modern rules only", id="classic rules"),
+    ],
+)
+def test_configurations_that_cannot_be_asked_again_are_refused(setting, message):
+    cluster = Cluster(node("n1"))
+    cluster.arrives(1000, pod("p"))
+    cluster.place(1001, pod("p"), "n1")
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    with pytest.raises(InputError, match=message):
+        cluster.findings(configuration=read_configuration(head | setting, source="config.yaml"))
