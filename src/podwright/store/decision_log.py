@@ -33,20 +33,22 @@ from podwright.store.log_format import (
     CycleColumns,
     Entry,
     EventBlock,
+    FrameHead,
     Header,
     LogError,
     Pace,
     Setup,
     TimeColumn,
-    decode_objects,
     decode_payload,
     encode_frame,
-    encode_objects,
 )
+from podwright.store.log_objects import ObjectWriter, decode_objects, encode_objects
 
 _T = TypeVar("_T")
 
-BLOCK_EVENTS: Final = 4_096
+BLOCK_EVENTS: Final = 1_024
+"""More would have left the caches of the processor by the time they are written."""
+
 CHECKPOINT_EVENTS: Final = 100_000
 _EVENTS_PER_OBJECT: Final = 10
 """A checkpoint writes every object again, so the more there are the rarer it is."""
@@ -118,6 +120,7 @@ class DecisionLog:
         self.waits_for_flush = waits_for_flush
         self._checkpoint_events = sys.maxsize if waits_for_flush else pace.checkpoint_events
         self._compression = pace.compression
+        self._unwritten: tuple[FrameHead, bytes] | None = None
         self.rows = Rows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
         self._flushed = frames[-1].end if frames else 0
@@ -216,11 +219,11 @@ class DecisionLog:
     def _go_on(self) -> None:
         """Know what a writer of this log would know now."""
         start = self.start()
-        objects, count = start.objects, start.object_count
+        objects = start.objects
+        self.rows.objects = writer = ObjectWriter(start.object_count, objects)
         for _ in self.entries_from(start):
             pass
-        # Numbers that were given before are not given again.
-        self.rows = Rows(max(count, max(objects, default=-1) + 1), objects)
+        writer.go_on(objects)
         if start.snapshot is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
         missed = self._flushed - self._checkpoint_due
@@ -292,11 +295,11 @@ class DecisionLog:
             If it cannot be written, for example because the disk is full. Nothing is lost: the
             next flush tries again.
         """
+        self._write_out()
         while len(self.rows):
             times, block = self.rows.take(self.block_events)
-            self._write(EVENTS, block, first=self._flushed, times=times)
-            self.rows.drop_taken()
             self._flushed += len(times)
+            self._write(EVENTS, block, first=self._flushed - len(times), times=times)
         if sync:
             self._medium.sync()
 
@@ -325,6 +328,7 @@ class DecisionLog:
 
     def catch_up(self, machine: Machine) -> int:
         """Write what is due: a block, a checkpoint; returns how many events may then wait."""
+        self._write_out()
         if len(self.rows) >= self.block_events:
             self.flush()
         if self.is_checkpoint_due:
@@ -348,15 +352,15 @@ class DecisionLog:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
         self.flush()
-        mentioned = _Mentioned(self.rows)
+        mentioned = _Mentioned(self.rows.objects)
         snapshot = machine.snapshot(mentioned)
         objects = encode_objects(mentioned.objects)
-        self.rows.keep_only(mentioned.objects)
+        self.rows.objects.keep_only(mentioned.objects)
         block = CheckpointBlock(
-            objects=objects, object_count=self.rows.object_count, machine=snapshot
+            objects=objects, object_count=self.rows.objects.count, machine=snapshot
         )
-        self._write(CHECKPOINT, block, first=self._flushed, times=())
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
+        self._write(CHECKPOINT, block, first=self._flushed, times=())
         return True
 
     def close(self) -> None:
@@ -367,8 +371,16 @@ class DecisionLog:
 
     def _write(self, kind: int, value: object, *, first: int, times: Sequence[int]) -> None:
         assert self._is_writable, f"{self._medium.source} was opened to be read"
-        head, payload = encode_frame(kind, value, first=first, times=times, level=self._compression)
-        self._frames.append(self._medium.append(head, payload))
+        self._unwritten = encode_frame(
+            kind, value, first=first, times=times, level=self._compression
+        )
+        self._write_out()
+
+    def _write_out(self) -> None:
+        """Write the frame that could not be written before, if there is one."""
+        if self._unwritten is not None:
+            self._frames.append(self._medium.append(*self._unwritten))
+            self._unwritten = None
 
     # ------------------------------------------------------------ reading
 
@@ -413,7 +425,7 @@ class DecisionLog:
             frame = self._frames[place]
             if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
                 block = self._read(frame, CheckpointBlock)
-                objects = dict(decode_objects(block.objects))
+                objects = dict(decode_objects(block.objects, {}))
                 return Start(
                     frame.head.first,
                     block.machine,
@@ -436,7 +448,7 @@ class DecisionLog:
                 )
             elif frame.head.kind == CHECKPOINT:
                 # What it does not mention is not mentioned any more.
-                kept = dict(decode_objects(self._read(frame, CheckpointBlock).objects))
+                kept = dict(decode_objects(self._read(frame, CheckpointBlock).objects, {}))
                 known = {number: objects.get(number, obj) for number, obj in kept.items()}
                 objects.clear()
                 objects.update(known)
@@ -447,7 +459,7 @@ class DecisionLog:
         Who goes on with a log tells the machine of an object by the one that is here: another
         one, even an equal one, is written anew.
         """
-        return self.rows.known()
+        return self.rows.objects.known()
 
     def cycles_of(self, pod: str) -> list[int]:
         """Return the numbers of the events in which a node was looked for, for one pod."""
@@ -490,7 +502,7 @@ class DecisionLog:
         raise IndexError(f"there is no event {index}; there are {len(self)}")
 
     def _flush_to_read(self) -> None:
-        if len(self.rows):
+        if len(self.rows) or self._unwritten is not None:
             self.flush()
 
     def _read(self, frame: Frame, cls: type[_T]) -> _T:
@@ -516,12 +528,12 @@ def _frames_until(frames: list[Frame], until: int | None, *, source: str) -> lis
 class _Mentioned:
     """Numbers objects and remembers which."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, numbers: ObjectWriter) -> None:
+        self._numbers = numbers
         self.objects: dict[int, KubernetesObject] = {}
 
     def of(self, obj: KubernetesObject) -> int:
-        number = self._rows.of(obj)
+        number = self._numbers.of(obj)
         self.objects[number] = obj
         return number
 
@@ -582,6 +594,7 @@ class Recorder:
             nonlocal limit
             # Before the event: if nothing can be written, it has not happened yet.
             if len(entries) >= limit:
+                limit = 0
                 limit = 3 * log.catch_up(machine)
             return keep(event, now_ns)
 

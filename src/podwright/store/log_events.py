@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, compress, count
+from itertools import accumulate
 from typing import Any, cast, get_args
 
 import msgspec
@@ -22,10 +22,9 @@ from podwright.store.log_format import (
     Entry,
     EventBlock,
     LogError,
-    decode_objects,
-    objects_of,
     steps,
 )
+from podwright.store.log_objects import ObjectWriter, decode_objects
 
 _EVENT_OF: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
 _OBJECT, _CALL, _PLAIN, _OTHER = range(4)
@@ -49,12 +48,6 @@ _REST_OF = {
     if shape in (_CALL, _OTHER)
 }
 """The fields that have no column of their own."""
-_CODE_OF = _CODES.__getitem__
-_HAS_OBJECT = {cls: shape == _OBJECT for cls, shape in _SHAPES.items()}.__getitem__
-_COLUMN_ONLY = bytes(
-    code for cls, code in _CODES.items() if _SHAPES[cls] in (_OBJECT, _PLAIN) or cls is CallDone
-)
-"""The kinds that are told in columns; of `CallDone` those that are plain."""
 
 
 class Rows:
@@ -64,37 +57,22 @@ class Rows:
     what they mention never change. `entries` is one flat list, three places for an event:
     lists and tuples that live on would all be looked at by the garbage collector.
 
-    An object keeps its number as long as it is known. What is known is kept alive, so that no
-    other object gets its address.
-
     Attributes
     ----------
     entries : list
         Per event the event, its time, and how many actions it has.
     actions : list of Action
         Of all events.
-    object_count : int
-        How many numbers were given to objects so far.
     cycle_ends, cycle_pods : list
         Per pod that a node was looked for: the length of `entries` after the event, and the pod
         or its name.
-
-    Parameters
-    ----------
-    object_count : int
-        How many numbers were given before.
-    known : mapping of int to object
-        What was written before under its number.
+    objects : ObjectWriter
+        The objects that the log knows.
     """
 
-    def __init__(
-        self, object_count: int = 0, known: Mapping[int, KubernetesObject] | None = None
-    ) -> None:
-        self.object_count = object_count
-        self._numbers = {id(obj): number for number, obj in (known or {}).items()}
-        self._kept = list((known or {}).values())
-        self._written = len(self._kept)
-        self._taken = self._taking = (0, 0, 0)
+    def __init__(self) -> None:
+        self.objects = ObjectWriter()
+        self._taken = (0, 0, 0)
         self.entries: list[Any] = []
         self.actions: list[Action] = []
         self.cycle_ends: list[int] = []
@@ -113,99 +91,67 @@ class Rows:
             self.cycle_ends.append(len(self.entries))
             self.cycle_pods.append(pod)
 
-    def of(self, obj: KubernetesObject) -> int:
-        """Return the number of an object; one that is not known will be written."""
-        number = self._numbers.get(id(obj))
-        if number is None:
-            number = self._numbers[id(obj)] = self.object_count
-            self.object_count = number + 1
-            self._kept.append(obj)
-        return number
-
     def take(self, limit: int) -> tuple[list[int], EventBlock]:
-        """Make a block of the first events; returns their times as well.
-
-        They are still there until `drop_taken` is called: what cannot be written is taken again.
-        """
+        """Make a block of the first events; returns their times as well."""
         begin, action_begin, cycle_begin = self._taken
         entries = self.entries[begin : begin + 3 * limit]
         events: list[Any] = entries[0::3]
         times: list[int] = entries[1::3]
         counts: list[int] = entries[2::3]
-        types = list(map(type, events))
-        kinds = bytes(map(_CODE_OF, types))
-        objects = [event.obj for event in compress(events, map(_HAS_OBJECT, types))]
-        answers = [event for event in events if type(event) is CallDone]
-        ids, numbers = list(map(id, objects)), self._numbers
-        fresh = {i: obj for i, obj in zip(ids, objects, strict=True) if i not in numbers}
-        if fresh:
-            numbers.update(zip(fresh, count(self.object_count)))
-            self.object_count += len(fresh)
-            self._kept += fresh.values()
+        known, add = self.objects.numbers, self.objects.add
+        kinds, numbers, calls = bytearray(), [], []
         rest: dict[int, dict[str, Any]] = {}
-        is_plain = not kinds.translate(None, _COLUMN_ONLY)
-        if not is_plain or [e for e in answers if e.error is not None or e.obj is not None]:
-            rest = self._rest(events)
-        # Everything that is mentioned has its number now.
-        new = self._kept[self._written :]
+        for event in events:
+            cls = type(event)
+            kinds.append(_CODES[cls])
+            if cls is ObjectPut or cls is ObjectDeleted:
+                obj = event.obj
+                number = known.get(id(obj))
+                numbers.append(add(obj) if number is None else number)
+            elif cls is CallDone:
+                calls.append(event.call)
+                if event.error is not None or event.obj is not None:
+                    rest[len(kinds) - 1] = self._rest(event)
+            elif cls in _REST_OF:
+                rest[len(kinds) - 1] = self._rest(event)
         end, action_end = begin + len(entries), action_begin + sum(counts)
         cycle_end = bisect_right(self.cycle_ends, end)
         cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
         cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
         block = EventBlock(
-            objects=objects_of(list(range(self.object_count - len(new), self.object_count)), new),
+            objects=self.objects.take(),
             times=steps(times),
             kind_names=list(_NAMES),
-            kinds=kinds,
-            numbers=steps(list(map(numbers.__getitem__, ids))),
-            calls=steps([event.call for event in answers]),
+            kinds=bytes(kinds),
+            numbers=steps(numbers),
+            calls=steps(calls),
             rest=rest,
             cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
             cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
             action_counts=counts,
             actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
         )
-        self._taking = (end, action_end, cycle_end)
+        self._taken = (end, action_end, cycle_end)
+        if end == len(self.entries):
+            self._clear()
         return times, block
 
-    def drop_taken(self) -> None:
-        """Forget the events that were taken last: they are written."""
-        self._taken, self._written = self._taking, len(self._kept)
-        if self._taken[0] < len(self.entries):
-            return
-        self._taken = self._taking = (0, 0, 0)
+    def _clear(self) -> None:
         # Others hold on to the lists themselves.
+        self._taken = (0, 0, 0)
         self.entries.clear()
         self.actions.clear()
         self.cycle_ends.clear()
         self.cycle_pods.clear()
 
-    def _rest(self, events: Sequence[Any]) -> dict[int, dict[str, Any]]:
-        rest = {}
-        for place, event in enumerate(events):
-            names = _REST_OF.get(type(event))
-            if names:
-                fields = {
-                    name: {"$object": self.of(value)}
-                    if isinstance(value, KubernetesObject)
-                    else value
-                    for name in names
-                    if (value := getattr(event, name)) is not None
-                }
-                if fields:
-                    rest[place] = fields
-        return rest
-
-    def known(self) -> dict[int, KubernetesObject]:
-        """Return the objects that have a number, by number."""
-        return {self._numbers[id(obj)]: obj for obj in self._kept}
-
-    def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
-        """Know these objects by their numbers and no others; they are written elsewhere."""
-        assert not self.entries, "take the events first"
-        self._numbers = {id(obj): number for number, obj in objects.items()}
-        self._kept = list(objects.values())
-        self._written = len(self._kept)
+    def _rest(self, event: Any) -> dict[str, Any]:
+        return {
+            name: {"$object": self.objects.of(value)}
+            if isinstance(value, KubernetesObject)
+            else value
+            for name in _REST_OF[type(event)]
+            if (value := getattr(event, name)) is not None
+        }
 
 
 def decode_events(
@@ -218,7 +164,7 @@ def decode_events(
     objects : dict of int to object, written
         What the numbers stand for; the objects of the block are added.
     """
-    for number, obj in decode_objects(block.objects):
+    for number, obj in decode_objects(block.objects, objects):
         objects.setdefault(number, obj)
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]

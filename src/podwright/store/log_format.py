@@ -7,8 +7,8 @@ alone. The payload is msgpack, compressed with zlib.
 The first frame is the `Header`: all that is needed to make the same machine again. Then come
 blocks of events and, between them, checkpoints. Inside a block there is a column for each
 part of an event: times, kinds, numbers of objects, numbers of calls, actions. An object is
-written once, under a number, the first time that it is mentioned after a checkpoint. The parts
-of pods are columns, too, and one that several pods of a block share is written once.
+written once, under a number, the first time that it is mentioned after a checkpoint; how, is
+`log_objects`' business.
 
 An object is written as its typed fields and its document. It need not be the document that
 its fields were read from (a driver may have changed either), and a run that is repeated has
@@ -20,22 +20,19 @@ from __future__ import annotations
 import operator
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from podwright._version import __version__
 from podwright.machine import Action, Event
 from podwright.machine.snapshot import MachineSnapshot
-from podwright.objects import KubernetesObject, Pod
 from podwright.objects.errors import PodwrightError
-from podwright.objects.kinds import TYPES, Unknown
 from podwright.objects.meta import ObjectMeta
 from podwright.objects.pod import PodSpec, PodStatus
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Grows with every change that an older reader would not understand."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
@@ -43,6 +40,9 @@ MAGIC: Final = b"podwright log\r\n\x1a"
 
 HEADER, EVENTS, CHECKPOINT = 1, 2, 3
 _KINDS = {HEADER: "header", EVENTS: "events", CHECKPOINT: "checkpoint"}
+
+BOUND: Final = 0xFF
+"""In place of a class of objects: a pod like an older one but for its node and version."""
 
 _SEGMENT_HEAD = struct.Struct("<16sHxxI")
 _FRAME_HEAD = struct.Struct("<BxxxIIQIqqI")
@@ -169,7 +169,7 @@ def decode_payload(payload: bytes, head: FrameHead, cls: type[_T], *, source: st
     """
     if len(payload) == head.length and zlib.crc32(payload) == head.checksum:
         try:
-            return _decoder(cls).decode(zlib.decompress(payload))
+            return decoder_of(cls).decode(zlib.decompress(payload))
         except (zlib.error, msgspec.MsgspecError) as error:
             raise LogError(
                 f"{source}: the block of event {head.first} cannot be read: {error};"
@@ -266,13 +266,19 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     kind_names : list of str
         What `kinds` stands for.
     kinds : bytes
-        Per object its class.
+        Per object its class, or `BOUND`: a pod that is an older one with a node.
     metadata : list of ObjectMeta
-        Of each pod.
+        Of each pod but those.
     specs, statuses, documents : list
         Parts of pods; one that several pods share is there once.
-    spec_of, status_of, document_of : list of int
-        Per pod, which of them it has.
+    shapes : list of (int, int, int)
+        Which of each of them go together.
+    shape_of : list of int
+        Per pod its shape.
+    bound_of : list of int
+        Per bound pod, how much greater the number of the older one is than the one before.
+    bound_to, bound_version : list of str
+        Per bound pod the node, and its resourceVersion.
     others : list of object
         What is not a pod, whole.
     """
@@ -282,11 +288,13 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     kinds: bytes
     metadata: list[ObjectMeta]
     specs: list[PodSpec]
-    spec_of: list[int]
     statuses: list[PodStatus]
-    status_of: list[int]
     documents: list[dict[str, Any]]
-    document_of: list[int]
+    shapes: list[tuple[int, int, int]]
+    shape_of: list[int]
+    bound_of: list[int]
+    bound_to: list[str]
+    bound_version: list[str]
     others: list[msgspec.Raw]
 
 
@@ -387,13 +395,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 ENCODER = msgspec.msgpack.Encoder()
 _DECODERS: dict[type, msgspec.msgpack.Decoder[Any]] = {}
-_CLASS_OF: Mapping[str, type[KubernetesObject]] = {
-    cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
-}
 _ACTIONS: msgspec.msgpack.Decoder[list[Action]] = msgspec.msgpack.Decoder(list[Action])
 
 
-def _decoder(cls: type[_T]) -> msgspec.msgpack.Decoder[_T]:
+def decoder_of(cls: type[_T]) -> msgspec.msgpack.Decoder[_T]:
+    """Return the decoder of a class, always the same one."""
     found = _DECODERS.get(cls)
     if found is None:
         found = _DECODERS[cls] = msgspec.msgpack.Decoder(cls)
@@ -413,76 +419,6 @@ def decode_actions(data: bytes) -> list[Action]:
     return _ACTIONS.decode(data)
 
 
-# -------------------------------------------------------------------- objects
-
-
-def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
-    """Put objects into columns, by number."""
-    return objects_of(list(objects), list(objects.values()))
-
-
-def objects_of(numbers: list[int], objects: list[KubernetesObject]) -> Objects:
-    """Put objects and the numbers they go by into columns; equal parts of pods stand once."""
-    types = list(map(type, objects))
-    classes = list(dict.fromkeys(types))
-    codes = {cls: code for code, cls in enumerate(classes)}
-    pods = [obj for obj in objects if type(obj) is Pod]
-    specs, spec_of = _shared([pod.spec for pod in pods])
-    statuses, status_of = _shared([pod.status for pod in pods])
-    documents, document_of = _shared([pod.raw for pod in pods])
-    return Objects(
-        numbers=steps(numbers),
-        kind_names=[cls.__name__ for cls in classes],
-        kinds=bytes([codes[cls] for cls in types]),
-        metadata=[pod.metadata for pod in pods],
-        specs=specs,
-        spec_of=spec_of,
-        statuses=statuses,
-        status_of=status_of,
-        documents=documents,
-        document_of=document_of,
-        others=cast("list[msgspec.Raw]", [obj for obj in objects if type(obj) is not Pod]),
-    )
-
-
-def _shared(parts: list[_T]) -> tuple[list[_T], list[int]]:
-    """Return each part once, encoded, and which one each was.
-
-    Equal are parts with the same bytes. Whether they are one object as well saves time but
-    changes nothing: where a run was interrupted, they may have become two.
-    """
-    ids = list(map(id, parts))
-    found = dict(zip(ids, parts, strict=True))
-    encoded = list(map(ENCODER.encode, found.values()))
-    place_of = {data: place for place, data in enumerate(dict.fromkeys(encoded))}
-    place_of_id = dict(zip(found, map(place_of.__getitem__, encoded), strict=True))
-    written = cast("list[_T]", list(map(msgspec.Raw, place_of)))
-    return written, list(map(place_of_id.__getitem__, ids))
-
-
 def steps(numbers: list[int]) -> list[int]:
     """Return the first number and the differences between neighbours, which are small."""
     return [*numbers[:1], *map(operator.sub, numbers[1:], numbers)]
-
-
-def decode_objects(objects: Objects) -> Iterator[tuple[int, KubernetesObject]]:
-    """Give the objects of columns with their numbers."""
-    classes = [_CLASS_OF[name] for name in objects.kind_names]
-    pods = zip(
-        objects.metadata, objects.spec_of, objects.status_of, objects.document_of, strict=True
-    )
-    others = iter(objects.others)
-    for code, number in zip(objects.kinds, accumulate(objects.numbers), strict=True):
-        if classes[code] is Pod:
-            metadata, spec, status, document = next(pods)
-            yield (
-                number,
-                Pod(
-                    metadata=metadata,
-                    spec=objects.specs[spec],
-                    status=objects.statuses[status],
-                    raw=objects.documents[document],
-                ),
-            )
-        else:
-            yield number, _decoder(classes[code]).decode(next(others))

@@ -126,7 +126,7 @@ def record(  # noqa: PLR0913 - what a machine can be told
     Parameters
     ----------
     path : str, optional
-        A folder without a log, made if need be: every block of 4,096 events is written to it,
+        A folder without a log, made if need be: every block of 1,024 events is written to it,
         and a process that dies takes those of an unfinished one with it. None keeps the log in
         memory: nothing is done with events until somebody looks, or calls `flush` or `save`.
     configuration : KubeSchedulerConfiguration, optional

@@ -27,6 +27,7 @@ from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import (
     SEGMENT_HEAD_BYTES,
+    EventBlock,
     LogError,
     Setup,
     decode_actions,
@@ -99,16 +100,61 @@ def test_events_come_back_as_they_were(tmp_path, block_events, compression):
     ]
 
 
-def test_the_same_object_comes_back_as_the_same_object(tmp_path):
-    pod = make_pod("web")
-    with DecisionLog.create(tmp_path) as log:
-        for obj in (pod, make_pod("web"), pod):
+def put_and_read(folder, *objects):
+    with DecisionLog.create(folder) as log:
+        for obj in objects:
             log.append(0, ObjectPut(obj), [])
-    entries = list(DecisionLog.open(tmp_path).entries())
-    first, other, again = (e.event.obj for e in entries if isinstance(e.event, ObjectPut))
-    assert first is again
-    assert first is not other
-    assert first == other
+    entries = DecisionLog.open(folder).entries()
+    return [entry.event.obj for entry in entries if isinstance(entry.event, ObjectPut)]
+
+
+def test_the_same_object_comes_back_as_the_same_object(tmp_path):
+    node, pod = make_node("n1"), make_pod("web")
+    objects = [node, pod, make_node("n1"), node, pod]
+    first_node, first, other, again_node, again = put_and_read(tmp_path, *objects)
+    assert (first_node, first) == (node, pod)
+    assert (again_node, again) == (first_node, first)
+    assert again is first
+    assert again_node is first_node
+    assert other is not first_node
+
+
+def test_an_old_version_of_a_pod_comes_back_as_an_equal_one(tmp_path):
+    pod = make_pod("web")
+    old, other, again = put_and_read(tmp_path, pod, make_pod("web"), pod)
+    assert old == other == again
+    assert again is not old
+
+
+def bound(pod, node="n1", version="7", **changes):
+    metadata = msgspec.structs.replace(pod.metadata, resource_version=version)
+    return msgspec.structs.replace(with_node_name(pod, node), metadata=metadata, **changes)
+
+
+@pytest.mark.parametrize(
+    ("later", "documents"),
+    [
+        pytest.param(bound, 1, id="bound"),
+        pytest.param(lambda pod: bound(pod, node=""), 1, id="a new version, nothing else"),
+        pytest.param(lambda pod: bound(decode(pod.raw)), 1, id="equal, but nothing is shared"),
+        pytest.param(
+            lambda pod: bound(with_fields(pod, "status", phase="Running")), 2, id="status as well"
+        ),
+        pytest.param(lambda pod: bound(with_fields(pod, "spec", priority=5)), 2, id="spec as well"),
+        pytest.param(
+            lambda pod: bound(with_fields(pod, "metadata", labels={"a": "b"})), 2, id="labels"
+        ),
+        pytest.param(lambda pod: bound(pod, raw=pod.raw), 1, id="not in its document"),
+        pytest.param(lambda pod: bound(pod, raw={"x": 1}), 2, id="another document"),
+    ],
+)
+def test_a_pod_that_was_only_bound_is_written_as_a_change(tmp_path, later, documents):
+    pod = make_pod("web", cpu="1", labels={"app": "web"})
+    new = later(pod)
+    assert put_and_read(tmp_path, make_node("n1"), pod, new)[1:] == [pod, new]
+    log = DecisionLog.open(tmp_path)
+    block = log._read(log._frames[1], EventBlock)
+    assert len(block.objects.documents) == documents
 
 
 def test_a_part_of_a_log_is_read_by_number_and_by_time(tmp_path):
