@@ -35,11 +35,11 @@ from podwright.world.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
+from podwright.world.controllers.creations import Creations
 from podwright.world.controllers.documents import (
     changed,
     deletion_by,
     event_by,
-    is_ready,
     part,
     with_condition_set,
 )
@@ -52,11 +52,21 @@ from podwright.world.controllers.job_spec import (
     finish_time_ns,
     finished_condition,
     index_of,
-    indexes_text,
     job_spec,
-    parse_indexes,
     pod_of,
     with_job_defaults,
+)
+from podwright.world.controllers.job_tally import (
+    BackOff,
+    Ended,
+    Tally,
+    back_off_after,
+    counted,
+    is_complete,
+    restarts_too_often,
+    surplus_pods,
+    wanted_count,
+    write_numbers,
 )
 from podwright.world.controllers.view import View, controller_of
 
@@ -66,47 +76,9 @@ POD: Final[GroupKind] = ("", "Pod")
 PODS_PER_SYNC_MAX: Final = 500
 _SECOND_NS: Final = 1_000_000_000
 _BATCH_NS: Final = _SECOND_NS
-_BACK_OFF_NS: Final = 10 * _SECOND_NS
-_BACK_OFF_MAX_NS: Final = 600 * _SECOND_NS
 _LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
 _DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"
 _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """A pod that has ended and is not counted yet.
-
-    Attributes
-    ----------
-    index : int
-        Of an indexed job, -1 without one.
-    ended_ns : int
-        When; -1 if the pod does not say.
-    action, message : str
-        What the failure policy makes of it.
-    """
-
-    uid: str
-    key: NamespacedName
-    is_success: bool
-    index: int
-    ended_ns: int
-    action: str
-    message: str
-
-
-class BackOff(msgspec.Struct, frozen=True):
-    """How many pods have failed since the last success, and when the last one did."""
-
-    failures: int = 0
-    failed_ns: int = 0
-
-    def ends_ns(self) -> int:
-        """Return when new pods may be made."""
-        if not self.failures:
-            return 0
-        wait_ns = _BACK_OFF_NS << min(self.failures - 1, 10)
-        return self.failed_ns + min(wait_ns, _BACK_OFF_MAX_NS)
 
 
 class _Memory(msgspec.Struct):
@@ -118,20 +90,6 @@ class _Memory(msgspec.Struct):
     released: dict[str, bool] = {}  # by the uid of a pod
     back_off: dict[str, BackOff] = {}
     gone: dict[str, list[str]] = {}
-    expected_count: dict[str, int] = {}
-    created: dict[str, list[str]] = {}
-
-
-class _Tally(msgspec.Struct):
-    """The numbers of a job while it is looked at."""
-
-    active: list[Pod]
-    succeeded: int
-    failed: int
-    terminating: int
-    indexes: set[int]
-    has_new_failure: bool = False
-    fail_message: str = ""
 
 
 class JobController:
@@ -143,6 +101,7 @@ class JobController:
     def __init__(self, view: View) -> None:
         self._view = view
         self._memory = _Memory()
+        self._creations = Creations()
 
     # ---------------------------------------------------------------------- what happens
 
@@ -159,7 +118,7 @@ class JobController:
         key = f"{obj.namespace}/{owner.name}"
         job = self._view.get(JOB, key)
         if old is None:
-            self._note_created(key, obj.name)
+            self._creations.saw(key, obj)
         if job is None or job.uid != owner.uid:
             if TRACKING in obj.metadata.finalizers and new is not None:
                 self._note_gone(key, owner.uid)
@@ -188,16 +147,6 @@ class JobController:
         uids = self._memory.gone.setdefault(key, [])
         if uid not in uids:
             uids.append(uid)
-
-    def _note_created(self, key: str, name: str) -> None:
-        expected = self._memory.expected_count.get(key, 0)
-        if not expected:
-            return
-        if expected == 1:
-            del self._memory.expected_count[key]
-        else:
-            self._memory.expected_count[key] = expected - 1
-        self._memory.created.setdefault(key, []).append(name)
 
     def _note_ended(
         self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
@@ -241,8 +190,7 @@ class JobController:
         if job is None:
             self._forget(key)
             return actions
-        for name in self._memory.created.pop(key, ()):
-            actions.append(event_by(self.name, job, "SuccessfulCreate", f"Created pod: {name}"))
+        actions.extend(self._creations.events(job, self.name))
         memory = self._memory
         due_ns = memory.due_ns.get(key)
         if not memory.urgent.pop(key, False) and not (due_ns is not None and due_ns <= now_ns):
@@ -281,10 +229,9 @@ class JobController:
             memory.urgent,
             memory.ended,
             memory.back_off,
-            memory.expected_count,
-            memory.created,
         ):
             entries.pop(key, None)
+        self._creations.forget(key)
 
     def _release(self, pod: Pod) -> list[ControllerAction]:
         if TRACKING not in pod.metadata.finalizers:
@@ -306,7 +253,8 @@ class JobController:
             self._forget(job.key)
             return actions
         status: Document = dict(part(job, "status"))
-        tally = self._counted(job, spec, status, ended)
+        pods = cast(Iterable[Pod], self._view.controlled_by(job.uid, POD).values())
+        tally = counted(pods, spec, status, ended)
         self._back_off(job.key, ended, now_ns)
         if "startTime" not in status and not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
@@ -318,76 +266,24 @@ class JobController:
         elif finishing is None and job.metadata.deletion_timestamp is None:
             actions.extend(self._managed(job, spec, tally, now_ns))
             actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
-            if self._is_complete(spec, tally):
+            if is_complete(spec, tally):
                 finishing = _condition(
                     "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
                 )
         if finishing is not None:
             actions.extend(self._finished(job, finishing, status, tally, now_ns))
-        _write_numbers(status, spec, tally)
+        write_numbers(status, spec, tally)
         if status != part(job, "status"):
             actions.append(UpdateObject(_with_status(job, status), "status", self.name))
         return actions
 
-    # ------------------------------------------------------------------------- counting
-
-    def _counted(
-        self, job: KubernetesObject, spec: JobSpec, status: Document, ended: Sequence[Ended]
-    ) -> _Tally:
-        active: list[Pod] = []
-        terminating = 0
-        for obj in self._view.controlled_by(job.uid, POD).values():
-            pod = cast(Pod, obj)
-            if pod.is_terminal:
-                continue
-            if pod.is_terminating:
-                terminating += 1
-            else:
-                active.append(pod)
-        tally = _Tally(
-            active,
-            int(status.get("succeeded", 0)),
-            int(status.get("failed", 0)),
-            terminating,
-            parse_indexes(str(status.get("completedIndexes", ""))),
-        )
-        for each in ended:
-            if each.is_success:
-                if not spec.is_indexed:
-                    tally.succeeded += 1
-                elif each.index >= 0:
-                    tally.indexes.add(each.index)
-            elif each.action != "Ignore":
-                tally.failed += 1
-                tally.has_new_failure = True
-                if each.action == "FailJob":
-                    tally.fail_message = tally.fail_message or each.message
-        if spec.is_indexed:
-            tally.indexes = {i for i in tally.indexes if i < (spec.completions or 0)}
-            tally.succeeded = len(tally.indexes)
-        return tally
-
     def _back_off(self, key: str, ended: Sequence[Ended], now_ns: int) -> None:
-        """Count the failures since the last success.
-
-        Upstream: pkg/controller/job/backoff_utils.go, newBackoffRecord
-        """
-        if not ended:
-            return
-        times = [(each.ended_ns if each.ended_ns >= 0 else now_ns, each) for each in ended]
-        succeeded_ns = max((time for time, each in times if each.is_success), default=None)
-        failed = [
-            time
-            for time, each in times
-            if not each.is_success and (succeeded_ns is None or time > succeeded_ns)
-        ]
-        before = self._memory.back_off.get(key, BackOff())
-        known = 0 if succeeded_ns is not None else before.failures
-        record = BackOff(known + len(failed), max(failed, default=before.failed_ns))
+        known = self._memory.back_off
+        record = back_off_after(known.get(key, BackOff()), ended, now_ns)
         if record.failures:
-            self._memory.back_off[key] = record
+            known[key] = record
         else:
-            self._memory.back_off.pop(key, None)
+            known.pop(key, None)
 
     # ------------------------------------------------------------------------- the end
 
@@ -396,7 +292,7 @@ class JobController:
         job: KubernetesObject,
         spec: JobSpec,
         status: Document,
-        tally: _Tally,
+        tally: Tally,
         now_ns: int,
     ) -> Document | None:
         """Return the condition that says that the job is about to be over."""
@@ -406,7 +302,7 @@ class JobController:
         if tally.fail_message:
             return _condition("FailureTarget", "PodFailurePolicy", tally.fail_message, now_ns)
         is_past = tally.has_new_failure and tally.failed > spec.backoff_limit
-        if is_past or _restarts_too_often(spec, tally.active):
+        if is_past or restarts_too_often(spec, tally.active):
             return _condition("FailureTarget", "BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
         started_ns = timestamp_ns(status.get("startTime"))
         deadline = spec.active_deadline_seconds
@@ -419,19 +315,12 @@ class JobController:
             return _condition("FailureTarget", "DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
         return None
 
-    def _is_complete(self, spec: JobSpec, tally: _Tally) -> bool:
-        if tally.active:
-            return False
-        if spec.completions is None:
-            return tally.succeeded > 0
-        return tally.succeeded >= spec.completions
-
     def _finished(
         self,
         job: KubernetesObject,
         finishing: Document,
         status: Document,
-        tally: _Tally,
+        tally: Tally,
         now_ns: int,
     ) -> list[ControllerAction]:
         """Write down how the job ends, once nothing of it is left.
@@ -460,15 +349,15 @@ class JobController:
     # ------------------------------------------------------------------------- the pods
 
     def _managed(
-        self, job: KubernetesObject, spec: JobSpec, tally: _Tally, now_ns: int
+        self, job: KubernetesObject, spec: JobSpec, tally: Tally, now_ns: int
     ) -> list[ControllerAction]:
         """Make or delete pods until as many are active as are wanted.
 
         Upstream: manageJob
         """
         self._ask_for_deadline(job, spec, now_ns)
-        wanted = self._wanted(spec, tally)
-        surplus = self._surplus(spec, tally, wanted)[:PODS_PER_SYNC_MAX]
+        wanted = wanted_count(spec, tally)
+        surplus = surplus_pods(spec, tally, wanted)[:PODS_PER_SYNC_MAX]
         if surplus:
             leaving = {pod.uid for pod in surplus}
             tally.active = [pod for pod in tally.active if pod.uid not in leaving]
@@ -491,36 +380,8 @@ class JobController:
                 ]
         return self._wakes(job.key, now_ns)
 
-    def _wanted(self, spec: JobSpec, tally: _Tally) -> int:
-        if spec.suspend:
-            return 0
-        if spec.completions is None:
-            return len(tally.active) if tally.succeeded else spec.parallelism
-        return max(min(spec.completions - tally.succeeded, spec.parallelism), 0)
-
-    def _surplus(self, spec: JobSpec, tally: _Tally, wanted: int) -> list[Pod]:
-        """Return the pods to delete: those of indexes that have a pod or are done, then others.
-
-        Upstream: activePodsForRemoval; controller.ActivePods
-        """
-        chosen: list[Pod] = []
-        rest = tally.active
-        if spec.is_indexed:
-            taken, rest = set(tally.indexes), []
-            for pod in tally.active:
-                index = index_of(pod, spec.completions)
-                if index is None or index in taken:
-                    chosen.append(pod)
-                else:
-                    taken.add(index)
-                    rest.append(pod)
-        more = len(tally.active) - len(chosen) - wanted
-        if more > 0:
-            chosen.extend(sorted(rest, key=_least_wanted)[:more])
-        return chosen
-
     def _made(
-        self, job: KubernetesObject, spec: JobSpec, tally: _Tally, count: int, now_ns: int
+        self, job: KubernetesObject, spec: JobSpec, tally: Tally, count: int, now_ns: int
     ) -> list[ControllerAction]:
         indexes: list[int | None] = [None] * count
         if spec.is_indexed:
@@ -533,7 +394,7 @@ class JobController:
             pods = [pod_of(job, spec, None)] * len(indexes)
         else:
             pods = [pod_of(job, spec, index) for index in indexes]
-        self._memory.expected_count[job.key] = len(pods)
+        self._creations.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
         tally.active = [*tally.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
@@ -594,11 +455,13 @@ class JobController:
 
     def state(self) -> dict[str, Any]:
         """Return what it remembers."""
-        return cast(dict[str, Any], msgspec.to_builtins(self._memory))
+        memory = cast(dict[str, Any], msgspec.to_builtins(self._memory))
+        return {"memory": memory, "creations": self._creations.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._memory = msgspec.convert(state, _Memory)
+        self._memory = msgspec.convert(state["memory"], _Memory)
+        self._creations.restore(state["creations"])
 
 
 def _condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
@@ -611,52 +474,6 @@ def _condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
         "reason": reason,
         "message": message,
     }
-
-
-def _restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
-    """Whether containers that are restarted in place have failed too often.
-
-    Upstream: pastBackoffLimitOnFailure
-    """
-    if (spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
-        return False
-    restarts = 0
-    for pod in active:
-        if pod.status.phase in {"Running", "Pending"}:
-            status = part(pod, "status")
-            for name in ("initContainerStatuses", "containerStatuses"):
-                restarts += sum(int(s.get("restartCount", 0)) for s in status.get(name) or ())
-    return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
-
-
-def _least_wanted(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
-    """Order pods for deletion: without a node, pending, not ready, young ones first."""
-    phases = {"Pending": 0, "Unknown": 1}
-    created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
-    return (
-        bool(pod.spec.node_name),
-        phases.get(pod.status.phase, 2),
-        is_ready(pod),
-        (-created_ns,),
-        pod.name,
-    )
-
-
-def _write_numbers(status: Document, spec: JobSpec, tally: _Tally) -> None:
-    numbers = {
-        "active": len(tally.active),
-        "succeeded": tally.succeeded,
-        "failed": tally.failed,
-        "completedIndexes": indexes_text(tally.indexes) if spec.is_indexed else "",
-    }
-    for name, number in numbers.items():
-        if number:
-            status[name] = number
-        else:
-            status.pop(name, None)
-    status["ready"] = sum(1 for pod in tally.active if is_ready(pod))
-    status["terminating"] = tally.terminating
-    status["uncountedTerminatedPods"] = {}
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
