@@ -64,6 +64,18 @@ def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:
     return from_ns is not None and from_ns <= now_ns
 
 
+def looks_alike(old: Pod, new: Pod) -> bool:
+    """Whether nothing changed that a set of pods looks at."""
+    return (
+        old.uid == new.uid
+        and old.status.phase == new.status.phase
+        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+        and old.metadata.labels == new.metadata.labels
+        and old.metadata.owner_references == new.metadata.owner_references
+        and ready_since_ns(old) == ready_since_ns(new)
+    )
+
+
 # ------------------------------------------------------------------- whom to delete first
 
 

@@ -30,7 +30,7 @@ from podwright.world.controllers.controller_revisions import (
     data_of,
 )
 from podwright.world.controllers.documents import deletion_by, event_by
-from podwright.world.controllers.pod_state import available_from_ns, ready_since_ns
+from podwright.world.controllers.pod_state import available_from_ns, looks_alike, ready_since_ns
 from podwright.world.controllers.pod_template import pod_of, with_labels
 from podwright.world.controllers.revisions import (
     revision_hash,
@@ -113,7 +113,7 @@ class StatefulSetController:
         for obj, owner in ((old, was), (new, now)):
             if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
                 keys.append(f"{obj.namespace}/{owner.name}")
-        if keys and isinstance(old, Pod) and isinstance(new, Pod) and _looks_alike(old, new):
+        if keys and isinstance(old, Pod) and isinstance(new, Pod) and looks_alike(old, new):
             return ()
         return keys
 
@@ -162,18 +162,6 @@ class StatefulSetController:
     def restore(self, state: dict[str, Any]) -> None:
         """Remember nothing."""
         del state
-
-
-def _looks_alike(old: Pod, new: Pod) -> bool:
-    """Whether nothing changed that a set looks at."""
-    return (
-        old.uid == new.uid
-        and old.status.phase == new.status.phase
-        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
-        and old.metadata.labels == new.metadata.labels
-        and old.metadata.owner_references == new.metadata.owner_references
-        and ready_since_ns(old) == ready_since_ns(new)
-    )
 
 
 class _Look:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from podwright.world.controllers.contract import Controller
+from podwright.world.controllers.daemon_set import DaemonSetController
 from podwright.world.controllers.deployment import DeploymentController
 from podwright.world.controllers.replica_set import ReplicaSetController
 from podwright.world.controllers.replication_controller import ReplicationControllerController
@@ -17,5 +18,6 @@ WORKLOAD_CONTROLLERS: Final[tuple[Callable[[View], Controller], ...]] = (
     ReplicaSetController,
     ReplicationControllerController,
     StatefulSetController,
+    DaemonSetController,
 )
 """What makes them, in the order in which they hear of a change."""
