@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.world.addresses import Addresses
-from podwright.world.jq import query
+from podwright.world.jq import _NoValue, _run, query
 from podwright.world.patches import plain_patch, strategic_patch
 from podwright.world.run_stages import default_stages
 from podwright.world.selection import Selection
@@ -37,6 +37,8 @@ QUERIES = (
     '.metadata["a b"]',
     ".status.phase?",
     ".status.[].type",
+    ".status.[].type.status",
+    ".[].phase",
     ".status.[0]",
     '.status.[] | select(.type == "True") | .status',
 )
@@ -141,3 +143,13 @@ def test_built_in_stages_are_strategic_patches(stage, data):
     patch = step.render(document, Moment(NOW + SECOND, Addresses()))
     status = document.get("status") or {}
     assert plain_patch(status, patch) == strategic_patch(status, patch)
+
+
+@given(st.sampled_from(QUERIES), DOCUMENTS)
+def test_a_path_finds_what_its_steps_find(text, document):
+    path = query(text)
+    try:
+        expected = _run(path._steps, document)
+    except _NoValue:
+        expected = []
+    assert path.values(document) == expected

@@ -76,32 +76,43 @@ class Query:
     [1]
     """
 
-    __slots__ = ("_steps", "names", "text")
+    __slots__ = ("_around_each", "_steps", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         parser = _Parser(text)
         self._steps = parser.pipeline()
         parser.expect_end()
-        # Most are plain paths, which need no lists on the way.
-        names = [getattr(step, "name", None) for step in self._steps]
-        self.names: list[str] | None = None if None in names else [str(name) for name in names]
+        # Most are plain paths, or two with `[]` between them: no lists on the way.
+        self.names = _names_of(self._steps)
+        self._around_each: tuple[list[str], list[str]] | None = None
+        if self._steps.count(_each) == 1:
+            place = self._steps.index(_each)
+            before, after = _names_of(self._steps[:place]), _names_of(self._steps[place + 1 :])
+            if before is not None and after is not None:
+                self._around_each = before, after
 
     def values(self, document: Any) -> list[Any]:
         """Return what the path leads to; empty when it leads nowhere."""
-        if self.names is not None:
-            value = document
-            for name in self.names:
-                if value is None:
-                    return [None]
-                if type(value) is not dict:
-                    return []
-                value = value.get(name)
-            return [value]
         try:
+            if self._around_each is not None:
+                before, after = self._around_each
+                return [_at(entry, after) for entry in _each(_at(document, before))]
+            if self.names is not None:
+                return [_at(document, self.names)]
             return _run(self._steps, document)
         except _NoValue:
             return []
+
+    def value(self, document: Any) -> Any:
+        """Return what a plain path leads to, None where it leads nowhere; see `names`."""
+        assert self.names is not None, f"{self.text} is no plain path"
+        value = document
+        for name in self.names:
+            if type(value) is not dict:
+                return None
+            value = value.get(name)
+        return value
 
 
 @lru_cache(maxsize=4_096)
@@ -134,6 +145,22 @@ class _Field:
         if not isinstance(value, dict):
             raise _NoValue
         return [value.get(self.name)]
+
+
+def _names_of(steps: list[_Step]) -> list[str] | None:
+    names = [step.name for step in steps if isinstance(step, _Field)]
+    return names if len(names) == len(steps) else None
+
+
+def _at(value: Any, names: list[str]) -> Any:
+    """Return what fields lead to."""
+    for name in names:
+        if type(value) is not dict:
+            if value is None:
+                return None
+            raise _NoValue
+        value = value.get(name)
+    return value
 
 
 def _each(value: Any) -> list[Any]:

@@ -1,20 +1,22 @@
-"""Which of the stages of a kind apply: every requirement is looked at once for all of them.
+"""Which of the stages of a kind apply: every place is looked at once for all of them.
 
-Stages of one kind require much that is the same, as that nobody deletes the object. Here each
-distinct requirement is made into one function and asked at most once per document, and only
-if a stage depends on it. The rule itself is `Stage.applies_to`; a test holds one against the
-other.
+Stages of one kind look at the same few places, such as the phase or whether somebody deletes
+the object. Here each place is looked up at most once per document, and only if a stage depends
+on it. The rule itself is `Stage.applies_to`; a test holds one against the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document
 from podwright.world.stages import Requirement, Stage, text_of
 
-_Test: TypeAlias = Callable[[Document], bool]
+_Find: TypeAlias = Callable[[Document], Any]
+_Test: TypeAlias = Callable[[Any], bool]
+
+_NOT_LOOKED_UP: Final = object()
 
 
 class Selection:
@@ -35,60 +37,57 @@ class Selection:
     """
 
     def __init__(self, stages: Sequence[Stage]) -> None:
-        numbers: dict[tuple[str, str, tuple[str, ...]], int] = {}
-        self._tests: list[_Test] = []
-        self._wanted: list[tuple[int, tuple[int, ...]]] = []
+        places: dict[str, int] = {}
+        self._finds: list[_Find] = []
+        self._wanted: list[tuple[int, list[tuple[int, _Test]]]] = []
         for index, stage in enumerate(stages):
             if stage.requirements is None:
                 continue
             wanted = []
-            for requirement in stage.requirements:
-                key = (requirement.query.text, requirement.operator, requirement.values)
-                if key not in numbers:
-                    numbers[key] = len(self._tests)
-                    self._tests.append(compiled(requirement))
-                wanted.append(numbers[key])
-            self._wanted.append((index, tuple(wanted)))
+            # All must be met, so the order is free: what is looked up quickly comes first.
+            for requirement in sorted(stage.requirements, key=_is_slow):
+                query = requirement.query
+                if query.text not in places:
+                    places[query.text] = len(self._finds)
+                    self._finds.append(query.values if _is_slow(requirement) else query.value)
+                wanted.append((places[query.text], compiled(requirement)))
+            self._wanted.append((index, wanted))
+        self._unknown = [_NOT_LOOKED_UP] * len(self._finds)
 
     def of(self, document: Document) -> list[int]:
         """Return the places of the stages that apply to a document, in their order."""
-        tests = self._tests
-        known: list[bool | None] = [None] * len(tests)
-        found = []
+        finds, known = self._finds, self._unknown.copy()
+        applying = []
         for index, wanted in self._wanted:
-            for number in wanted:
-                is_met = known[number]
-                if is_met is None:
-                    is_met = known[number] = tests[number](document)
-                if not is_met:
+            for place, test in wanted:
+                found = known[place]
+                if found is _NOT_LOOKED_UP:
+                    found = known[place] = finds[place](document)
+                if not test(found):
                     break
             else:
-                found.append(index)
-        return found
+                applying.append(index)
+        return applying
+
+
+def _is_slow(requirement: Requirement) -> bool:
+    return requirement.query.names is None
 
 
 def compiled(requirement: Requirement) -> _Test:
-    """Return a function that says of a document what `Requirement.is_met` does."""
-    names, values = requirement.query.names, frozenset(requirement.values)
-    if names is None or not names:
-        return requirement.is_met
-    # Where a plain path leads nowhere it counts as leading to null.
-    section, rest = names[0], names[1:]
+    """Return a function that says of what was found whether the requirement is met.
 
-    def found(document: Document) -> Any:
-        value: Any = document.get(section)
-        for name in rest:
-            if type(value) is not dict:
-                return None
-            value = value.get(name)
-        return value
-
+    What was found is the value where the query is a plain path, and else all values.
+    """
+    if _is_slow(requirement):
+        return requirement.is_met_by
+    values = frozenset(requirement.values)
     match requirement.operator:
         case "In":
-            return lambda document: text_of(found(document)) in values
+            return lambda value: text_of(value) in values
         case "NotIn":
-            return lambda document: text_of(found(document)) not in values
+            return lambda value: text_of(value) not in values
         case "Exists":
-            return lambda document: found(document) is not None
+            return lambda value: value is not None
         case "DoesNotExist":
-            return lambda document: found(document) is None
+            return lambda value: value is None

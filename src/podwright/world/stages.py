@@ -58,7 +58,10 @@ class Requirement(msgspec.Struct, frozen=True):
         Numbers are compared by their text; KWOK never finds one among the values.
         Upstream: KWOK's pkg/utils/expression/selector.go
         """
-        found = self.query.values(document)
+        return self.is_met_by(self.query.values(document))
+
+    def is_met_by(self, found: Sequence[Any]) -> bool:
+        """Whether the values that a query has found are what is required."""
         match self.operator:
             case "In":
                 return any(text_of(value) in self.values for value in found)
