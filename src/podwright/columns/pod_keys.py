@@ -5,6 +5,7 @@ Pods come from templates: pods that share their spec and labels share their `Pod
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from podwright.columns.nodes import PODS, NodeColumns
@@ -31,6 +32,7 @@ class PodKeysCache:
         # Identity is enough to be right (the entry keeps its spec alive, so an id cannot be
         # given again) and much cheaper than comparing whole specs.
         self._known: dict[int, tuple[Pod, PodKeys]] = {}
+        self._last: dict[tuple[object, ...], tuple[Pod, PodKeys]] = {}
 
     def of(self, pod: Pod) -> PodKeys:
         """Return the keys of `pod`."""
@@ -47,15 +49,32 @@ class PodKeysCache:
                 and like.metadata.namespace == pod.metadata.namespace
             ):
                 return keys
-        keys = self._make(pod)
         if len(self._known) >= _MOST_REMEMBERED:
-            self._known.clear()
+            self.forget()
+        keys = self._of_like(pod)
         self._known[id(pod.spec)] = (pod, keys)
         return keys
 
     def forget(self) -> None:
         """Drop everything: selectors were renumbered."""
         self._known.clear()
+        self._last.clear()
+
+    def _of_like(self, pod: Pod) -> PodKeys:
+        """Return the keys of the last pod with the same labels if it differs in its node at most.
+
+        Pods of one template that were read one by one, as from a checkpoint, share nothing.
+        """
+        labels = (pod.metadata.namespace, *pod.metadata.labels.items())
+        last = self._last.get(labels)
+        if last is not None:
+            like, keys = last
+            spec = msgspec.structs.replace(like.spec, node_name=pod.spec.node_name)
+            if spec == pod.spec and not (has_actual_resources(like) or has_actual_resources(pod)):
+                return keys
+        keys = self._make(pod)
+        self._last[labels] = (pod, keys)
+        return keys
 
     def _make(self, pod: Pod) -> PodKeys:
         spec = pod.spec

@@ -1,0 +1,80 @@
+"""Pods that ask for the same share their keys, however they came to be."""
+
+import msgspec
+import pytest
+
+from podwright.columns.nodes import NodeColumns
+from podwright.columns.pod_keys import PodKeysCache
+from podwright.columns.selectors import SelectorCounters
+from podwright.objects import decode_pod
+
+
+def cache() -> PodKeysCache:
+    nodes = NodeColumns()
+    return PodKeysCache(nodes, SelectorCounters(nodes))
+
+
+def pod(name="a", node="", namespace="default", labels=None, cpu="1", port=0, status=None):
+    container: dict[str, object] = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
+    if port:
+        container |= {"ports": [{"containerPort": port, "hostPort": port}]}
+    return decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": {"app": "web"} if labels is None else labels,
+            },
+            "spec": {"containers": [container], "nodeName": node},
+            "status": status or {},
+        }
+    )
+
+
+def test_pods_of_one_template_share_their_keys_though_they_share_nothing_else():
+    keys = cache()
+    first, second = pod("a", "n1"), pod("b", "n2")
+    assert first.spec is not second.spec
+    assert keys.of(first) is keys.of(second)
+    assert keys.of(first) is keys.of(pod("c"))
+
+
+ALLOCATED = {"allocatedResources": {"cpu": "2"}}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(pod(cpu="2"), id="another request"),
+        pytest.param(pod(port=80), id="a host port"),
+        pytest.param(pod(labels={"app": "db"}), id="another label"),
+        pytest.param(pod(labels={}), id="no label"),
+        pytest.param(pod(namespace="shop"), id="another namespace"),
+        pytest.param(pod(status=ALLOCATED), id="a status that says what it has"),
+    ],
+)
+def test_pods_that_differ_in_what_counts_do_not_share_keys(other):
+    keys, alone = cache(), cache()
+    first = keys.of(pod())
+    found, expected = keys.of(other), alone.of(other)
+    assert found is not first
+    assert found.requests.tolist() == expected.requests.tolist()
+    assert found.ports == expected.ports
+    # And not with those that come after either.
+    assert keys.of(pod("later")) is not found
+
+
+def test_what_was_forgotten_is_made_again():
+    keys = cache()
+    first = keys.of(pod())
+    keys.forget()
+    assert keys.of(pod()) is not first
+
+
+def test_a_pod_whose_status_changes_has_keys_of_its_own():
+    keys = cache()
+    before = pod()
+    status = pod(status=ALLOCATED).status
+    assert keys.of(before) is not keys.of(msgspec.structs.replace(before, status=status))
