@@ -22,7 +22,6 @@ from podwright.objects import (
     decode,
     encode,
     node_selector,
-    with_fields,
 )
 from podwright.objects.timestamps import timestamp_text
 from podwright.store import AlreadyExists, NotFound, ObjectStore
@@ -126,8 +125,7 @@ class Cluster:
         self.patch(kind, name, {"spec": {"replicas": replicas}})
 
     def delete(self, kind: str, name: str, *, grace: int | None = None) -> None:
-        key = name if kind == "node" else f"default/{name}"
-        self.store.delete(KINDS[kind], key, self.now_ns, grace_seconds=grace)
+        self.store.delete(KINDS[kind], key_of(kind, name), self.now_ns, grace_seconds=grace)
         self.settle()
 
     def get(self, kind: str, name: str) -> KubernetesObject:
@@ -136,8 +134,7 @@ class Cluster:
         return found
 
     def find(self, kind: str, name: str) -> KubernetesObject | None:
-        key = name if kind == "node" else f"default/{name}"
-        return self.store.get(KINDS[kind], key)
+        return self.store.get(KINDS[kind], key_of(kind, name))
 
     def status(self, kind: str, name: str) -> dict[str, Any]:
         return status_of(self.get(kind, name))
@@ -234,12 +231,12 @@ class Cluster:
         self.controllers.handle(event, self.now_ns)
 
     def _live(self, pod: Pod, old: KubernetesObject | None) -> None:
-        name, uid = pod.name, pod.uid
+        name, uid = pod.key, pod.uid
         if pod.is_terminating:
             is_news = not isinstance(old, Pod) or not old.is_terminating
             if is_news and self.gone_after is not None and not pod.metadata.finalizers:
                 self.at(self.now_ns + int(self.gone_after * SECOND), lambda: self.end(name, uid))
-        elif not pod.spec.node_name:
+        elif not pod.spec.node_name and not pod.spec.scheduling_gates:
             node = self._node_for(pod) if self.binds else ""
             present = self.find("pod", name)
             if node and isinstance(present, Pod) and not present.spec.node_name:
@@ -293,6 +290,10 @@ class Cluster:
         self.controllers = other
 
 
+def key_of(kind: str, name: str) -> str:
+    return name if kind == "node" or "/" in name else f"default/{name}"
+
+
 def merged(document: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with a JSON merge patch."""
     result = dict(document)
@@ -304,7 +305,3 @@ def merged(document: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, 
         else:
             result[key] = value
     return result
-
-
-def with_label(pod: Pod, key: str, value: str) -> Pod:
-    return with_fields(pod, "metadata", labels={**pod.metadata.labels, key: value})
