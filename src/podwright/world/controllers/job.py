@@ -141,6 +141,10 @@ class JobController:
             self._memory.urgent[key] = True
         else:
             return ()  # its own writes
+        if old is None and new is not None:
+            # Of objects that come all at once, the pods may have come before their job.
+            for pod in self._view.controlled_by(new.uid, POD).values():
+                self._note_ended(key, new, None, cast(Pod, pod))
         return (key,)
 
     def _note_gone(self, key: str, uid: str) -> None:

@@ -62,28 +62,37 @@ class Cluster:
         Whether pods are bound.
     stages : iterable of Stage, optional
         Another life for nodes and pods.
+    start_ns : int
+        When it begins.
     """
 
     def __init__(
-        self, makers: Makers, *, schedules: bool = True, stages: Iterable[Stage] | None = None
+        self,
+        makers: Makers,
+        *,
+        schedules: bool = True,
+        stages: Iterable[Stage] | None = None,
+        start_ns: int = NOW,
     ) -> None:
         self.makers = tuple(makers)
         self.stages = None if stages is None else tuple(stages)
         self.store = ObjectStore(seed=1)
         self.life = Lifecycle(self.stages, seed=1)
         self.controllers = Controllers(self.makers)
-        self.heap = EventHeap[Any](NOW)
+        self.start_ns = start_ns
+        self.heap = EventHeap[Any](start_ns)
         self.changes = self.store.watch()
         self.schedules = schedules
         self.events: list[tuple[float, str, str, str]] = []
         self.creations: list[KubernetesObject] = []
+        self.writes: list[CreateObject | UpdateObject | DeleteObject] = []
         self.laws: list[Callable[[Cluster], None]] = []
 
     # ----------------------------------------------------------------------- from outside
 
     @property
     def now(self) -> float:
-        return (self.heap.now_ns - NOW) / SECOND
+        return (self.heap.now_ns - self.start_ns) / SECOND
 
     def add(self, *objects: KubernetesObject) -> None:
         for obj in objects:
@@ -143,7 +152,7 @@ class Cluster:
 
     def run(self, seconds: float) -> None:
         """Go on until a time, in seconds since the beginning."""
-        until_ns = NOW + int(seconds * SECOND)
+        until_ns = self.start_ns + int(seconds * SECOND)
         self.settle()
         while due := self.heap.pop(until_ns):
             if due.turn == Turn.STAGE:
@@ -218,15 +227,19 @@ class Cluster:
                     about = f"{action.object_kind} {action.key}"
                     self.events.append((self.now, about, action.reason, action.note))
                 case CreateObject():
+                    self.writes.append(action)
                     with suppress(AlreadyExists):
                         self.store.create(_admitted(action.obj), now_ns)
                 case PutObject() | UpdateObject():
+                    if isinstance(action, UpdateObject):
+                        self.writes.append(action)
                     # A conflict is an error: two writes of one look are in each other's way.
                     with suppress(NotFound):
                         self.store.update(action.obj, scope=action.scope)
                 case RemoveObject():
                     self._remove(action, 0, None)
                 case DeleteObject():
+                    self.writes.append(action)
                     self._remove(action, action.grace_seconds, action.propagation)
                 case _:
                     raise AssertionError(f"unknown: {action}")

@@ -232,6 +232,18 @@ def test_the_pods_of_a_job_that_is_gone_are_let_go():
     assert cluster.pods()[0].metadata.finalizers == ()
 
 
+def test_pods_that_come_before_their_job_are_counted():
+    first = cluster_with(a_job(completions=2, parallelism=2))
+    first.run(1)
+    end(first, first.pods()[0], "Succeeded")
+    second = Cluster(MAKERS)
+    for obj in (*first.pods(), *first.all(JOB)):
+        second.store.put(obj)
+    second.run(2)
+    assert second.status(JOB, "default/j")["succeeded"] == 1
+    assert len(second.pods()) == 2
+
+
 def test_containers_that_restart_too_often_end_a_job():
     cluster = cluster_with(a_job(restart="OnFailure", backoffLimit=2))
     cluster.run(1)
