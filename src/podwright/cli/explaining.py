@@ -334,11 +334,12 @@ def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
     if not others:
         return
     print_heading("Why not the other feasible nodes:")
-    equals = [node for node in others if node in explanation.winners]
+    winners = set(explanation.winners)
+    equals = [node for node in others if node in winners]
     if equals:
         print_paragraph("equally good, not taken:", indent=2)
         print_paragraph(_named(equals, shown), indent=4)
-    behind = [node for node in others if node not in explanation.winners]
+    behind = [node for node in others if node not in winners]
     best = explanation.totals[winner]
     rows = [
         (
@@ -504,7 +505,8 @@ def _print_absent(plugins: Sequence[str]) -> None:
 
 
 def _unordered(explanation: Explanation) -> list[str]:
-    return [node for node in explanation.node_names if node not in set(explanation.feasible)]
+    feasible = set(explanation.feasible)
+    return [node for node in explanation.node_names if node not in feasible]
 
 
 def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:

@@ -11,7 +11,7 @@ from podwright.assembly.scheduler import UnknownPod
 from podwright.cli.console import announce_compilation
 from podwright.cli.explaining import PastTold, Told, print_told
 from podwright.cli.inputs import find_key, find_node, load_plugins
-from podwright.cli.run_folder import RunFolder, when, without_collection
+from podwright.cli.run_folder import RunFolder, looking_at, when
 from podwright.config import Gates
 from podwright.config.duration import format_duration
 from podwright.framework import Plugin
@@ -48,7 +48,7 @@ def run_explain_past(  # noqa: PLR0913 - the options of the command
     own = load_plugins(plugins)
     run = RunFolder(folder)
     announce_compilation()
-    with run.log, without_collection():
+    with looking_at(run):
         cycles = Cycles(run.log)
         key = find_past(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None

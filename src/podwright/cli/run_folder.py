@@ -14,6 +14,7 @@ from podwright.cli.collecting import read_text
 from podwright.config.duration import format_duration, parse_duration
 from podwright.objects import FieldError, InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
+from podwright.store.collection import without_collection
 from podwright.store.decision_log import DecisionLog
 
 
@@ -107,16 +108,12 @@ class _Manifest(msgspec.Struct):
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
-    """Leave garbage alone for a while.
+def looking_at(run: RunFolder) -> Iterator[None]:
+    """Close the log afterwards, and leave all garbage alone until the process ends.
 
-    A checkpoint of a large cluster is millions of objects that stay: to look through them for
-    garbage again and again takes longer than to make them.
+    What is read of a large run is a million objects, and to look through them once more for
+    garbage when nothing is left to do takes as long as the answer.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with run.log, without_collection():
         yield
-    finally:
-        if was_enabled:
-            gc.enable()
+        gc.freeze()

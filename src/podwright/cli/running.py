@@ -22,7 +22,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import IN_WORDS
-from podwright.cli.run_folder import RunFolder, when, without_collection
+from podwright.cli.run_folder import RunFolder, looking_at, when
 from podwright.columns.nodes import PODS, NodeColumns
 from podwright.config.duration import format_duration
 from podwright.machine import Machine
@@ -47,7 +47,7 @@ def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> 
     """Print the cluster and the queue at a moment."""
     own = load_plugins(plugins)
     run = RunFolder(folder)
-    with run.log, without_collection():
+    with looking_at(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:
             say(f"the run ends {run.told(run.end_ns)}; this is its end")

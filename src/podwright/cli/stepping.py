@@ -14,7 +14,7 @@ from podwright.cli.explaining import print_told
 from podwright.cli.happening import action_told, event_told
 from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.looking_back import tell_past
-from podwright.cli.run_folder import RunFolder, without_collection
+from podwright.cli.run_folder import RunFolder, looking_at
 from podwright.cli.running import Shown, sizes_told
 from podwright.framework import Plugin
 from podwright.machine import ObjectPut
@@ -43,7 +43,7 @@ def run_step(folder: Path, *, at: str, plugins: Sequence[Path]) -> None:
     own = load_plugins(plugins)
     run = RunFolder(folder)
     announce_compilation()
-    with run.log, without_collection():
+    with looking_at(run):
         prompt = Prompt(run, own)
         if at:
             prompt.go(at)

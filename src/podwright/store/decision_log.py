@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -23,6 +24,7 @@ from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
+from podwright.store.collection import without_collection
 from podwright.store.log_events import Rows, decode_events
 from podwright.store.log_files import Folder, Frame, Medium, Memory
 from podwright.store.log_format import (
@@ -119,6 +121,7 @@ class DecisionLog:
         self._is_writable = is_writable
         self.waits_for_flush = waits_for_flush
         self._checkpoint_events = sys.maxsize if waits_for_flush else pace.checkpoint_events
+        self._object_events = pace.object_events
         self._compression = pace.compression
         self._unwritten: tuple[FrameHead, bytes] | None = None
         self.rows = Rows()
@@ -151,9 +154,9 @@ class DecisionLog:
         block_events : int
             How many events are written at once. A process that dies takes as many with it.
         checkpoint_events : int, optional
-            The least number of events between checkpoints; more where there are many objects.
-            Left out it is 100,000 in a folder; in memory there are none then, and nothing is
-            written before `flush`.
+            The number of events between checkpoints. Left out it is 100,000 in a folder, more
+            where there are many objects; in memory there are none then, and nothing is written
+            before `flush`.
         compression : int
             0 (none) to 9 (smallest), as zlib has it.
 
@@ -172,6 +175,7 @@ class DecisionLog:
             block_events=block_events,
             checkpoint_events=checkpoint_events or CHECKPOINT_EVENTS,
             compression=compression,
+            object_events=0 if checkpoint_events else _EVENTS_PER_OBJECT,
         )
         waits_for_flush = path is None and checkpoint_events is None
         log = cls(medium, [], is_writable=True, pace=pace, waits_for_flush=waits_for_flush)
@@ -232,7 +236,7 @@ class DecisionLog:
 
     def _next_checkpoint(self, index: int, object_count: int) -> int:
         """Return when the checkpoint after one of so many objects is due."""
-        return index + max(self._checkpoint_events, _EVENTS_PER_OBJECT * object_count)
+        return index + max(self._checkpoint_events, self._object_events * object_count)
 
     def __enter__(self) -> Self:
         return self
@@ -352,13 +356,13 @@ class DecisionLog:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
         self.flush()
-        mentioned = _Mentioned(self.rows.objects)
-        snapshot = machine.snapshot(mentioned)
-        objects = encode_objects(mentioned.objects)
-        self.rows.objects.keep_only(mentioned.objects)
-        block = CheckpointBlock(
-            objects=objects, object_count=self.rows.objects.count, machine=snapshot
-        )
+        numbers = self.rows.objects
+        mentioned = _Mentioned(numbers)
+        with without_collection():
+            snapshot = machine.snapshot(mentioned)
+            objects = encode_objects(mentioned.objects)
+        numbers.keep_only(mentioned.objects)
+        block = CheckpointBlock(objects=objects, object_count=numbers.count, machine=snapshot)
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
         self._write(CHECKPOINT, block, first=self._flushed, times=())
         return True
@@ -484,21 +488,16 @@ class DecisionLog:
                 continue
             index = head.first + head.count
             if head.last_ns > at_ns:
-                now_ns, index = 0, head.first
-                for delta in self._read(frame, TimeColumn).times:
-                    now_ns += delta
-                    if now_ns > at_ns:
-                        break
-                    index += 1
+                times = accumulate(self._read(frame, TimeColumn).times)
+                index = head.first + sum(now_ns <= at_ns for now_ns in times)
         return index
 
     def time_of(self, index: int) -> int:
         """Return the time of the event of a number."""
         self._flush_to_read()
         for frame in self._frames:
-            head = frame.head
-            if head.kind == EVENTS and head.first <= index < head.first + head.count:
-                return sum(self._read(frame, TimeColumn).times[: index - head.first + 1])
+            if frame.head.kind == EVENTS and frame.head.first <= index < frame.end:
+                return sum(self._read(frame, TimeColumn).times[: index - frame.head.first + 1])
         raise IndexError(f"there is no event {index}; there are {len(self)}")
 
     def _flush_to_read(self) -> None:

@@ -229,6 +229,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         How many events a block has.
     checkpoint_events : int
         The least number of events between checkpoints.
+    object_events : int
+        How many events there are between checkpoints for each object at least.
     compression : int
         0 (none) to 9 (smallest), as zlib has it.
     """
@@ -236,6 +238,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     block_events: int
     checkpoint_events: int
     compression: int
+    object_events: int = 0
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from podwright.framework.profile import TieRule
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName
+from podwright.store.collection import without_collection
 from podwright.store.decision_log import DecisionLog, Recorder, Start
 from podwright.store.log_format import Entry, LogError, Setup, decode_actions, encode_actions
 from podwright.store.log_format import OwnPlugin as LoggedPlugin
@@ -140,8 +141,8 @@ def record(  # noqa: PLR0913 - what a machine can be told
     assumed_pod_expiry_ns : int
         As for `build_machine`.
     checkpoint_events : int, optional
-        The least number of events between checkpoints; 100,000 in a folder if left out, and
-        none at all in memory.
+        The number of events between checkpoints; left out it is 100,000 in a folder, more where
+        there are many objects, and in memory there are none.
 
     Returns
     -------
@@ -226,10 +227,11 @@ class Replay:
         objects: Mapping[int, KubernetesObject] | None = None,
     ) -> None:
         self.machine = new_machine(log, plugins=plugins)
-        start: Start = log.start(until)
-        start.objects.update(objects or {})
-        if start.snapshot is not None:
-            self.machine.restore(start.snapshot, start.objects)
+        with without_collection():
+            start: Start = log.start(until)
+            start.objects.update(objects or {})
+            if start.snapshot is not None:
+                self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
         self._entries = log.entries_from(start)
         self._next: Entry | None = None

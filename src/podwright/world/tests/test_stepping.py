@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from podwright.machine import CycleDue, ObjectPut, PatchPodStatus
 from podwright.store.decision_log import DecisionLog
-from podwright.world.replay import queue_of, replay
+from podwright.testing import make_node
+from podwright.world.replay import queue_of, record, replay
 from podwright.world.stepping import Stepper
 from podwright.world.tests.recorded import MINUTE, SECOND, START, recorded_log
 
@@ -137,3 +138,15 @@ def test_the_attempt_of_a_cycle_is_known(log):
         stepper.go_to(position)
         found = log.cycles_of("default/batch")
         assert stepper.attempt_of("default/batch") == found.index(position - 1) + 1
+
+
+def test_the_distance_of_checkpoints_that_is_asked_for_is_kept_whatever_there_is(tmp_path):
+    def checkpoints(name: str, distance: int | None) -> tuple[int, ...]:
+        run = record(str(tmp_path / name), checkpoint_events=distance)
+        for number in range(100):
+            run.handle(ObjectPut(make_node(f"n{number}")), number)
+        run.log.close()
+        return DecisionLog.open(tmp_path / name).checkpoints
+
+    assert checkpoints("asked", 30) == (30, 60, 90)
+    assert checkpoints("left", None) == ()
