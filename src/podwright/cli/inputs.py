@@ -131,7 +131,7 @@ def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
         tie_rule=TieRule(setup.tie_rule.value),
         draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
         source=inputs.source,
-        call_extender=_caller(inputs.configuration, inputs.source),
+        call_extender=caller_of(inputs.configuration, inputs.source),
         parallelize_until=None if setup.workers == 1 else _threads(setup.workers),
     )
 
@@ -142,7 +142,7 @@ def _threads(count: int) -> ParallelizeUntil:
     return ThreadedPieces(count)
 
 
-def _caller(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
+def caller_of(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
     """Return who calls the extenders of a configuration; None if it has none."""
     if configuration is None:
         return None

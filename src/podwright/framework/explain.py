@@ -135,6 +135,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     custom_results: dict[str, str] = {}
     error: Status | None = None
 
+    def __str__(self) -> str:
+        """Say in a sentence where the pod goes, or why it goes nowhere, as upstream words it."""
+        node = self.decision.node
+        return f"{self.pod.key} goes to {node}" if node else self.decision.message
+
 
 def explain(
     runner: Runner,

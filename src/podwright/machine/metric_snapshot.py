@@ -102,3 +102,45 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
     prioritizing_extender: int = 0
     permit_waiting: int = 0
     preempting: int = 0
+
+
+_CARRIED_ON = frozenset(
+    {
+        "scheduler_queue_incoming_pods_total",
+        "scheduler_queueing_hint_execution_duration_seconds",
+    }
+)
+"""What a machine's snapshot has: these go on where they were."""
+
+
+def merged(earlier: MetricsSnapshot, later: MetricsSnapshot) -> MetricsSnapshot:
+    """Return what two machines counted, the second of which went on from a snapshot of the first.
+
+    Counters and histograms are added up; gauges are those of the later one.
+    """
+    known = {family.name: family for family in earlier.families}
+    families = []
+    for family in later.families:
+        before = known.pop(family.name, None)
+        is_sum = METRIC_BY_NAME[family.name].kind != "gauge" and family.name not in _CARRIED_ON
+        if before is not None and is_sum:
+            family = Family(family.name, _added(before.series, family.series))  # noqa: PLW2901
+        families.append(family)
+    families += [family for family in known.values() if METRIC_BY_NAME[family.name].kind != "gauge"]
+    return MetricsSnapshot(tuple(sorted(families, key=lambda family: family.name)))
+
+
+def _added(
+    earlier: tuple[Value | Distribution, ...], later: tuple[Value | Distribution, ...]
+) -> tuple[Value | Distribution, ...]:
+    series = {one.labels: one for one in earlier}
+    for one in later:
+        before = series.get(one.labels)
+        if isinstance(one, Distribution) and isinstance(before, Distribution):
+            counts = tuple(a + b for a, b in zip(before.counts, one.counts, strict=True))
+            series[one.labels] = Distribution(one.labels, counts, before.total + one.total)
+        elif isinstance(one, Value) and isinstance(before, Value):
+            series[one.labels] = Value(one.labels, before.value + one.value)
+        else:
+            series[one.labels] = one
+    return tuple(series[labels] for labels in sorted(series))

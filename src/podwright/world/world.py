@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -114,6 +113,9 @@ from podwright.world.replay import record
 from podwright.world.scheduler_view import NOT_READ, SELECTING, is_news
 from podwright.world.stages import Stage
 
+if TYPE_CHECKING:
+    from podwright.world.run import Run
+
 START_NS: Final = 1_767_225_600_000_000_000
 """When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
 
@@ -165,7 +167,7 @@ class World:
         Makes the calls to the extenders of the configuration, which needs it if it has some.
     observers : iterable of Observer
         Who is told of everything.
-    log : str or Path, optional
+    log : str, optional
         A folder for the decision log; in memory without it.
     checkpoint_events : int, optional
         As for `record`.
@@ -184,8 +186,8 @@ class World:
     >>> import podwright as pw
     >>> world = pw.World(seed=7)
     >>> world.add(pw.testing.make_node("n1", cpu="2"), pw.testing.make_pod("web", cpu="1"))
-    >>> world.run()
-    >>> world.node_of["default/web"]
+    >>> run = world.run()
+    >>> run.node_of["default/web"]
     'n1'
     """
 
@@ -204,7 +206,7 @@ class World:
         controllers: Iterable[Callable[[View], Controller]] | None = None,
         call_extender: Ask | None = None,
         observers: Iterable[Observer] = (),
-        log: str | Path | None = None,
+        log: str | None = None,
         checkpoint_events: int | None = None,
     ) -> None:
         recorder = record(
@@ -297,8 +299,8 @@ class World:
 
     # ------------------------------------------------------------------------------ the run
 
-    def run(self, until_ns: int | None = None) -> None:
-        """Go on until nothing is left to happen, or until a time.
+    def run(self, until_ns: int | None = None) -> Run:
+        """Go on until nothing is left to happen, or until a time, and return what came of it.
 
         Raises
         ------
@@ -311,6 +313,9 @@ class World:
             pass
         if until_ns is not None and until_ns > self.now_ns:
             self._heap.advance(until_ns)
+        from podwright.world.run import Run  # it knows worlds
+
+        return Run(self)
 
     def steps(self, until_ns: int | None = None) -> Iterator[int]:
         """Go on as `run` does; gives the time after every step."""

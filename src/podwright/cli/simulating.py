@@ -1,0 +1,402 @@
+"""What `podwright simulate` does, once it is called."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from podwright.cli.collecting import Collected, read_text
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_table,
+    say,
+    stderr,
+    waiting,
+    warn_of_gates,
+    write,
+)
+from podwright.cli.inputs import caller_of, load_plugins
+from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
+from podwright.cli.ruling import with_rules
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    format_duration,
+    parse_gates,
+    read_configuration,
+    without_effect,
+)
+from podwright.framework import Plugin
+from podwright.framework.profile import TieRule
+from podwright.objects import FieldError, InputError
+from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.run_folder import (
+    InputFile,
+    Manifest,
+    RunError,
+    RunFolder,
+    require_arrow,
+    sha256_of,
+    sha256_of_file,
+)
+from podwright.world.inputs import EventFile, Inputs
+from podwright.world.openb_arrivals import Ending
+from podwright.world.run import begin, duration_ns, event_file, manifest_of, moment_ns, time_ns
+from podwright.world.run_summary import Summary
+from podwright.world.simulation import Rules, Simulation
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """What the command line says of a run; the manifest has it, so that one can go on with it."""
+
+    files: tuple[str, ...]
+    events: tuple[str, ...] = ()
+    until: str = ""
+    start: str
+    sample: str
+    ending: str
+    checkpoint_events: int
+    with_tables: bool = True
+    setup: Setup = field(default_factory=Setup)
+
+    def options(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        setup = self.setup
+        return {
+            "files": list(self.files),
+            "events": list(self.events),
+            "until": self.until,
+            "start": self.start,
+            "sample": self.sample,
+            "ending": self.ending,
+            "checkpoint_events": self.checkpoint_events,
+            "with_tables": self.with_tables,
+            "config": None if setup.config is None else str(setup.config),
+            "plugins": [str(path) for path in setup.plugins],
+            "seed": setup.seed,
+            "tie_rule": setup.tie_rule.value,
+            "preemption_offset": setup.preemption_offset.value,
+            "feature_gates": setup.feature_gates,
+            "rules": None if setup.rules is None else setup.rules.value,
+            "algorithm_provider": setup.algorithm_provider,
+            "policy": None if setup.policy is None else str(setup.policy),
+        }
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
+    """`Chosen.options` in a manifest."""
+
+    files: tuple[str, ...]
+    events: tuple[str, ...]
+    until: str
+    start: str
+    sample: str
+    ending: str
+    checkpoint_events: int
+    with_tables: bool
+    config: str | None
+    plugins: tuple[str, ...]
+    seed: int
+    tie_rule: str
+    preemption_offset: str
+    feature_gates: str
+    rules: str | None
+    algorithm_provider: str
+    policy: str | None
+
+
+def chosen_of(manifest: Manifest, folder: Path) -> Chosen:
+    """Return what the command line said when a run was begun.
+
+    Raises
+    ------
+    RunError
+        If it was not begun by the command line.
+    """
+    try:
+        written = msgspec.convert(manifest.options, _Written)
+    except msgspec.ValidationError:
+        raise RunError(
+            f"{folder} was not made by podwright simulate, but from Python: go on with it by"
+            " pw.simulate(..., output=..., resume=True). It was left as it is"
+        ) from None
+    return Chosen(
+        files=written.files,
+        events=written.events,
+        until=written.until,
+        start=written.start,
+        sample=written.sample,
+        ending=written.ending,
+        checkpoint_events=written.checkpoint_events,
+        with_tables=written.with_tables,
+        setup=Setup(
+            config=None if written.config is None else Path(written.config),
+            plugins=tuple(map(Path, written.plugins)),
+            seed=written.seed,
+            tie_rule=TieRuleName(written.tie_rule),
+            preemption_offset=OffsetName(written.preemption_offset),
+            feature_gates=written.feature_gates,
+            rules=None if written.rules is None else RuleName(written.rules),
+            algorithm_provider=written.algorithm_provider,
+            policy=None if written.policy is None else Path(written.policy),
+        ),
+    )
+
+
+def run_simulate(chosen: Chosen, folder: Path | None, *, output: str) -> bool:
+    """Play a run and print its figures; tell whether no pod is left without a node."""
+    return _play(chosen, folder, goes_on=False, output=output)
+
+
+def run_simulate_again(folder: Path, *, output: str) -> bool:
+    """Go on with a run that was interrupted, and print its figures as `run_simulate` does."""
+    there = RunFolder.open(folder)
+    if there.manifest.status == "finished":
+        say(f"{folder} is finished: there is nothing to go on with.")
+        summary = msgspec.convert(there.read_summary(), Summary)
+        _print(summary, output)
+        return not summary.pending_count
+    return _play(chosen_of(there.manifest, folder), folder, goes_on=True, output=output)
+
+
+def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) -> bool:
+    with_tables = chosen.with_tables and folder is not None
+    if with_tables:
+        require_arrow()
+    rules, inputs, manifest = _read(chosen)
+    for place in inputs.unterminated:
+        say(f"{place} has no end and was left out")
+    announce_compilation()
+    path = None if folder is None else str(folder)
+    simulation = begin(rules, inputs, manifest, output=path, goes_on=goes_on)
+    with _stoppable() as stop:
+        is_over = _steps(simulation, inputs, rules, stop)
+    summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
+    _print(summary, output)
+    if not is_over:
+        when = format_duration(summary.simulated_ns)
+        hint = f"; go on with: podwright simulate --resume {folder}" if folder else ""
+        say(f"interrupted {when} into the run{hint}")
+        raise typer.Exit(INTERRUPTED)
+    return not summary.pending_count
+
+
+# -------------------------------------------------------------------------- reading
+
+
+def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
+    """Read everything; what is wrong with any of it is raised together."""
+    setup = chosen.setup
+    collected = Collected()
+    errors: list[FieldError] = collected.errors
+    files: list[InputFile] = []
+    loaded = LoadedObjects()
+    configuration: KubeSchedulerConfiguration | None = None
+    plugins: list[type[Plugin]] = []
+    gates: Gates = DEFAULT_GATES
+    source = "configuration"
+    inputs: Inputs | None = None
+    with waiting("reading the files"):
+        with collected:
+            stdin = sys.stdin.buffer if "-" in chosen.files else None
+            contents = read_paths(chosen.files, stdin=stdin)
+            files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
+            loaded = load_bytes(contents)
+        with collected:
+            if setup.config is not None:
+                source = str(setup.config)
+                configuration = read_configuration(read_text(setup.config), source=source)
+            elif loaded.configuration is not None:
+                source = loaded.configuration.source
+                configuration = read_configuration(loaded.configuration.document, source=source)
+        with collected:
+            configuration = with_rules(configuration, setup)
+        with collected:
+            gates = parse_gates(setup.feature_gates)
+        with collected:
+            plugins = load_plugins(setup.plugins)
+        with collected:
+            files += _hashed(chosen)
+        start_ns = time_ns("--start", chosen.start, errors)
+        until_ns = moment_ns("--until", chosen.until, start_ns, errors) if chosen.until else None
+        sample_ns = duration_ns("--sample", chosen.sample, errors)
+        with collected:
+            inputs = Inputs(
+                loaded,
+                _events(chosen.events, errors),
+                start_ns=start_ns,
+                ending=_ending(chosen.ending),
+                is_endless=until_ns is None,
+            )
+        collected.raise_all()
+    assert inputs is not None, "no inputs and no error"
+    warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
+    rules = Rules(
+        configuration=configuration,
+        plugins=tuple(plugins),
+        gates=gates,
+        seed=setup.seed,
+        start_ns=start_ns,
+        until_ns=until_ns,
+        tie_rule=TieRule(setup.tie_rule.value),
+        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
+        call_extender=caller_of(configuration, source),
+        sample_ns=sample_ns,
+        checkpoint_events=chosen.checkpoint_events,
+    )
+    return rules, inputs, manifest_of(rules, files, chosen.options())
+
+
+def _ending(name: str) -> Ending:
+    return "after_run_time" if name == "after_run_time" else "at_deletion_time"
+
+
+def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:
+    """Return the files that can be read; `_hashed` has told of the others."""
+    missing = {error.source for error in errors}
+    return [event_file(path) for path in paths if path not in missing]
+
+
+def _hashed(chosen: Chosen) -> list[InputFile]:
+    setup = chosen.setup
+    named = [("events", path) for path in chosen.events]
+    named += [("config", str(path)) for path in (setup.config,) if path is not None]
+    named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
+    named += [("plugin", str(path)) for path in setup.plugins]
+    found, errors = [], []
+    for role, path in named:
+        try:
+            found.append(InputFile(role, path, sha256_of_file(path)))
+        except OSError as error:
+            message = f"cannot be read: {error.strerror or error}"
+            if role == "events":  # whoever reads the others has told of them
+                errors.append(FieldError(source=path, path="", message=message))
+    if errors:
+        raise InputError(errors)
+    return found
+
+
+# -------------------------------------------------------------------------- playing
+
+
+class _Stop:
+    """Whether somebody asked for an end."""
+
+    is_asked = False
+
+
+@contextmanager
+def _stoppable() -> Iterator[_Stop]:
+    """Let Ctrl-C and a polite kill end the run between two steps; a second one ends it at once."""
+    stop = _Stop()
+
+    def ask(number: int, _: object) -> None:
+        stop.is_asked = True
+        signal.signal(number, before[number])
+
+    before: dict[int, Any] = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        for number in before:
+            signal.signal(number, ask)
+    except ValueError:
+        before = {}  # not the main thread: whoever runs us here sees to its end
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _steps(simulation: Simulation, inputs: Inputs, rules: Rules, stop: _Stop) -> bool:
+    """Go on to the end; False if somebody asked to stop before."""
+    console = stderr()
+    if not console.is_terminal:
+        return all(not stop.is_asked for _ in simulation.steps())
+    end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
+    columns = (
+        TextColumn("simulated {task.fields[when]}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%  {task.fields[told]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        total_ns = max(end_ns - rules.start_ns, 1)
+        task = bar.add_task("", total=total_ns, when="0s", told="")
+        for now_ns in simulation.steps():
+            counts, clock = simulation.tables.counts, bar.tasks[0].elapsed or 0.0
+            rate = counts.decisions / clock if clock else 0.0
+            bar.update(
+                task,
+                completed=now_ns - rules.start_ns,
+                when=format_duration(now_ns - rules.start_ns),
+                told=f"{counts.decisions:,} decisions, {rate:,.0f}/s",
+            )
+            if stop.is_asked:
+                return False
+    return True
+
+
+# -------------------------------------------------------------------------- printing
+
+
+_WAIT_HEADS = ("MEAN", "HALF", "90%", "99%", "LONGEST")
+_USE_HEADS = ("RESOURCE", "MEAN", "PEAK", "FRAGMENTED")
+
+
+def _print(summary: Summary, output: str) -> None:
+    if output != "table":
+        print_document(msgspec.to_builtins(summary), output)
+        return
+    counts = summary.counts
+    write(
+        f"Simulated {format_duration(summary.simulated_ns)}: {counts.decisions} decisions for"
+        f" {counts.created} pods, {counts.placed} placed, {counts.succeeded} succeeded,"
+        f" {counts.failed} failed, {counts.deleted} deleted."
+    )
+    if counts.preemptions:
+        write(f"Preemption made room {counts.preemptions} times and took {counts.victims} pods.")
+    waits = summary.waits
+    if waits.count:
+        print_heading("Waiting times of placed pods:")
+        values = (waits.mean_s, waits.p50_s, waits.p90_s, waits.p99_s, waits.max_s)
+        print_table(_WAIT_HEADS, [tuple(map(_seconds, values))], indent=2)
+    if summary.utilisation:
+        print_heading("Utilisation:")
+        used = [
+            (name, _percent(use.mean), _percent(use.peak), _percent(use.fragmentation))
+            for name, use in summary.utilisation.items()
+        ]
+        print_table(_USE_HEADS, used, indent=2)
+    if summary.pending:
+        print_heading("Pods without a node:")
+        reasons = sorted(summary.pending.items(), key=lambda entry: (-entry[1], entry[0]))
+        rows = [(str(count), reason) for reason, count in reasons]
+        print_table(("PODS", "REASON"), rows, indent=2)
+    else:
+        write("No pod is left without a node.")
+
+
+def _seconds(value: float) -> str:
+    return format_duration(round(value * 1e9))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"

@@ -1,0 +1,446 @@
+"""The folder of a run: what it was made of, its decision log, its tables, and how it ended.
+
+    manifest.json     versions, seed, inputs with their hashes, and whether the run is over
+    log/              the decision log
+    tables/           a Parquet file per table
+    summary.json      the figures that are printed at the end
+    metrics.prom      the scheduler's metrics at the end
+    objects.json      every object at the end, as a List
+    checkpoint        while it runs: everything that is needed to go on from there
+    parts/            while it runs: the rows of tables up to checkpoints
+
+Every file but the log is written beside its place and then put there, so that a reader sees
+the old one or the new one and never half of one. The same run makes the same bytes: nothing
+here says when, where or by whom it was made.
+
+A process that dies leaves the last checkpoint, and whatever of the log was written after it:
+who goes on cuts that off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal, Self, TypeAlias
+
+import msgspec
+
+from podwright._version import __version__
+from podwright.objects import KubernetesObject, PodwrightError, encode
+from podwright.store.tables import MissingExtra
+
+FORMAT: Final = 1
+
+Status: TypeAlias = Literal["running", "interrupted", "finished"]
+ColumnTypes: TypeAlias = Mapping[str, Mapping[str, str]]
+Rows: TypeAlias = dict[str, dict[str, list[Any]]]
+
+_ROW_GROUP: Final = 1 << 17
+
+
+class RunError(PodwrightError):
+    """A run folder that cannot be used; the text says why and what to do."""
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """A file that a run was made of.
+
+    Attributes
+    ----------
+    role : str
+        What it was given as: `objects`, `events`, `config`, `policy` or `plugin`.
+    path : str
+        As it was given.
+    sha256 : str
+        Of its content, in hexadecimal.
+    """
+
+    role: str
+    path: str
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was made of; equal ones make equal runs.
+
+    Attributes
+    ----------
+    format : int
+        Of the folder.
+    podwright : str
+        The version that made it.
+    status : str
+        `running`, `interrupted` or `finished`.
+    start_ns, until_ns : int
+        When it begins and when it has to end, in nanoseconds since 1970.
+    configuration : dict
+        The KubeSchedulerConfiguration as it was given; {} is the default.
+    gates : dict
+        Feature gates that differ from their defaults.
+    options : dict
+        Everything else that was chosen.
+    """
+
+    format: int = FORMAT
+    podwright: str = __version__
+    status: Status = "running"
+    seed: int = 0
+    start_ns: int
+    until_ns: int | None = None
+    inputs: tuple[InputFile, ...] = ()
+    configuration: dict[str, Any] = {}
+    gates: dict[str, bool] = {}
+    options: dict[str, Any] = {}
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """Where to go on.
+
+    Attributes
+    ----------
+    part_count : int
+        How many parts of tables were written by then.
+    state : bytes
+        Of the run, in its own form.
+    """
+
+    part_count: int
+    state: bytes
+
+
+def sha256_of(data: bytes) -> str:
+    """Return the hash of a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_of_file(path: str | Path) -> str:
+    """Return the hash of a file, which is not read as a whole."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+if sys.platform == "win32":
+
+    def _lock(file: BinaryIO) -> None:
+        """Do nothing: there are no such locks."""
+
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        """Lock a file for as long as it is open."""
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class RunFolder:
+    """The folder of one run; `create` or `open` one.
+
+    Attributes
+    ----------
+    path : Path
+    manifest : Manifest
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._part_count = 0
+        self._locked: BinaryIO | None = None
+
+    @classmethod
+    def create(cls, path: str | Path, manifest: Manifest) -> Self:
+        """Begin a run in a folder that is not there, or empty.
+
+        Raises
+        ------
+        RunError
+            If there is something in the folder, or it cannot be written.
+        """
+        folder = Path(path)
+        try:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                hint = "choose another folder"
+                if (folder / "manifest.json").exists():
+                    hint += f", or go on with the run in it: podwright simulate --resume {folder}"
+                raise RunError(f"{folder} is not empty: {hint}")
+            folder.mkdir(parents=True, exist_ok=True)
+            made = cls(folder, manifest)
+            made._keep_others_out()
+            made._write_manifest("running")
+        except OSError as error:
+            raise _cannot("written", folder, error) from error
+        return made
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a run to look at it.
+
+        Raises
+        ------
+        RunError
+            If there is none, or one of a newer format.
+        """
+        folder = Path(path)
+        file = folder / "manifest.json"
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise RunError(f"{folder} holds no run: {file}: {error.strerror or error}") from error
+        try:
+            found = msgspec.json.decode(data, type=_Format)
+            if found.format > FORMAT:
+                raise RunError(
+                    f"{folder} is in format {found.format}, written by podwright"
+                    f" {found.podwright}; podwright {__version__} reads formats up to {FORMAT}."
+                    " It was left as it is"
+                )
+            manifest = msgspec.json.decode(data, type=Manifest)
+        except msgspec.MsgspecError as error:
+            raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
+        return cls(folder, manifest)
+
+    def go_on(self, manifest: Manifest) -> Checkpoint | None:
+        """Go on with a run that was interrupted.
+
+        Parameters
+        ----------
+        manifest : Manifest
+            Of the run that is to be gone on with: it has to be the same but for its status.
+
+        Returns
+        -------
+        Checkpoint or None
+            Where to go on; None is the beginning.
+
+        Raises
+        ------
+        RunError
+            If it is another run, or somebody else goes on with it; it is left as it is.
+        """
+        _check_same(self.path, self.manifest, manifest)
+        try:
+            self._keep_others_out()
+            checkpoint = self._read_checkpoint()
+            self._part_count = 0 if checkpoint is None else checkpoint.part_count
+            for part in self._parts()[self._part_count :]:
+                part.unlink()
+            if checkpoint is None:
+                shutil.rmtree(self.path / "log", ignore_errors=True)
+            self._write_manifest("running")
+        except OSError as error:
+            raise _cannot("written", self.path, error) from error
+        return checkpoint
+
+    def _keep_others_out(self) -> None:
+        self._locked = (self.path / ".lock").open("ab")
+        try:
+            _lock(self._locked)
+        except BlockingIOError as error:
+            raise RunError(
+                f"{self.path} is being written by somebody else; wait until they are done, or"
+                " choose another folder"
+            ) from error
+
+    # ----------------------------------------------------------------------- writing
+
+    @property
+    def log_path(self) -> str:
+        """Where the decision log is."""
+        return str(self.path / "log")
+
+    def write_checkpoint(self, state: bytes, rows: Rows) -> None:
+        """Write down where to go on; the log was brought to the disk before.
+
+        Parameters
+        ----------
+        rows : dict
+            Of the tables, since the last checkpoint.
+        """
+        parts = self.path / "parts"
+        parts.mkdir(exist_ok=True)
+        self._replace(f"parts/{self._part_count:06}", msgspec.msgpack.encode(rows))
+        self._part_count += 1
+        checkpoint = Checkpoint(self._part_count, state)
+        self._replace("checkpoint", msgspec.msgpack.encode(checkpoint))
+
+    def _read_checkpoint(self) -> Checkpoint | None:
+        file = self.path / "checkpoint"
+        if not file.exists():
+            return None
+        try:
+            return msgspec.msgpack.decode(file.read_bytes(), type=Checkpoint)
+        except msgspec.MsgspecError as error:
+            raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
+
+    def _parts(self) -> list[Path]:
+        return sorted((self.path / "parts").glob("[0-9]" * 6))
+
+    def parts(self) -> Iterable[Rows]:
+        """Give the rows of tables that were written at checkpoints, in order."""
+        for part in self._parts()[: self._part_count]:
+            yield msgspec.msgpack.decode(part.read_bytes())
+
+    def write_tables(self, types: ColumnTypes, rows: Rows) -> None:
+        """Write a Parquet file per table.
+
+        Raises
+        ------
+        MissingExtra
+            If pyarrow is not installed.
+        """
+        (self.path / "tables").mkdir(exist_ok=True)
+        parquet = import_module("pyarrow.parquet")
+        for name, columns in types.items():
+            sink = import_module("pyarrow").BufferOutputStream()
+            table = arrow_table(columns, rows[name])
+            parquet.write_table(table, sink, row_group_size=_ROW_GROUP, compression="zstd")
+            self._replace(f"tables/{name}.parquet", sink.getvalue().to_pybytes())
+
+    def read_table(self, name: str) -> Any:
+        """Return a table as a `pyarrow.Table`."""
+        require_arrow()
+        return import_module("pyarrow.parquet").read_table(self.path / f"tables/{name}.parquet")
+
+    def write_end(
+        self, summary: Mapping[str, Any], metrics: str, objects: Iterable[KubernetesObject]
+    ) -> None:
+        """Write how it ended."""
+        items = [encode(obj) for obj in objects]
+        self._replace("summary.json", _json(summary))
+        self._replace("metrics.prom", metrics.encode())
+        self._replace("objects.json", _json({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    def close(self, status: Status) -> None:
+        """Say how far it came, and let others in; what only a run needs that goes on is removed."""
+        try:
+            self._write_manifest(status)
+            if status == "finished":
+                (self.path / "checkpoint").unlink(missing_ok=True)
+                shutil.rmtree(self.path / "parts", ignore_errors=True)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Let others in; harmless twice."""
+        if self._locked is not None:
+            (self.path / ".lock").unlink(missing_ok=True)
+            self._locked.close()
+            self._locked = None
+
+    def read_summary(self) -> dict[str, Any]:
+        """Return the figures that were written at the end."""
+        summary: dict[str, Any] = msgspec.json.decode((self.path / "summary.json").read_bytes())
+        return summary
+
+    def _write_manifest(self, status: Status) -> None:
+        self.manifest = msgspec.structs.replace(self.manifest, status=status)
+        self._replace("manifest.json", _json(self.manifest))
+
+    def _replace(self, name: str, data: bytes) -> None:
+        place = self.path / name
+        beside = place.with_name(f".{place.name}.new")
+        try:
+            with beside.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(place)
+        except OSError as error:
+            raise _cannot("written", place, error) from error
+
+
+class _Format(msgspec.Struct):
+    format: int
+    podwright: str = ""
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _cannot(what: str, path: Path, error: OSError) -> RunError:
+    return RunError(f"{path} cannot be {what}: {error.strerror or error}")
+
+
+def _check_same(path: Path, found: Manifest, wanted: Manifest) -> None:
+    differences = []
+    for name in ("podwright", "seed", "start_ns", "until_ns", "configuration", "gates", "options"):
+        ours, theirs = getattr(wanted, name), getattr(found, name)
+        if ours != theirs:
+            differences.append(f"{name} was {_shown(theirs)} and is {_shown(ours)}")
+    hashes = {(file.role, file.path): file.sha256 for file in found.inputs}
+    for file in wanted.inputs:
+        known = hashes.pop((file.role, file.path), None)
+        if known is None:
+            differences.append(f"{file.path} is new")
+        elif known != file.sha256:
+            differences.append(f"{file.path} has changed")
+    differences += [f"{name} is missing" for _, name in hashes]
+    if differences:
+        raise RunError(
+            f"{path} cannot be gone on with, because it would become another run:"
+            f" {'; '.join(differences)}. It was left as it is"
+        )
+
+
+def _shown(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# -------------------------------------------------------------------------- arrow
+
+
+def require_arrow() -> None:
+    """Ask for pyarrow.
+
+    Raises
+    ------
+    MissingExtra
+        If it is not installed; the text says what to do.
+    """
+    if find_spec("pyarrow") is None:
+        raise MissingExtra(
+            "tables need pyarrow, which is not installed; install it with: pip install"
+            " 'podwright[tables]', or do without tables: --no-tables"
+        )
+
+
+def arrow_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Return rows as a `pyarrow.Table`.
+
+    Parameters
+    ----------
+    types : mapping of str to str
+        Per column `time` (nanoseconds since 1970), `int`, `maybe` (an int or None), `float`,
+        `name` (a text of which there are few, or None: a dictionary) or `text`.
+
+    Raises
+    ------
+    MissingExtra
+        If pyarrow is not installed.
+    """
+    require_arrow()
+    arrow = import_module("pyarrow")
+    arrow_types = {
+        "time": arrow.timestamp("ns", tz="UTC"),
+        "int": arrow.int64(),
+        "maybe": arrow.int64(),
+        "float": arrow.float64(),
+        "name": arrow.dictionary(arrow.int32(), arrow.string()),
+        "text": arrow.string(),
+    }
+    schema = arrow.schema([(name, arrow_types[kind]) for name, kind in types.items()])
+    arrays = []
+    for name, kind in types.items():
+        values = columns[name]
+        if kind == "name":
+            arrays.append(arrow.array(values, arrow.string()).dictionary_encode())
+        else:
+            arrays.append(arrow.array(values, arrow_types[kind]))
+    return arrow.table(arrays, schema=schema)

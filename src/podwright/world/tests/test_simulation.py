@@ -1,0 +1,265 @@
+"""A run makes the same bytes however often it was interrupted, and checkpoints change nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.objects import InputError, KubernetesObject, decode
+from podwright.store.run_folder import RunError, RunFolder
+from podwright.testing import make_node, make_pod
+from podwright.world import simulation
+from podwright.world.run import Run
+from podwright.world.world import World
+
+pytest.importorskip("pyarrow")
+
+RUN_DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"
+
+
+def job(name: str, completions: int, minutes: int, cpu: str = "2") -> KubernetesObject:
+    resources = {"requests": {"cpu": cpu}}
+    return decode(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": {
+                "completions": completions,
+                "parallelism": 3,
+                "template": {
+                    "metadata": {"annotations": {RUN_DELAY: f"{minutes}m"}},
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "containers": [{"name": "c", "image": "i", "resources": resources}],
+                    },
+                },
+            },
+        }
+    )
+
+
+def deployment(name: str, replicas: int) -> KubernetesObject:
+    labels = {"app": name}
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+    return decode(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+            },
+        }
+    )
+
+
+def urgent(name: str) -> dict[str, Any]:
+    document = dict(make_pod(name, cpu="3").raw)
+    return document | {"spec": document["spec"] | {"priorityClassName": "system-cluster-critical"}}
+
+
+OBJECTS = (
+    *(make_node(f"n{number}", cpu="4") for number in range(6)),
+    deployment("web", 8),
+    job("train", 9, 7),
+    make_pod("huge", cpu="64"),
+)
+EVENTS = (
+    {"at": "2m", "scale": "deployment/web", "replicas": 16},
+    {"at": "5m", "fail": "n1"},
+    {"at": "9m", "apply": urgent("first")},
+    {"at": "12m", "drain": "n2"},
+    {"at": "20m", "restore": "n1"},
+    {"at": "25m", "uncordon": "n2"},
+    {"at": "40m", "scale": "deployment/web", "replicas": 2},
+    {"at": "50m", "delete": "pod/huge"},
+)
+
+
+def played(folder: Path | None, *, checkpoint_events: int = 10**9, **options: Any) -> Run:
+    return pw.simulate(
+        OBJECTS,
+        events=EVENTS,
+        seed=7,
+        checkpoint_events=checkpoint_events,
+        output=folder,
+        **options,
+    )
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+class StoppedError(Exception):
+    """What stops a run as if its process had been killed."""
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Let checkpoints be as frequent as one wants, however many objects there are."""
+    monkeypatch.setattr(simulation, "_EVENTS_PER_OBJECT", 0)
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """Stop runs after so many steps, with nothing written that is not written already."""
+    step = World.step
+
+    def stop_after(limit: int) -> None:
+        count = 0
+
+        def counted(world: Any, until_ns: int | None = None) -> bool:
+            nonlocal count
+            count += 1
+            if count > limit:
+                raise StoppedError
+            return step(world, until_ns)
+
+        monkeypatch.setattr(World, "step", counted)
+
+    return stop_after
+
+
+def test_the_story_of_these_tests_has_everything_in_it(tmp_path):
+    run = played(tmp_path / "run")
+    counts = run.summary.counts
+    assert counts.succeeded == 9
+    assert counts.preemptions
+    assert counts.failed_decisions > 10
+    assert run.pending == {}
+    assert run.summary.waits.max_s > 0
+    assert {name: table.num_rows > 0 for name, table in run.tables.items()} == dict.fromkeys(
+        run.tables, True
+    )
+
+
+def test_a_run_twice_makes_the_same_bytes(tmp_path):
+    played(tmp_path / "a", checkpoint_events=100)
+    played(tmp_path / "b", checkpoint_events=100)
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_events", "count"),
+    [
+        pytest.param(1, 200, id="as many as can be", marks=pytest.mark.slow),
+        pytest.param(30, 12, id="many"),
+    ],
+)
+@pytest.mark.usefixtures("often")
+def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
+    plain = played(tmp_path / "plain")
+    broken = played(tmp_path / "broken", checkpoint_events=checkpoint_events)
+    assert len(broken.log.checkpoints) >= count
+    one, other = tree(tmp_path / "plain"), tree(tmp_path / "broken")
+    differing = {name for name in one | other if one.get(name) != other.get(name)}
+    # The checkpoints themselves, and how many were asked for.
+    assert differing == {"log/00000000.pwlog", "manifest.json"}
+    assert [(e.now_ns, e.event, e.actions) for e in plain.log.entries()] == [
+        (e.now_ns, e.event, e.actions) for e in broken.log.entries()
+    ]
+
+
+@pytest.mark.parametrize("limits", [(5,), (150,), (200, 150), (90, 60, 60, 120), (333,)])
+@pytest.mark.usefixtures("often")
+def test_a_run_that_was_interrupted_makes_the_same_bytes_in_the_end(tmp_path, stop_after, limits):
+    played(tmp_path / "whole", checkpoint_events=50)
+    resume = False
+    for limit in limits:
+        stop_after(limit)
+        with pytest.raises(StoppedError):
+            played(tmp_path / "broken", checkpoint_events=50, resume=resume)
+        resume = True
+    stop_after(10**9)
+    played(tmp_path / "broken", checkpoint_events=50, resume=True)
+    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
+
+
+def test_a_run_in_memory_says_what_one_in_a_folder_says(tmp_path):
+    there, here = played(tmp_path / "run"), played(None)
+    assert here.summary == there.summary
+    for name, table in here.tables.items():
+        assert table.equals(there.tables[name]), name
+        assert table.equals(RunFolder.open(tmp_path / "run").read_table(name)), name
+
+
+def test_the_tables_of_a_world_are_found_by_repeating_it():
+    seen = pw.simulate(OBJECTS, seed=7)
+    world = pw.World(seed=7)
+    for obj in OBJECTS:
+        world.add(obj, at_ns=world.now_ns)
+    run = world.run()
+    assert run.summary == seen.summary
+    for name, table in run.tables.items():
+        assert table.equals(seen.tables[name]), name
+    assert run.node_of == seen.node_of
+    assert run.pending == seen.pending
+    assert list(run.pending) == ["default/huge"]
+    assert str(run.explain("default/huge")) == run.pending["default/huge"]
+    assert str(run.explain("default/huge")).startswith(
+        "0/6 nodes are available: 6 Insufficient cpu."
+    )
+
+
+def test_the_end_of_a_run_can_be_the_beginning_of_another_one(tmp_path):
+    run = played(tmp_path / "run")
+    again = pw.simulate(tmp_path / "run" / "objects.json")
+    assert again.node_of == run.node_of
+    assert again.summary.counts.decisions == 0
+
+
+def test_a_folder_that_is_not_empty_is_left_as_it_is(tmp_path):
+    played(tmp_path / "run")
+    before = tree(tmp_path / "run")
+    with pytest.raises(RunError, match="is not empty"):
+        played(tmp_path / "run")
+    assert tree(tmp_path / "run") == before
+
+
+def test_another_run_is_not_gone_on_with(tmp_path, stop_after):
+    stop_after(200)
+    with pytest.raises(StoppedError):
+        played(tmp_path / "run")
+    before = tree(tmp_path / "run")
+    with pytest.raises(RunError, match=r"until_ns was null and is .*; .*seed was 7 and is 8|seed"):
+        pw.simulate(OBJECTS, seed=8, until="1h", output=tmp_path / "run", resume=True)
+    assert tree(tmp_path / "run") == before
+
+
+def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
+    with pytest.raises(InputError, match="no node"):
+        pw.simulate(OBJECTS, events=[{"at": "1s", "drain": "n9"}], output=tmp_path / "run")
+    configuration = pw.read_configuration(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {score: {enabled: [{name: Nobody}]}}}]\n",
+        source="c.yaml",
+    )
+    with pytest.raises(InputError, match="Nobody"):
+        pw.simulate(OBJECTS, configuration=configuration, output=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"until": "soon"}, 'until: Invalid value: "soon"'),
+        ({"until": "2025-01-01T00:00:00Z"}, "before the beginning"),
+        ({"start": "never"}, 'start: Invalid value: "never"'),
+        ({"sample": "0s"}, 'sample: Invalid value: "0s"'),
+    ],
+)
+def test_times_that_are_none_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        pw.simulate(OBJECTS, **options)
