@@ -8,7 +8,7 @@ from pathlib import Path
 from podwright.cli.console import announce_compilation, print_document, say
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import find_past
-from podwright.cli.run_folder import RunFolder, without_collection
+from podwright.cli.run_folder import RunFolder, looking_at
 from podwright.world.explain import Cycles
 from podwright.world.kss_annotations import annotations_after, kss_history
 
@@ -26,7 +26,7 @@ def run_annotate(
     own = load_plugins(plugins)
     run = RunFolder(folder)
     announce_compilation()
-    with run.log, without_collection():
+    with looking_at(run):
         key = find_past(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
         attempts = kss_history(run.log, key, attempt or -1, at_ns=at_ns, plugins=own)
