@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,8 +16,12 @@ import yaml
 from tests.e2e.command_line import QUICKSTART, ROOT, run
 
 from podwright.cli.happening import action_told, event_told
-from podwright.machine import Bind, CallDone, ExtenderReplied, ObjectPut
+from podwright.cli.inputs import load_plugins
+from podwright.config import read_configuration
+from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
 from podwright.store.log_format import Entry, encode_actions
+from podwright.testing import make_node, make_pod
+from podwright.world.replay import record
 from podwright.world.stepping import Moment, Stepper
 from podwright.world.tests.recorded import START, recorded_log
 
@@ -153,6 +158,26 @@ def test_what_cannot_be_explained_is_refused(a_run, line, error):
     assert error in run(f"explain {line.replace('RUN', str(a_run))}", status=2).stderr
 
 
+def test_a_run_with_plugins_of_its_own_needs_their_files_again(tmp_path):
+    file = "examples/plugins/keep_zone.py"
+    configuration = read_configuration(
+        Path("examples/plugins/keep_zone.yaml").read_text(), source="keep_zone.yaml"
+    )
+    plugins = load_plugins([Path(file)])
+    recorder = record(str(tmp_path), configuration, plugins=plugins)
+    recorder.handle(ObjectPut(make_node("n1", cpu="1")), 0)
+    recorder.handle(ObjectPut(make_pod("web", cpu="1")), 1)
+    recorder.handle(CycleDue(), 2)
+    recorder.log.close()
+    for line in (f"explain web --run {tmp_path}", f"run show {tmp_path}", f"run step {tmp_path}"):
+        assert "KeepZone; give their files again, with --plugin" in run(line, status=2).stderr
+    explained = run(f"explain web --run {tmp_path} --plugin {file}", status=1).stdout
+    assert "1 node: node(s) outside zone zone-b (KeepZone)" in explained
+    assert "1 unschedulable" in run(f"run show {tmp_path} --plugin {file}").stdout
+    stepped = run(f"run step {tmp_path} --plugin {file}", stdin="c\ne\n").stdout
+    assert "(KeepZone)" in stepped
+
+
 # ---------------------------------------------------------------- run show
 
 
@@ -218,10 +243,6 @@ def test_nominations_are_shown(a_run):
 
 
 def test_long_lists_are_cut_unless_all_is_asked_for(tmp_path):
-    from podwright.machine import CycleDue
-    from podwright.testing import make_node, make_pod
-    from podwright.world.replay import record
-
     recorder = record(str(tmp_path / "log"))
     for number in range(30):
         recorder.handle(ObjectPut(make_node(f"node-{number}", cpu="1")), number)
@@ -238,8 +259,6 @@ def test_long_lists_are_cut_unless_all_is_asked_for(tmp_path):
 
 
 def test_an_empty_log_is_shown_as_that(tmp_path):
-    from podwright.world.replay import record
-
     record(str(tmp_path)).log.close()
     assert "Events:   0 of 0" in run(f"run show {tmp_path}").stdout
     assert "before the first of 0 events" in run(f"run step {tmp_path}", stdin="").stdout

@@ -46,7 +46,7 @@ def run_explain_past(  # noqa: PLR0913 - the options of the command
 ) -> bool:
     """Explain one past cycle and print it; tell whether the pod fitted."""
     own = load_plugins(plugins)
-    run = RunFolder(folder)
+    run = RunFolder(folder, own)
     announce_compilation()
     with looking_at(run):
         cycles = Cycles(run.log)

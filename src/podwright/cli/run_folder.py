@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,10 +12,12 @@ import typer
 
 from podwright.cli.collecting import read_text
 from podwright.config.duration import format_duration, parse_duration
+from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
 from podwright.store.collection import without_collection
 from podwright.store.decision_log import DecisionLog
+from podwright.store.log_format import LogError
 
 
 class RunFolder:
@@ -25,6 +27,8 @@ class RunFolder:
     ----------
     path : Path
         What `podwright simulate` made, or the folder of a decision log alone.
+    plugins : iterable of type
+        The user's own plugin classes that are given.
 
     Attributes
     ----------
@@ -37,18 +41,28 @@ class RunFolder:
     InputError
         If the manifest cannot be read.
     LogError
-        If there is no log, or one that cannot be read.
+        If there is no log, or one that cannot be read, or plugins are missing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, plugins: Iterable[type[Plugin]] = ()) -> None:
         self.path = path
         inner = path / "log"
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
+        self._check(plugins)
         count = len(self.log)
         first_ns = self.log.time_of(0) if count else 0
         told_ns = _start_of(path / "manifest.json")
         self.start_ns = (self.log.setup.start_ns or first_ns) if told_ns is None else told_ns
         self.end_ns = self.log.time_of(count - 1) if count else self.start_ns
+
+    def _check(self, plugins: Iterable[type[Plugin]]) -> None:
+        given = {plugin.name for plugin in plugins}
+        missing = [plugin.name for plugin in self.log.setup.plugins if plugin.name not in given]
+        if missing:
+            raise LogError(
+                f"{self.path} was recorded with plugins that are not in-tree:"
+                f" {', '.join(missing)}; give their files again, with --plugin FILE"
+            )
 
     def told(self, now_ns: int) -> str:
         """Return a moment for people: how long after the beginning, and when."""

@@ -46,7 +46,7 @@ Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> None:
     """Print the cluster and the queue at a moment."""
     own = load_plugins(plugins)
-    run = RunFolder(folder)
+    run = RunFolder(folder, own)
     with looking_at(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:

@@ -41,7 +41,7 @@ _HELP = (
 def run_step(folder: Path, *, at: str, plugins: Sequence[Path]) -> None:
     """Read commands and do them, until there are no more."""
     own = load_plugins(plugins)
-    run = RunFolder(folder)
+    run = RunFolder(folder, own)
     announce_compilation()
     with looking_at(run):
         prompt = Prompt(run, own)
