@@ -14,6 +14,7 @@ an unstable sort decides it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -43,6 +44,7 @@ Reasons: TypeAlias = tuple[Reason, ...] | None
 Look: TypeAlias = Callable[[], Reasons]
 
 _SHOWN_LINES = 3
+_MOST_STATES = 1_500
 _TOLD: dict[Reason, str] = {
     "sampling": "it stopped looking after enough feasible nodes",
     "image counts": "it scored each node with the image counts of when the node last changed",
@@ -214,7 +216,7 @@ class Shadow:
             return _with(finding, "explained", reasons, text)
         view, here = self._view, self._view.positions()
         with view.trying():
-            for seen in self._moments.states(attempt, pod):
+            for seen in islice(self._moments.states(attempt, pod), _MOST_STATES):
                 view.go_to({**here, **seen.positions})
                 view.try_placed(seen.placed)
                 reasons = look()

@@ -7,7 +7,8 @@ watches had come is not written down. Two things are known of it:
 - The log says when a new pod came to the queue. So before that, the scheduler had not seen that
   pod's addition, nor any later change of a pod; after it, it had seen that and all earlier ones.
 - How long changes are on their way, to the scheduler and to the recorder, shows in the times of
-  the same events in both files. The extreme differences in this record bound all others.
+  the same events in both files. The extreme differences in this record bound all others;
+  more than a second from the usual one is not believed.
 
 The most likely state is what the recorder had seen at the time of the attempt, moved by the
 usual difference and put right by the first. Other states between the bounds are what the
@@ -23,8 +24,17 @@ from statistics import median_low
 import msgspec
 
 from podwright.columns.pod_volumes import claim_uses
-from podwright.objects import NamespacedName, PersistentVolume, PersistentVolumeClaim, Pod
+from podwright.objects import (
+    NamespacedName,
+    Node,
+    Object,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+)
 from podwright.objects.requests import has_actual_resources
+from podwright.objects.timestamps import timestamp_ns
 from podwright.store.kinds import POD, GroupKind, group_kind
 from podwright.store.record_files import RecordLine
 from podwright.store.scheduler_log_files import LogLine, SchedulerLog
@@ -35,6 +45,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _CLAIM = group_kind(PersistentVolumeClaim)
 _VOLUME = group_kind(PersistentVolume)
 _MOST_STATES = 600
+_MOST_DELAY_NS = 1_000_000_000
 
 DEFAULT_DELAY_NS = 250_000_000
 """For how long a change may be on its way, if nothing tells."""
@@ -138,7 +149,7 @@ def _fill_in(attempt: Attempt, line: LogLine) -> None:
 
 
 class LoggedMoments:
-    """Brings a view to each attempt of a log.
+    """Brings a view to each attempt of a log that was made after the record began.
 
     Parameters
     ----------
@@ -155,6 +166,8 @@ class LoggedMoments:
     def __init__(self, view: View, log: SchedulerLog) -> None:
         self._view = view
         self._log = log
+        firsts = [track.lines[0].seen_ns for track in view.tracks.values()]
+        self._began_ns = min(firsts, default=0)
         self._pods = view.tracks.get(POD) or Track([])
         self.attempts = attempts_of(log)
         self._waiting = waiting_claims(view)
@@ -198,13 +211,21 @@ class LoggedMoments:
 
     def _measure(self) -> Delays:
         """Compare the times of what both files tell of: that a pod is new."""
-        late = [
-            self._pods.lines[position].seen_ns - self._log.lines[index].time_ns
+        arrivals = [
+            (self._pods.lines[position], self._log.lines[index].time_ns)
             for index, position in self._arrivals
         ]
+        # What was there when the watch began says nothing, unless there is nothing else.
+        new = [(line, ns) for line, ns in arrivals if _is_new(line)] or arrivals
+        late = [line.seen_ns - ns for line, ns in new]
         if not late:
             return Delays(0, -DEFAULT_DELAY_NS, DEFAULT_DELAY_NS)
-        return Delays(median_low(late), min(late), max(late))
+        usual = median_low(late)
+        return Delays(
+            usual,
+            max(min(late), usual - _MOST_DELAY_NS),
+            min(max(late), usual + _MOST_DELAY_NS),
+        )
 
     # ---------------------------------------------------------------- going on
 
@@ -222,9 +243,10 @@ class LoggedMoments:
                     self._view.nominate(pod, line.node)
             if coming is None or index != coming.index:
                 continue
-            self._bring(coming, arrived)
-            yield coming
-            self._take_in(coming)
+            if coming.line or coming.time_ns + self.delays.usual_ns >= self._began_ns:
+                self._bring(coming, arrived)
+                yield coming
+                self._take_in(coming)
             coming = next(attempts, None)
 
     def _bring(self, attempt: Attempt, arrived: int) -> None:
@@ -246,8 +268,9 @@ class LoggedMoments:
         if attempt.line:
             pod = self._pods.lines[self._first_position[self._uid_of(attempt)]].object
             assert isinstance(pod, Pod), f"line {attempt.line} is a binding"
-            for kind in {_CLAIM, _VOLUME} & positions.keys():
-                positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
+            for kind in (_CLAIM, _VOLUME):
+                if kind in positions:
+                    positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
         self._view.go_to(positions)
 
     def _uid_of(self, attempt: Attempt) -> str:
@@ -301,6 +324,7 @@ class LoggedMoments:
             self._view.tracks[kind].lines[position].seen_ns
             for kind, positions in ranges.items()
             for position in positions[:-1]
+            if not _is_inert(self._view.tracks[kind].lines[position])
         }
         usual_ns = attempt.time_ns + self.delays.usual_ns
         for moment_ns in sorted(moments, key=lambda ns: (abs(ns - usual_ns), ns)):
@@ -391,20 +415,34 @@ def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> l
 
 
 def _is_inert(line: RecordLine) -> bool:
-    """Tell whether a change of a pod is none for scheduling: how a placed pod is doing."""
+    """Tell whether a change is none for scheduling, such as how a placed pod is doing."""
     new, old = line.object, line.old
-    if not isinstance(new, Pod) or not isinstance(old, Pod) or line.event == "Delete":
+    if old is None or type(new) is not type(old) or line.event == "Delete":
         return False
-    return (
-        new.spec == old.spec
-        and new.metadata.labels == old.metadata.labels
-        and new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
-        and new.is_terminal == old.is_terminal
-        and new.status.nominated_node_name == old.status.nominated_node_name
-        and new.status.start_time == old.status.start_time
-        and not has_actual_resources(new)
-        and not has_actual_resources(old)
-    )
+    if new.metadata.labels != old.metadata.labels or _spec(new) != _spec(old):
+        return False
+    if isinstance(new, Pod) and isinstance(old, Pod):
+        return (
+            new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
+            and new.is_terminal == old.is_terminal
+            and new.status.nominated_node_name == old.status.nominated_node_name
+            and new.status.start_time == old.status.start_time
+            and not has_actual_resources(new)
+            and not has_actual_resources(old)
+        )
+    if isinstance(new, Node) and isinstance(old, Node):
+        return (
+            new.status.allocatable == old.status.allocatable
+            and new.status.images == old.status.images
+            and new.status.declared_features == old.status.declared_features
+        )
+    if isinstance(new, PodDisruptionBudget | PersistentVolume | PersistentVolumeClaim):
+        return False
+    return hasattr(new, "spec")
+
+
+def _spec(obj: Object) -> object:
+    return getattr(obj, "spec", None)
 
 
 def _bindings(lines: list[RecordLine]) -> dict[NamespacedName, list[RecordLine]]:
@@ -414,6 +452,12 @@ def _bindings(lines: list[RecordLine]) -> dict[NamespacedName, list[RecordLine]]
         if is_binding(line):
             found[line.object.key].append(line)
     return found
+
+
+def _is_new(line: RecordLine) -> bool:
+    """Tell whether an object is seen as soon as it is there; its age is known to the second."""
+    created_ns = timestamp_ns(line.object.metadata.creation_timestamp)
+    return created_ns is None or abs(line.seen_ns - created_ns) <= 2 * _MOST_DELAY_NS
 
 
 def is_binding(line: RecordLine) -> bool:

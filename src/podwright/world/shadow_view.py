@@ -24,6 +24,7 @@ from podwright.objects import (
     NamespacedName,
     Node,
     Pod,
+    Unknown,
     with_node_name,
     with_nominated_node_name,
 )
@@ -86,6 +87,8 @@ class View:
         self.cluster = cluster
         by_kind: dict[GroupKind, list[RecordLine]] = {}
         for line in lines:
+            if isinstance(line.object, Unknown):
+                continue  # No decision reads it.
             by_kind.setdefault(kind_of(line.object), []).append(line)
         self.tracks = {kind: Track(of_kind) for kind, of_kind in by_kind.items()}
         self.pods: dict[NamespacedName, Pod] = {}
