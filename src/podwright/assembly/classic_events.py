@@ -57,7 +57,7 @@ class ClassicEventHandlers(EventHandlers):
         version = pod.metadata.resource_version
         if old is not None and version and version == old.metadata.resource_version:
             return
-        self._keep(old, pod)
+        self._keep(pod.key, old, pod)
         binding = state.assumed.get(pod.metadata.uid)
         if pod.spec.node_name:
             state.cluster.put(pod)

@@ -183,7 +183,8 @@ class Cluster:
             if pod.status.nominated_node_name:
                 self.nominate(pod, pod.status.nominated_node_name)
             return
-        old = self.pods.get(pod.key)
+        key = pod.key
+        old = self.pods.get(key)
         if old is not None:
             if old.pod is pod:
                 return
@@ -191,12 +192,12 @@ class Cluster:
                 old.pod = pod
                 self.nodes.pods_journal.note(old.slot)
                 return
-            self.remove(pod.key)
+            self.remove(key)
         else:
-            self._leave_home(pod.key)
+            self._leave_home(key)
         slot = self.nodes.slot_of.get(pod.spec.node_name)
         if slot is None:
-            self._homeless.setdefault(pod.spec.node_name, {})[pod.key] = pod
+            self._homeless.setdefault(pod.spec.node_name, {})[key] = pod
         else:
             self.place(pod, slot)
 
@@ -301,7 +302,7 @@ class Cluster:
         keys = self._keys.of(pod)
         placed = PlacedPod(pod, keys, slot)
         self._count(placed, 1)
-        self.pods[pod.key] = placed
+        self.pods[placed.key] = placed
         self.selectors.placed(placed, 1)
         self.nodes.pods_journal.note(slot)
         return placed
@@ -328,11 +329,11 @@ class Cluster:
         if sign > 0:
             row += requests
             non_zero += keys.non_zero
-            self.pods_on[slot][placed.pod.key] = placed
+            self.pods_on[slot][placed.key] = placed
         else:
             row -= requests
             non_zero -= keys.non_zero
-            del self.pods_on[slot][placed.pod.key]
+            del self.pods_on[slot][placed.key]
         if keys.ports:
             self.ports.count(slot, keys.ports, sign)
         if keys.has_volumes:

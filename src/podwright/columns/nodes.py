@@ -59,6 +59,7 @@ class NodeColumns:
         self.n_slots = 0
         self.n_alive = 0
         self.names: list[str] = []
+        self._name_ranks: I32Array = np.empty(0, dtype=np.int32)
         self.objects: list[Node | None] = []
         self.slot_of: dict[str, int] = {}
         self.resources: dict[str, int] = {name: i for i, name in enumerate(FIXED_RESOURCES)}
@@ -130,6 +131,20 @@ class NodeColumns:
             self._order = np.array([slot_of[n] for n in self._tree.names()], dtype=np.int32)
         return self._order
 
+    def name_ranks(self) -> I32Array:
+        """Return the place of each slot's name among all names.
+
+        Returns
+        -------
+        (n_slots,) int32
+            Not changed later; dead slots have a place, too.
+        """
+        if len(self._name_ranks) != self.n_slots:
+            order = sorted(range(self.n_slots), key=self.names.__getitem__)
+            self._name_ranks = np.empty(self.n_slots, dtype=np.int32)
+            self._name_ranks[order] = np.arange(self.n_slots, dtype=np.int32)
+        return self._name_ranks
+
     def names_by_zone(self) -> list[list[str]]:
         """Return the names of each zone, in the order that `visiting_order` follows."""
         return self._tree.by_zone()
@@ -180,6 +195,7 @@ class NodeColumns:
         """Forget all slots; the live nodes are put again, in the same order."""
         self.n_slots = self.n_alive = 0
         self.names = []
+        self._name_ranks = np.empty(0, dtype=np.int32)
         self.objects = []
         self.slot_of = {}
         self._order = None

@@ -37,9 +37,10 @@ class Nominations:
     def put(self, pod: Pod, node_name: str) -> None:
         """Nominate a pod; an earlier nomination is forgotten."""
         self.remove(pod)
-        self.by_node.setdefault(node_name, {})[pod.key] = pod
+        key = pod.key
+        self.by_node.setdefault(node_name, {})[key] = pod
         row = len(self._pods)
-        self._row_of[pod.key] = row
+        self._row_of[key] = row
         self._pods.append(pod)
         self._names.append(node_name)
         requests = self._keys.of(pod).requests
@@ -52,12 +53,15 @@ class Nominations:
 
     def remove(self, pod: Pod) -> None:
         """Forget where a pod was nominated to."""
-        row = self._row_of.pop(pod.key, None)
+        if not self._row_of:
+            return
+        key = pod.key
+        row = self._row_of.pop(key, None)
         if row is None:
             return
         name = self._names[row]
         there = self.by_node[name]
-        del there[pod.key]
+        del there[key]
         if not there:
             del self.by_node[name]
         last = len(self._pods) - 1

@@ -39,12 +39,13 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
 
 
 class PlacedPod:
-    """A pod on a slot."""
+    """A pod on a slot; `key` is its name, of all versions."""
 
-    __slots__ = ("keys", "pod", "slot")
+    __slots__ = ("key", "keys", "pod", "slot")
 
     def __init__(self, pod: Pod, keys: PodKeys, slot: int) -> None:
         self.pod = pod
+        self.key = pod.key
         self.keys = keys
         self.slot = slot
 

@@ -9,7 +9,9 @@ have changed since: nothing is kept before preemption is tried for the first tim
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
+from weakref import ref
 
 import numpy as np
 
@@ -22,6 +24,13 @@ from podwright.objects import Pod
 
 _LEAST_POOL = 1_024
 _LEAST_STRETCH = 4
+
+
+class Borrower(Protocol):
+    """Somebody who reads `RankedPods.pods` later."""
+
+    def settle(self) -> object:
+        """Copy what is needed: it is about to change."""
 
 
 class RankedPods:
@@ -53,6 +62,7 @@ class RankedPods:
         self._nodes = nodes
         self._pods_on = pods_on
         self._budgets = budgets
+        self._borrowers: list[ref[Borrower]] = []
         self._start_over()
 
     def _start_over(self) -> None:
@@ -94,9 +104,23 @@ class RankedPods:
         if self._wasted > len(self.priorities) // 2:
             self._start_over()
             stale = slots
+        self._call_in()
         for slot in stale.tolist():
             self._write(slot)
         self._stale[stale] = False
+
+    def lend(self, borrower: Borrower) -> None:
+        """Let somebody keep `pods` as it is now; they are told before it changes."""
+        # Mostly nobody has it any more: what a search found is forgotten before the next one.
+        self._borrowers = [there for there in self._borrowers if there() is not None]
+        self._borrowers.append(ref(borrower))
+
+    def _call_in(self) -> None:
+        for there in self._borrowers:
+            borrower = there()
+            if borrower is not None:
+                borrower.settle()
+        self._borrowers.clear()
 
     def _note_changes(self) -> None:
         """Learn from the journal and the versions which slots have to be written again."""
@@ -119,7 +143,9 @@ class RankedPods:
     # ---------------------------------------------------------------- writing
 
     def _write(self, slot: int) -> None:
-        there = sorted([(importance(p.pod), p) for p in self._pods_on[slot].values()], key=_first)
+        there = [(importance(placed.pod), placed) for placed in self._pods_on[slot].values()]
+        if len(there) > 1:
+            there.sort(key=_first)
         n = len(there)
         if n > self._room[slot]:
             self._move(slot, n)
@@ -134,12 +160,11 @@ class RankedPods:
         self.starts[start:end] = starts
         started = [start for start in starts if start != NOT_STARTED]
         self.latest_start_ns = max(self.latest_start_ns, *started, 0)
-        width = self.requests.shape[1]
-        for row, (_, placed) in enumerate(there, start):
-            requests = placed.keys.requests
-            self.requests[row, : len(requests)] = requests
-            if len(requests) < width:
-                self.requests[row, len(requests) :] = 0
+        begin = start
+        for rows, requests in _runs(there):
+            self.requests[begin : begin + rows, : len(requests)] = requests
+            self.requests[begin : begin + rows, len(requests) :] = 0
+            begin += rows
         if self._budgets:
             self.budget_sets[start:end] = [self._set_of(placed.pod) for _, placed in there]
         else:
@@ -177,6 +202,17 @@ class RankedPods:
         self.counts = _grown(self.counts, (n_slots,))
         self._room = _grown(self._room, (n_slots,))
         self.pods += [()] * n_new
+
+
+def _runs(there: list[tuple[Any, PlacedPod]]) -> Iterator[tuple[int, I64Array]]:
+    """Give the requests of pods, with how many neighbours share them: those of one template."""
+    rows, requests = 0, there[0][1].keys.requests
+    for _, placed in there:
+        if placed.keys.requests is not requests:
+            yield rows, requests
+            rows, requests = 0, placed.keys.requests
+        rows += 1
+    yield rows, requests
 
 
 def _first(entry: tuple[Any, PlacedPod]) -> Any:

@@ -179,7 +179,8 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The name in metrics and stories: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
-        return self.custom_label or _label_of(self.resource, self.action.value)
+        # Not `value`: that of an enumeration's member is looked up in Python.
+        return self.custom_label or _label_of(self.resource, self.action._value_)
 
     @property
     def is_wildcard(self) -> bool:

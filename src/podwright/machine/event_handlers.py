@@ -81,14 +81,15 @@ class EventHandlers:
 
     def _put_pod(self, pod: Pod) -> None:
         state = self._state
-        old = self._known(pod)
+        key = pod.key
+        old = self._known(key, pod)
         if has_lost_its_node(old, pod):
             return
         if pod.status.phase in {"Succeeded", "Failed"}:
             if old is not None:
                 self._delete_pod(pod)
             return
-        self._keep(old, pod)
+        self._keep(key, old, pod)
         if old is None:
             if pod.spec.node_name:
                 self._assigned(pod)
@@ -105,9 +106,9 @@ class EventHandlers:
         elif old.spec.scheduler_name in state.profiles:
             self._update_pending(old, pod)
 
-    def _known(self, pod: Pod) -> Pod | None:
+    def _known(self, key: str, pod: Pod) -> Pod | None:
         """Return the version of a pod that is known; None if it is new."""
-        old = self._state.pods.get(pod.key)
+        old = self._state.pods.get(key)
         if old is not None and old.metadata.uid != pod.metadata.uid:
             # Deleted and made anew, and the deletion went unseen.
             self._delete_pod(old)
@@ -123,10 +124,10 @@ class EventHandlers:
             state.queue.move(UNSCHEDULABLE_POD_ADD, state.now_ns, new=pod)
         state.metrics.handled(_PENDING_ADDED)
 
-    def _keep(self, old: Pod | None, pod: Pod) -> None:
+    def _keep(self, key: str, old: Pod | None, pod: Pod) -> None:
         """Store a version of a pod, and note to which groups it belongs."""
         state = self._state
-        state.pods[pod.key] = pod
+        state.pods[key] = pod
         if state.expired and (old is None or not _is_same_version(old, pod)):
             state.expired.discard(pod.metadata.uid)
         groups = state.groups
@@ -162,11 +163,12 @@ class EventHandlers:
 
     def _delete_pod(self, pod: Pod) -> None:
         state = self._state
-        old = state.pods.get(pod.key)
+        key = pod.key
+        old = state.pods.get(key)
         if old is None or old.metadata.uid != pod.metadata.uid:
             # Old news: it is gone already, and may have a successor of that name.
             return
-        del state.pods[pod.key]
+        del state.pods[key]
         state.expired.discard(old.metadata.uid)
         if state.groups.is_used:
             state.groups.remove(old)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, overload
 
 import msgspec
 
+from podwright._arrays import I64Array
 from podwright.kernels.preemption import narrow
 from podwright.preemption.candidates import Candidate, Candidates, measures_of
-from podwright.preemption.sums import SummedCandidates, at
+from podwright.preemption.sums import SummedCandidates
 
 
 class Criterion(IntEnum):
@@ -67,13 +68,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     candidate : Candidate
     criterion : Deciding, optional
         None: there was no other.
-    acceptable : tuple of str
+    acceptable : sequence of str
         All nodes that are equal after the five criteria; sorted.
     """
 
     candidate: Candidate
     criterion: Deciding | None
-    acceptable: tuple[str, ...]
+    acceptable: Sequence[str]
 
 
 def choose(candidates: Candidates, *, now_ns: int) -> Choice:
@@ -89,16 +90,51 @@ def choose(candidates: Candidates, *, now_ns: int) -> Choice:
     Upstream: pkg/scheduler/framework/preemption/preemption.go, `pickOneNodeForPreemption`.
     """
     assert len(candidates), "there is nothing to choose from"
+    acceptable: Sequence[str]
     if isinstance(candidates, SummedCandidates):
-        measures = candidates.measures
-        names: Sequence[str] = candidates.names
+        rows, column = narrow(candidates.measures)
+        index = candidates.first_by_name(rows)
+        acceptable = _Acceptable(candidates, rows)
     else:
-        measures = measures_of(candidates, now_ns)
-        names = [candidate.node for candidate in candidates]
-    rows, column = narrow(measures)
-    acceptable = tuple(sorted(names if len(rows) == len(names) else at(names, rows.tolist())))
+        rows, column = narrow(measures_of(candidates, now_ns))
+        by_name = sorted([(candidates[row].node, row) for row in rows.tolist()])
+        index = by_name[0][1]
+        acceptable = tuple([name for name, _ in by_name])
     return Choice(
-        candidate=candidates[names.index(acceptable[0])],
+        candidate=candidates[index],
         criterion=None if len(candidates) == 1 else Criterion(column + 1),
         acceptable=acceptable,
     )
+
+
+class _Acceptable(Sequence[str]):
+    """The nodes of some candidates, sorted when somebody asks."""
+
+    __slots__ = ("_candidates", "_names", "_rows")
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples, whose hash it cannot have
+
+    def __init__(self, candidates: SummedCandidates, rows: I64Array) -> None:
+        self._candidates = candidates
+        self._rows = rows
+        self._names: tuple[str, ...] | None = None
+
+    def _sorted(self) -> tuple[str, ...]:
+        if self._names is None:
+            self._names = self._candidates.names(self._rows)
+        return self._names
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self._sorted()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (_Acceptable, tuple)) and self._sorted() == tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(self._sorted())

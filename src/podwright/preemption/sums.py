@@ -14,6 +14,7 @@ import numpy as np
 
 from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
 from podwright.columns.importance import priority_of
+from podwright.columns.nodes import NodeColumns
 from podwright.framework.decision import Rejection
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.status import Status
@@ -38,44 +39,85 @@ _T = TypeVar("_T")
 class SummedCandidates(Sequence[Candidate]):
     """Candidates as columns; a `Candidate` is made when somebody asks for it.
 
+    Names and pods are looked up when they are asked for, too: of hundreds of candidates one is
+    taken.
+
+    Parameters
+    ----------
+    nodes : NodeColumns
+        What the slots stand for.
+    slots : (n,) int32
+    pods : sequence of tuple of Pod
+        Per slot; `RankedPods` says when it changes.
+
     Attributes
     ----------
-    names : tuple of str
-        The nodes.
     measures : (n, 5) int64
         What the criteria compare.
     """
 
-    __slots__ = ("_first_mark", "_marks", "_pods", "measures", "names")
+    __slots__ = (
+        "__weakref__",
+        "_first_mark",
+        "_marks",
+        "_names",
+        "_pods",
+        "_ranks",
+        "_settled",
+        "_slots",
+        "measures",
+    )
 
     def __init__(
         self,
-        names: tuple[str, ...],
-        pods: tuple[tuple[Pod, ...], ...],
+        nodes: NodeColumns,
+        slots: I32Array,
+        pods: Sequence[tuple[Pod, ...]],
         measures: I64Matrix,
         first_mark: I64Array,
         marks: I8Array,
     ) -> None:
-        self.names = names
-        self.measures = measures
+        # Of these two neither the list nor the array changes what it says of a slot.
+        self._names, self._ranks = nodes.names, nodes.name_ranks()
+        self._slots = slots
         self._pods = pods
+        self._settled: tuple[tuple[Pod, ...], ...] | None = None
+        self.measures = measures
         self._first_mark = first_mark
         self._marks = marks
 
     @classmethod
-    def together(cls, parts: Sequence[SummedCandidates]) -> SummedCandidates:
+    def together(cls, nodes: NodeColumns, parts: Sequence[SummedCandidates]) -> SummedCandidates:
         """Return the candidates of all parts, in order."""
         lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own
-        return cls(
-            tuple(chain.from_iterable([part.names for part in parts])),
-            tuple(chain.from_iterable([part._pods for part in parts])),  # noqa: SLF001 - its own
+        whole = cls(
+            nodes,
+            np.concatenate([part._slots for part in parts]),  # noqa: SLF001 - its own
+            (),
             np.concatenate([part.measures for part in parts]),
             np.concatenate([[0], np.cumsum(lengths)]),
             np.concatenate([part._marks for part in parts]),  # noqa: SLF001 - its own
         )
+        whole._settled = tuple(chain.from_iterable([part.settle() for part in parts]))
+        return whole
+
+    def settle(self) -> tuple[tuple[Pod, ...], ...]:
+        """Keep the pods of the candidates, whatever happens to the cluster later."""
+        if self._settled is None:
+            self._settled = at(self._pods, self._slots.tolist())
+            self._pods = ()
+        return self._settled
+
+    def names(self, rows: I64Array) -> tuple[str, ...]:
+        """Return the nodes of some candidates, sorted."""
+        return tuple(sorted(at(self._names, self._slots[rows].tolist())))
+
+    def first_by_name(self, rows: I64Array) -> int:
+        """Return which of some candidates has the smallest name."""
+        return int(rows[np.argmin(self._ranks[self._slots[rows]])])
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._slots)
 
     @overload
     def __getitem__(self, index: int) -> Candidate: ...
@@ -86,11 +128,12 @@ class SummedCandidates(Sequence[Candidate]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if index < 0:
             index += len(self)
-        pods = self._pods[index]
+        slot = self._slots[index]
+        pods = self._pods[slot] if self._settled is None else self._settled[index]
         marks = self._marks[self._first_mark[index] : self._first_mark[index + 1]].tolist()
         lower = pods[len(pods) - len(marks) :]
         return Candidate(
-            node=self.names[index],
+            node=self._names[slot],
             victims=tuple([pod for pod, mark in zip(lower, marks, strict=True) if mark]),
             spared=tuple([pod for pod, mark in zip(lower, marks, strict=True) if not mark]),
             pdb_violations=int(self.measures[index, 0]),
@@ -161,7 +204,9 @@ class SummedNodes:
         is_everywhere = sum(map(len, parts)) == visited
         rejections, errors = ((), ()) if is_everywhere else self._rejections(codes, slots[:visited])
         return DryRun(
-            candidates=parts[0] if len(parts) == 1 else SummedCandidates.together(parts),
+            candidates=(
+                parts[0] if len(parts) == 1 else SummedCandidates.together(cluster.nodes, parts)
+            ),
             rejections=rejections,
             errors=errors,
             visited_count=visited,
@@ -170,11 +215,10 @@ class SummedNodes:
     def _candidates(
         self, found: I32Array, measures: I64Matrix, first_mark: I64Array, marks: I8Array
     ) -> SummedCandidates:
-        """Keep what the candidates are made of, whatever happens to the cluster later."""
-        slots = found.tolist()
-        names = at(self._cluster.nodes.names, slots)
-        pods = at(self._cluster.ranked_pods.pods, slots)
-        return SummedCandidates(names, pods, measures, first_mark, marks)
+        nodes, ranked = self._cluster.nodes, self._cluster.ranked_pods
+        candidates = SummedCandidates(nodes, found, ranked.pods, measures, first_mark, marks)
+        ranked.lend(candidates)
+        return candidates
 
     def _rejections(
         self, codes: I64Array, visited: I32Array

@@ -22,13 +22,27 @@ class HintTables:
         By schedulerName.
     """
 
-    __slots__ = ("_last_event", "_last_rejectors", "tables")
+    __slots__ = ("_last_event", "_last_rejectors", "_watched", "tables")
 
     def __init__(self, tables: Mapping[str, HintTable]) -> None:
         self.tables = tables
         # Mostly the same event again: a victim of preemption goes, a pod is bound.
         self._last_event: ClusterEvent | None = None
         self._last_rejectors: tuple[tuple[str, str], ...] = ()
+        self._watched: dict[tuple[str, frozenset[str]], tuple[tuple[str, str], ...]] = {}
+
+    def watched(self, queued: QueuedPod) -> tuple[tuple[str, str], ...]:
+        """Return the (profile, plugin) pairs whose events concern a pod; empty: every event."""
+        profile = queued.pod.spec.scheduler_name
+        if profile not in self.tables:
+            # There are no hints to ask.
+            return ()
+        key = (profile, queued.rejectors)
+        found = self._watched.get(key)
+        if found is None:
+            plugins = sorted(queued.rejectors)
+            found = self._watched[key] = tuple([(profile, plugin) for plugin in plugins])
+        return found
 
     def verdict(
         self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None

@@ -20,6 +20,13 @@ class QueueName(enum.Enum):
     IN_FLIGHT = "in_flight"
     NOWHERE = "nowhere"
 
+    def __init__(self, text: str) -> None:
+        # The same as `value`, which is looked up in Python.
+        self.text = text
+
+    # Members are compared by identity; the hash of their name is computed in Python.
+    __hash__ = object.__hash__
+
 
 class QueuedPod:
     """A pending pod and its history in the queue.
@@ -88,7 +95,8 @@ class QueuedPod:
     @property
     def rejectors(self) -> frozenset[str]:
         """The plugins whose hints decide when the pod is tried again."""
-        return self.unschedulable_plugins | self.pending_plugins
+        pending = self.pending_plugins
+        return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
     def renew(self, pod: Pod) -> None:
         """Take over a newer version of the object."""

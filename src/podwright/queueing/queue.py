@@ -569,25 +569,23 @@ class SchedulingQueue:
         if plugin not in queued.rejectors:
             self._charge(queued, (plugin,), 1)
         # The gating plugin counts as a rejector from now on, also after it lets the pod go.
-        queued.unschedulable_plugins |= {plugin}
+        if plugin not in queued.unschedulable_plugins:
+            queued.unschedulable_plugins |= {plugin}
         return True
 
     def _place_apart(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
         """Put the pod among the unschedulable, as gated if a plugin holds it."""
-        profile = queued.pod.spec.scheduler_name
-        # Without a table there are no hints to ask: every event concerns the pod.
-        plugins = sorted(queued.rejectors) if profile in self._hints.tables else ()
         can_time_out = not queued.is_gated or self._hints.can_ungate(queued, UNSCHEDULABLE_TIMEOUT)
         place = self._places.put_apart(
             queued,
-            watched=tuple((profile, plugin) for plugin in plugins),
+            watched=self._hints.watched(queued),
             can_time_out=can_time_out,
         )
         return self._arrived(queued, place, label, now_ns)
 
     def _arrived(self, queued: QueuedPod, place: QueueName, label: str, now_ns: int) -> QueueName:
         self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], label] += 1
-        self._story.tell(now_ns, queued.key, place.value, label)
+        self._story.tell(now_ns, queued.key, place.text, label)
         return place
 
     def _charge(self, queued: QueuedPod, plugins: Iterable[str], count: int) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
-from podwright.preemption import Criterion, Limits, Preemption, dry_run, preempt_steps
+from podwright.preemption import Criterion, Limits, Preemption, dry_run, preempt, preempt_steps
 from podwright.preemption.tests.situations import (
     NOW_NS,
     attempt,
@@ -231,3 +231,23 @@ def test_what_was_found_can_be_told():
         "n2: evicts default/c (priority 3)",
         "takes n1: lowest priority of the most important victim",
     )
+
+
+def test_candidates_stay_what_they_were_whatever_happens_to_the_cluster():
+    cluster = cluster_of(
+        *[node(name) for name in ("b", "a", "c")],
+        *[pod(f"on-{name}", "2", on=name) for name in ("a", "b", "c")],
+    )
+    found = preempt(failed_cycle(pod("high", "2", priority=5), cluster)).details
+    again = preempt(failed_cycle(pod("high", "2", priority=5), cluster)).details
+    expected = {(c.node, tuple(p.key for p in c.victims)) for c in list(again.candidates)}
+    assert expected == {(name, (f"default/on-{name}",)) for name in ("a", "b", "c")}
+    cluster.delete(pod("on-b", on="b"))
+    cluster.put(pod("other", "2", on="b"))
+    cluster.put(pod("on-a", "2", priority=1, on="a"))
+    cluster.put(node("0", cpu="0"))
+    cluster.delete(node("c"))
+    preempt(failed_cycle(pod("high", "2", priority=5), cluster, 2))
+    assert {(c.node, tuple(p.key for p in c.victims)) for c in found.candidates} == expected
+    assert found.choice.acceptable == ("a", "b", "c")
+    assert found.choice.candidate.node == found.choice.acceptable[0]
