@@ -38,6 +38,7 @@ __all__ = [
     "NodeDown",
     "NodeEvent",
     "NodeUp",
+    "PodOwnerController",
     "SyncAt",
     "SyncDue",
     "SyncNext",
@@ -178,6 +179,21 @@ class Controller(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did; the view is filled already."""
         ...
+
+
+@runtime_checkable
+class PodOwnerController(Protocol):
+    """A controller to which only pods of its own kind of owner matter, and pods of nobody.
+
+    It is not told of the changes of a pod that an owner of another kind controls, before and
+    after.
+
+    Attributes
+    ----------
+    owner_kind : str
+    """
+
+    owner_kind: str
 
 
 @runtime_checkable

@@ -89,6 +89,7 @@ class DaemonSetController:
 
     name = "daemonset-controller"
     kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE)
+    owner_kind = DAEMON_SET[1]
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -97,6 +97,7 @@ class JobController:
 
     name = "job-controller"
     kinds: Sequence[GroupKind] = (JOB, POD)
+    owner_kind = JOB[1]
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -61,6 +61,7 @@ class ReplicaSetController:
 
     name = "replicaset-controller"
     kind = REPLICA_SET
+    owner_kind = REPLICA_SET[1]
     kinds: Sequence[GroupKind] = (REPLICA_SET, POD)
 
     def __init__(self, view: View) -> None:

@@ -29,6 +29,7 @@ class ReplicationControllerController(ReplicaSetController):
 
     name = "replication-controller"
     kind = REPLICATION_CONTROLLER
+    owner_kind = REPLICATION_CONTROLLER[1]
     kinds: Sequence[GroupKind] = (REPLICATION_CONTROLLER, POD)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:

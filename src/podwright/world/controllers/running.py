@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName
+from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.world.controllers.contract import (
     EVERY_KIND,
     Controller,
@@ -23,11 +23,12 @@ from podwright.world.controllers.contract import (
     NodeController,
     NodeDown,
     NodeUp,
+    PodOwnerController,
     SyncAt,
     SyncDue,
     SyncNext,
 )
-from podwright.world.controllers.view import View, kind_of
+from podwright.world.controllers.view import View, controller_of, kind_of
 
 
 class ControllersState(msgspec.Struct, frozen=True):
@@ -72,7 +73,8 @@ class Controllers:
             self._controllers[controller.name] = controller
             for kind in controller.kinds:
                 self._observers.setdefault(kind, []).append(controller)
-        self._observing_all = self._observers.get(EVERY_KIND, [])
+        self._told: dict[GroupKind, list[Controller]] = {}
+        self._told_of_pods: dict[str, list[Controller]] = {}
         self._line: dict[tuple[str, NamespacedName], None] = {}
         self._wakes: dict[tuple[str, NamespacedName], int] = {}
 
@@ -106,8 +108,37 @@ class Controllers:
     def _changed(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         obj = new if new is not None else old
         assert obj is not None, "a change of nothing"
-        for controller in (*self._observers.get(kind_of(obj), ()), *self._observing_all):
-            self._enter(controller, controller.observe(old, new))
+        for controller in self._told_of(obj, old, new):
+            for key in controller.observe(old, new):
+                self._line[controller.name, key] = None
+
+    def _told_of(
+        self, obj: KubernetesObject, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> list[Controller]:
+        """Return the controllers that hear of a change, in their order."""
+        kind = kind_of(obj)
+        told = self._told.get(kind)
+        if told is None:
+            told = self._observers.get(kind, []) + self._observers.get(EVERY_KIND, [])
+            self._told[kind] = told
+        if not isinstance(obj, Pod):
+            return told
+        owner = controller_of(obj)
+        if owner is None or (
+            old is not None
+            and new is not None
+            and old.metadata.owner_references != new.metadata.owner_references
+        ):
+            return told
+        of_owner = self._told_of_pods.get(owner.kind)
+        if of_owner is None:
+            of_owner = self._told_of_pods[owner.kind] = [
+                controller
+                for controller in told
+                if not isinstance(controller, PodOwnerController)
+                or controller.owner_kind == owner.kind
+            ]
+        return of_owner
 
     def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:

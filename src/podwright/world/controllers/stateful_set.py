@@ -79,6 +79,7 @@ class StatefulSetController:
 
     name = "statefulset-controller"
     kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM)
+    owner_kind = STATEFUL_SET[1]
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -132,3 +132,39 @@ def test_the_view_knows_who_controls_whom(is_controller):
     assert not view.controlled_by("u1", POD)
     assert not view.in_namespace(POD, "x")
     assert not view.pods_on("n1")
+
+
+class SetWatcher(Watcher):
+    """Cares for pods of replica sets, and for those of nobody."""
+
+    name = "set-watcher"
+    owner_kind = "ReplicaSet"
+
+
+@pytest.mark.parametrize(
+    ("owners", "is_told"),
+    [
+        pytest.param([None], True, id="a pod of nobody"),
+        pytest.param(["ReplicaSet"], True, id="a pod of its kind"),
+        pytest.param(["Job"], False, id="a pod of another kind"),
+        pytest.param(["Job", "Job"], False, id="and what becomes of it"),
+        pytest.param(["Job", "ReplicaSet"], True, id="a pod that changes hands"),
+        pytest.param(["ReplicaSet", None], True, id="a pod that is let go"),
+    ],
+)
+def test_a_controller_hears_only_of_pods_that_may_be_its_own(owners, is_told):
+    def pod(kind: str | None) -> Any:
+        document = dict(make_pod("web").raw)
+        if kind is not None:
+            reference = {"kind": kind, "name": "x", "uid": f"uid-{kind}", "controller": True}
+            metadata = document["metadata"] | {"ownerReferences": [reference]}
+            document |= {"metadata": metadata}
+        return decode(document)
+
+    controllers = Controllers([SetWatcher])
+    for kind in owners[:-1]:
+        controllers.handle(ObjectPut(pod(kind)), 0)
+    while controllers.has_next:
+        controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectPut(pod(owners[-1])), 1)
+    assert controllers.has_next is is_told

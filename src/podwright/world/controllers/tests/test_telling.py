@@ -1,0 +1,90 @@
+"""Whom `Controllers` leaves out would have done nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podwright.objects import KubernetesObject, decode
+from podwright.testing import make_node, make_pod
+from podwright.world.controllers import running
+from podwright.world.operations import Delete, FailNode, Operation, RestoreNode, Scale
+from podwright.world.world import World
+
+SECOND = 1_000_000_000
+LABELS = {"app": "web"}
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": LABELS},
+    "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]},
+}
+
+
+class Nobody:
+    """No controller is of this class."""
+
+
+def a_workload(kind: str, name: str) -> KubernetesObject:
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    spec: dict[str, Any] = {"template": TEMPLATE}
+    if kind == "Job":
+        policy = {"spec": TEMPLATE["spec"] | {"restartPolicy": "Never"}}
+        spec = {"completions": 3, "parallelism": 2, "template": policy}
+    else:
+        spec |= {"selector": {"matchLabels": LABELS}}
+        spec |= {} if kind == "DaemonSet" else {"replicas": 2}
+    return decode(
+        {
+            "apiVersion": version,
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": spec,
+        }
+    )
+
+
+KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+WHAT = st.one_of(
+    st.sampled_from(KINDS).map(lambda kind: a_workload(kind, f"a-{kind.lower()}")),
+    st.builds(
+        Scale,
+        st.sampled_from([("apps", kind) for kind in KINDS[:3]]),
+        st.sampled_from([f"default/a-{kind.lower()}" for kind in KINDS[:3]]),
+        st.integers(0, 3),
+    ),
+    st.sampled_from(KINDS).map(
+        lambda kind: Delete(
+            ("batch" if kind == "Job" else "apps", kind), f"default/a-{kind.lower()}"
+        )
+    ),
+    st.just(make_pod("stray", labels=LABELS)),
+    st.sampled_from([FailNode("n1"), RestoreNode("n1"), Delete(("", "Node"), "n1")]),
+)
+HISTORIES = st.lists(st.tuples(st.integers(0, 400), WHAT), min_size=1, max_size=6)
+
+
+def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
+    world = World(seed=3)
+    world.add(make_node("n1", cpu="8"), make_node("n2", cpu="8"))
+    for second, what in history:
+        at_ns = world.start_ns + second * SECOND
+        if isinstance(what, KubernetesObject):
+            world.add(what, at_ns=at_ns)
+        else:
+            operation: Operation = what
+            world.do(operation, at_ns=at_ns)
+    world.run(world.start_ns + 900 * SECOND)
+    objects = [obj for kind in world.store.kinds() for obj in world.store.list(kind).objects]
+    return objects, world._controllers.state()
+
+
+@pytest.mark.property
+@settings(max_examples=40)
+@given(HISTORIES)
+def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history):
+    some = played(history)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "PodOwnerController", Nobody)
+        assert played(history) == some
