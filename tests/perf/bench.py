@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, engine, recording, store
+from tests.perf import classic, engine, looking_back, recording, store
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
@@ -33,6 +33,7 @@ CASES: dict[str, Case] = {
         *engine.CASES,
         *whole.CASES,
         *recording.CASES,
+        *looking_back.CASES,
         *store.CASES,
         *classic.CASES,
     )
