@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
-from podwright.objects import Condition, Document, KubernetesObject, Pod, decode, encode
+import msgspec
+
+from podwright.objects import (
+    Condition,
+    Document,
+    KubernetesObject,
+    Pod,
+    Unknown,
+    decode,
+    encode,
+)
 from podwright.world.controllers.contract import DeleteObject
 from podwright.world.controllers.view import kind_of
 from podwright.world.lifecycle import RecordEvent
@@ -31,6 +41,8 @@ def changed(obj: T, **sections: Mapping[str, Any]) -> T:
     for section, fields in sections.items():
         merged = {**(document.get(section) or {}), **fields}
         document[section] = {key: value for key, value in merged.items() if value is not None}
+    if type(obj) is Unknown and "metadata" not in sections:
+        return msgspec.structs.replace(obj, raw=document)  # nothing else of it is read
     return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
 
 

@@ -166,6 +166,8 @@ class JobController:
             return
         if pod.uid in self._memory.ended.get(key, ()):
             return
+        if is_tracked and not (pod.is_terminal or pod.is_terminating):
+            return
         spec = job_spec(job)
         is_success = pod.status.phase == "Succeeded"
         is_out = pod.is_terminating and not spec.replaces_only_failed
