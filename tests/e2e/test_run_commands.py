@@ -51,7 +51,7 @@ def test_who_preempted_is_told_with_whom_and_where_room_is_made(a_run):
 
 def test_the_last_attempt_of_a_pod_that_stays_pending_says_so(a_run):
     text = run(f"explain hopeless --run {a_run}", status=1).stdout
-    assert "it was not tried again before the run ended, at once" in text
+    assert "; not tried again in this run, which ended at once" in text
 
 
 @pytest.mark.parametrize(
@@ -240,6 +240,18 @@ def test_after_the_end_is_the_end(a_run):
 def test_nominations_are_shown(a_run):
     text = run(f"run step {a_run}", stdin="g 28\ns\n").stdout
     assert re.search(r"Nominated:\n  NODE +PODS\n  large +default/urgent\n", text)
+
+
+def test_other_resources_are_told_of_the_nodes_that_have_them(tmp_path):
+    recorder = record(str(tmp_path))
+    recorder.handle(ObjectPut(make_node("plain", cpu="4")), 0)
+    recorder.handle(ObjectPut(make_node("fast", cpu="4", gpu=2)), 0)
+    recorder.handle(ObjectPut(make_pod("web", cpu="1", gpu=1, node="fast")), 1)
+    recorder.log.close()
+    text = run(f"run show {tmp_path}").stdout
+    assert re.search(r"nvidia.com/gpu 1/2 50%\n\n", text)
+    assert re.search(r"  fast .* nvidia.com/gpu 1/2 50%\n", text)
+    assert re.search(r"  plain [^g]*\n", text)
 
 
 def test_long_lists_are_cut_unless_all_is_asked_for(tmp_path):

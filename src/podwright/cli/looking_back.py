@@ -121,7 +121,7 @@ def _past_told(run: RunFolder, past: PastCycle, after: Aftermath) -> PastTold:
     if next_ns is not None:
         then += f"; attempt {number + 1} came {_later(next_ns - began_ns)}"
     elif after.fate is Fate.QUEUED:
-        then += f"; it was not tried again before the run ended, {_later(run.end_ns - began_ns)}"
+        then += f"; not tried again in this run, which ended {_later(run.end_ns - began_ns)}"
     document: dict[str, Any] = {
         "event": past.end + 1,
         "time": when(began_ns),

@@ -197,7 +197,11 @@ class Shown:
             cells = [columns.names[slot], _node_status(columns.objects[slot])]
             cells += [f"{count}/{allowed}", *(_use(columns, [slot], name) for name in _ALWAYS)]
             if others:
-                told = [f"{name} {_use(columns, [slot], name)}" for name in others]
+                told = [
+                    f"{name} {_use(columns, [slot], name)}"
+                    for name in others
+                    if any(_amounts(columns, [slot], name))
+                ]
                 cells.append(", ".join(told))
             rows.append(tuple(cells))
         print_table(heads, rows, indent=2)
