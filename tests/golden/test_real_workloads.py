@@ -9,12 +9,12 @@ rules themselves are tested in `src/podwright/world/controllers/tests/`.
 import gzip
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 from tests.golden.real_cluster import REAL
 
-from podwright.objects import decode
+from podwright.objects import PriorityClass, decode_as
 from podwright.world.controllers.tests.driving import Cluster
 from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.world.lifecycle import RecordEvent
@@ -80,7 +80,7 @@ def real():
 def ours(real):
     world = Cluster(WORKLOAD_CONTROLLERS, nodes=0, ready_after=1)
     for one in real["PriorityClass"]:
-        world.admission.put(decode(one))
+        world.admission.put(decode_as(one, PriorityClass))
     for node in real["Node"]:
         world.create(asked_for(node))
     for kind in OWNERS:
@@ -174,9 +174,9 @@ def test_pods_have_names_of_the_same_form(real, made):
 
 
 def test_pods_have_the_same_labels_owners_tolerations_and_fields(real, made):
-    theirs = {}
+    theirs = defaultdict(list)
     for pod in pods_of(real):
-        theirs.setdefault(root(pod), []).append(form(pod))
+        theirs[root(pod)].append(form(pod))
     for pod in pods_of(made):
         assert form(pod) in theirs[root(pod)], root(pod)
 

@@ -11,7 +11,7 @@ Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -83,10 +83,12 @@ class DeploymentController:
 
     name = "deployment-controller"
     kinds: Sequence[GroupKind] = (DEPLOYMENT, REPLICA_SET, POD)
+    owner_kind = REPLICA_SET[1]
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._orphans = Orphans(view, REPLICA_SET)
+        self._asked: dict[NamespacedName, _Asked] = {}
 
     # ----------------------------------------------------------------------------- changes
 
@@ -106,9 +108,11 @@ class DeploymentController:
     ) -> Iterable[NamespacedName]:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
+            self._asked.pop(old.key, None)
         if new is None or is_only_status(old, new):
             return ()
-        self._orphans.put_owner(new, _selector_of(new))
+        asked = self._asked[new.key] = _Asked.of(new)
+        self._orphans.put_owner(new, asked.selector)
         return (new.key,)
 
     def _set_changed(
@@ -151,18 +155,18 @@ class DeploymentController:
         deployment = self._view.get(DEPLOYMENT, key)
         if deployment is None:
             return []
-        if not _selects_its_own(deployment):
+        asked = self._asked[key]
+        if not asked.selects_its_own:
             # The API server refuses it: replica sets would be made and let go without end.
             text = "This deployment does not select its own pods."
             if not spec_of(deployment).get("selector"):
                 text = "This deployment is selecting all pods. A non-empty selector is required."
             return [event_by(self.name, deployment, "SelectingAll", text, is_warning=True)]
         is_going = deployment.metadata.deletion_timestamp is not None
-        claims = [] if is_going else self._claims(deployment)
-        return claims or _Look(self._view, self.name, deployment, now_ns).actions()
+        claims = [] if is_going else self._claims(deployment, asked.selector)
+        return claims or _Look(self._view, self.name, deployment, asked.spec, now_ns).actions()
 
-    def _claims(self, deployment: KubernetesObject) -> list[ControllerAction]:
-        selector = _selector_of(deployment)
+    def _claims(self, deployment: KubernetesObject, selector: Selector) -> list[ControllerAction]:
         adoptions: list[ControllerAction] = [
             UpdateObject(adopted(each, deployment), "main", self.name)
             for each in self._orphans.of(deployment)
@@ -185,15 +189,37 @@ class DeploymentController:
         del state
 
 
+class _Asked(msgspec.Struct, frozen=True):
+    """What a deployment asks for, read once for each of its generations."""
+
+    spec: DeploymentSpec
+    selector: Selector
+    selects_its_own: bool
+
+    @classmethod
+    def of(cls, deployment: KubernetesObject) -> Self:
+        spec = deployment_spec(spec_of(deployment))
+        selector = _selector_of(deployment)
+        labels = (spec.template.get("metadata") or {}).get("labels") or {}
+        return cls(spec, selector, selector.matches(labels))
+
+
 class _Look:
     """One look at one deployment."""
 
-    def __init__(self, view: View, source: str, deployment: KubernetesObject, now_ns: int) -> None:
+    def __init__(
+        self,
+        view: View,
+        source: str,
+        deployment: KubernetesObject,
+        spec: DeploymentSpec,
+        now_ns: int,
+    ) -> None:
         self._view = view
         self._source = source
         self._deployment = deployment
         self._now_ns = now_ns
-        self._spec: DeploymentSpec = deployment_spec(spec_of(deployment))
+        self._spec = spec
         self._annotations = deployment.metadata.annotations
         self._objects: dict[str, KubernetesObject] = {}
         self._made: list[ControllerAction] = []
@@ -412,12 +438,6 @@ def _selector_of(deployment: KubernetesObject) -> Selector:
         return compiled_selector(msgspec.convert(written or {}, LabelSelector))
     except msgspec.ValidationError:
         return NOTHING
-
-
-def _selects_its_own(deployment: KubernetesObject) -> bool:
-    template: Document = spec_of(deployment).get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    return _selector_of(deployment).matches(labels)
 
 
 def same_template(one: Document, other: Document) -> bool:
