@@ -173,7 +173,9 @@ class VerdictRow(Row):
             codes[slots] = 0
             run_filter(self.plugin, self.cycle, verdicts)
             if not self.rejects_any:
-                self.rejects_any = bool(codes[slots].any())
+                # Mostly one slot has changed, and `any` of an array is slow to begin.
+                rejects = codes[slots[0]] != 0 if len(slots) == 1 else codes[slots].any()
+                self.rejects_any = bool(rejects)
 
 
 class ScoreRow(Row):

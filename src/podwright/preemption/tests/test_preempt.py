@@ -240,6 +240,8 @@ def test_candidates_stay_what_they_were_whatever_happens_to_the_cluster():
     )
     found = preempt(failed_cycle(pod("high", "2", priority=5), cluster)).details
     again = preempt(failed_cycle(pod("high", "2", priority=5), cluster)).details
+    assert isinstance(found, Preemption)
+    assert isinstance(again, Preemption)
     expected = {(c.node, tuple(p.key for p in c.victims)) for c in list(again.candidates)}
     assert expected == {(name, (f"default/on-{name}",)) for name in ("a", "b", "c")}
     cluster.delete(pod("on-b", on="b"))
@@ -249,5 +251,6 @@ def test_candidates_stay_what_they_were_whatever_happens_to_the_cluster():
     cluster.delete(node("c"))
     preempt(failed_cycle(pod("high", "2", priority=5), cluster, 2))
     assert {(c.node, tuple(p.key for p in c.victims)) for c in found.candidates} == expected
+    assert found.choice is not None
     assert found.choice.acceptable == ("a", "b", "c")
     assert found.choice.candidate.node == found.choice.acceptable[0]
