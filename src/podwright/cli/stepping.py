@@ -20,7 +20,7 @@ from podwright.framework import Plugin
 from podwright.machine import ObjectPut
 from podwright.objects import Pod
 from podwright.objects.errors import PodwrightError
-from podwright.world.explain import Cycles, find_cycle
+from podwright.world.explain import find_cycle
 from podwright.world.stepping import Stepper
 
 _PROMPT = "step> "
@@ -86,7 +86,6 @@ class Prompt:
         self._plugins = plugins
         self._stepper = Stepper(run.log, plugins=plugins)
         self._pod = ""
-        self._cycles: Cycles | None = None
 
     def do(self, line: str) -> bool:
         """Do one command; False: it was to quit."""
@@ -153,7 +152,7 @@ class Prompt:
     def _key(self, text: str) -> str:
         """Return the pod that is meant: one that was tried, one that is there, or as written."""
         machine_pods = (obj.key for obj in self._stepper.machine.objects() if isinstance(obj, Pod))
-        known = dict.fromkeys((*self._all_cycles().pods, *machine_pods))
+        known = dict.fromkeys((*self._stepper.cycles.pods, *machine_pods))
         try:
             return find_key(text, known, where="is here or was ever tried")
         except UnknownPod:
@@ -190,14 +189,9 @@ class Prompt:
             write(f"pod {key} was not tried up to event {position}")
             return
         past = find_cycle(
-            self._run.log, key, attempt, plugins=self._plugins, cycles=self._all_cycles()
+            self._run.log, key, attempt, plugins=self._plugins, cycles=self._stepper.cycles
         )
         print_told(tell_past(self._run, past), shown=_NODES_SHOWN, output="table")
-
-    def _all_cycles(self) -> Cycles:
-        if self._cycles is None:
-            self._cycles = Cycles(self._run.log)
-        return self._cycles
 
     def _shown(self) -> Shown:
         moment, position = self._stepper.moment, self._stepper.position

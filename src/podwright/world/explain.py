@@ -33,12 +33,21 @@ class Cycles:
     Parameters
     ----------
     log : DecisionLog
+
+    Attributes
+    ----------
+    ends : list of int
+        The numbers of the events in which cycles ended, in order.
     """
 
     def __init__(self, log: DecisionLog) -> None:
         self._ends: dict[NamespacedName, list[int]] = {}
+        self.ends: list[int] = []
         for index, pod in log.cycles():
             self._ends.setdefault(pod, []).append(index)
+            # That of a group ends for all of its pods at once.
+            if self.ends[-1:] != [index]:
+                self.ends.append(index)
 
     @property
     def pods(self) -> Collection[NamespacedName]:

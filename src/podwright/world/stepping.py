@@ -19,6 +19,7 @@ from podwright.machine import Action, CallDone, ExtenderReplied, Machine, Object
 from podwright.objects import NamespacedName, Pod
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import Entry, decode_actions
+from podwright.world.explain import Cycles
 from podwright.world.replay import Replay
 
 _KEPT = 500
@@ -76,7 +77,7 @@ class Stepper:
         self._moments: OrderedDict[int, Moment] = OrderedDict()
         self._asked: dict[int, Action] = {}
         self._position = 0
-        self._ends: list[int] | None = None
+        self._cycles: Cycles | None = None
 
     @property
     def position(self) -> int:
@@ -87,6 +88,13 @@ class Stepper:
     def moment(self) -> Moment | None:
         """The moment after the last event; None before the first one."""
         return self._moments.get(self._position)
+
+    @property
+    def cycles(self) -> Cycles:
+        """Which pods were tried, and in which events."""
+        if self._cycles is None:
+            self._cycles = Cycles(self._log)
+        return self._cycles
 
     @property
     def machine(self) -> Machine:
@@ -124,13 +132,13 @@ class Stepper:
 
     def next_cycle(self) -> bool:
         """Go to the end of the next cycle; False if there is none."""
-        ends = self._cycle_ends()
+        ends = self.cycles.ends
         place = bisect_left(ends, self._position)
         return place < len(ends) and self.go_to(ends[place] + 1)
 
     def previous_cycle(self) -> bool:
         """Go back to the end of the cycle before; False if there is none."""
-        ends = self._cycle_ends()
+        ends = self.cycles.ends
         place = bisect_left(ends, self._position - 1)
         return place > 0 and self.go_to(ends[place - 1] + 1)
 
@@ -160,14 +168,9 @@ class Stepper:
 
     def attempt_of(self, pod: NamespacedName) -> int:
         """Return which attempt of a pod the cycle that ended with this event was."""
-        return bisect_right(self._log.cycles_of(pod), self._position - 1)
+        return bisect_right(self.cycles.of(pod), self._position - 1)
 
     # ------------------------------------------------------------ the machine
-
-    def _cycle_ends(self) -> list[int]:
-        if self._ends is None:
-            self._ends = list(dict.fromkeys(index for index, _ in self._log.cycles()))
-        return self._ends
 
     def _begins_later(self, position: int) -> bool:
         """Tell whether a checkpoint is nearer to a position than the machine is."""
