@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from podwright.assembly.scheduler import Scheduler
 from podwright.config import read_configuration
-from podwright.objects import InputError
+from podwright.framework.profile import TieRule
+from podwright.objects import InputError, Pod, decode
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store.record_files import read_record
 from podwright.store.scheduler_log_files import read_scheduler_log
@@ -352,6 +354,38 @@ def test_a_configuration_that_scores_all_nodes_leaves_nothing_to_sampling():
     )
     (found,) = many_nodes(100).findings(configuration=everything)
     assert found.outcome == "unexplained"
+
+
+@with_and_without_log
+def test_what_a_sampling_scheduler_does_is_all_explained(has_log):
+    # Ours, with the adaptive percentage and the tie rule of 1.36, plays the real one.
+    sizes = [(2000 + 37 * i % 4001, 4000 + 91 * i % 5003) for i in range(130)]
+    nodes = [
+        node(f"n{i:03}", f"{cpu}m", memory=f"{memory}Mi") for i, (cpu, memory) in enumerate(sizes)
+    ]
+    adaptive = read_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "percentageOfNodesToScore": 0,
+        },
+        source="config.yaml",
+    )
+    real = Scheduler(adaptive, tie_rule=TieRule.HEAP)
+    real.add(*map(decode, nodes))
+    cluster = Cluster(*nodes)
+    for i in range(80):
+        document = pod(f"p{i}", ("250m", "500m", "1")[i % 3])
+        decoded = decode(document)
+        assert isinstance(decoded, Pod)
+        decision = real.schedule(decoded)
+        assert decision.evaluated_count == 100
+        cluster.arrives(1000 + 20 * i, document)
+        cluster.place(1001 + 20 * i, document, decision.node, evaluated=decision.evaluated_count)
+    counted = agreement(cluster.findings(has_log=has_log))
+    assert (counted.total, counted.unexplained) == (80, 0)
+    assert counted.by_reason == {"sampling": counted.explained}
+    assert counted.explained > 5
 
 
 # ---------------------------------------------------------------- images
