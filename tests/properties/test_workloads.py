@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from podwright.objects import Node, Pod
 from podwright.world.controllers.contract import ControllerAction, CreateObject
 from podwright.world.controllers.daemon_pods import target_node
-from podwright.world.controllers.pod_state import is_active, is_ready
+from podwright.world.controllers.documents import is_ready
+from podwright.world.controllers.pod_state import is_active
 from podwright.world.controllers.stateful_pods import ordinal_of
 from podwright.world.controllers.tests.driving import Cluster
 from podwright.world.controllers.workload_writes import spec_of

@@ -37,8 +37,8 @@ from podwright.world.controllers.controller_revisions import (
 from podwright.world.controllers.creations import Creations
 from podwright.world.controllers.daemon_nodes import DaemonNodes, NodeShare, Stand
 from podwright.world.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod
-from podwright.world.controllers.documents import deletion_by, event_by
-from podwright.world.controllers.pod_state import available_from_ns, is_ready, looks_alike
+from podwright.world.controllers.documents import deletion_by, event_by, is_ready
+from podwright.world.controllers.pod_state import available_from_ns, looks_alike
 from podwright.world.controllers.revisions import template_hash, template_patch
 from podwright.world.controllers.rollout import scaled_value
 from podwright.world.controllers.view import GroupKind, View, controller_of

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from podwright.objects import NamespacedName, Pod
 from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.documents import is_ready
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -28,11 +29,6 @@ def is_active(pod: Pod) -> bool:
     Upstream: controller_utils.go, IsPodActive
     """
     return pod.metadata.deletion_timestamp is None and pod.status.phase not in _ENDED
-
-
-def is_ready(pod: Pod) -> bool:
-    """Whether the condition Ready is true."""
-    return ready_since_ns(pod) is not None
 
 
 def ready_since_ns(pod: Pod) -> int | None:
