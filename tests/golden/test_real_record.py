@@ -95,12 +95,12 @@ def test_from_the_record_alone_hardly_a_decision_is_unexplained(record):
 
 
 class WithWrongNodes(Shadow):
-    """Claims of every tenth binding that it went to the node that is second to the best."""
+    """Claims of some bindings that they went to the node that is second to the best."""
 
     def _binding(self, attempt, pod, judge):
         judge.place(pod, attempt.node)
         scored = judge._runner.scored
-        if scored is None or attempt.line % 10:
+        if scored is None or attempt.line % 20:
             return None
         totals, slots = scored
         worse = [slot for slot in slots.tolist() if totals[slot] < totals.max()]
@@ -119,5 +119,5 @@ class WithWrongNodes(Shadow):
 )
 def test_a_node_that_was_not_chosen_is_seldom_explained(record, log, has_log, least):
     bindings, _ = counted(WithWrongNodes(record, log if has_log else None))
-    assert bindings.total > 100
+    assert bindings.total > 40
     assert bindings.unexplained >= least * bindings.total
