@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, engine, looking_back, recording, store
+from tests.perf import classic, engine, looking_back, recording, store, world
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
@@ -36,6 +36,7 @@ CASES: dict[str, Case] = {
         *looking_back.CASES,
         *store.CASES,
         *classic.CASES,
+        *world.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"

@@ -8,6 +8,7 @@ import msgspec
 
 PODS_PER_SECOND = "pods/s"
 OPERATIONS_PER_SECOND = "operations/s"
+DECISIONS_PER_SECOND = "decisions/s"
 MEBIBYTES = "MiB"
 SECONDS = "s"
 TIMES = "times"
@@ -46,4 +47,4 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_more_better(self) -> bool:
         """Whether a greater figure is the better one."""
-        return self.unit in (PODS_PER_SECOND, OPERATIONS_PER_SECOND)
+        return self.unit in (PODS_PER_SECOND, OPERATIONS_PER_SECOND, DECISIONS_PER_SECOND)

@@ -1,0 +1,251 @@
+"""The whole world: nodes, deployments, jobs, faults and preemption on a virtual clock.
+
+`mixed` is one hour of a cluster of 5,000 nodes. What happens in it, by its minutes:
+
+- 0: 200 deployments and 100 jobs want 50,000 pods, of 300 templates and four priorities, which
+  is as much cpu as there is; jobs run their pods in two turns, each for some minutes;
+- 10: 50 deployments get another image and are rolled out;
+- 20: 50 nodes fall silent; half of them come back after ten minutes, the others are removed;
+- 40: one deployment of 1,000 pods that are above all others, for which pods have to go.
+
+A decision is a scheduling cycle. Everything that follows is paid for by it: objects, stages,
+controllers, and the decision log in a folder.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import resource
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+
+import msgspec
+from tests.perf import templates
+from tests.perf.case import DECISIONS_PER_SECOND, MEBIBYTES, SECONDS, Case
+
+from podwright.cli import main
+from podwright.framework.decision import Decision
+from podwright.objects import Document, KubernetesObject, decode
+from podwright.store.collection import rare_collection
+from podwright.world.observing import Noted
+from podwright.world.operations import Apply, Delete, FailNode, RestoreNode
+from podwright.world.world import World
+
+_OPENB = Path(__file__).parents[3] / "shared" / "traces" / "openb"
+_OPENB_PODS = 8_152
+_MINUTE_NS = 60 * 1_000_000_000
+_NODES = 5_000
+_DEPLOYMENTS, _JOBS = 200, 100
+_REPLICAS, _COMPLETIONS = 180, 140
+_FAILED = 50
+_RUN_DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"
+_PRIORITIES = {"": 0, "batch": -100, "web": 100, "storage": 200}
+
+
+class Counted:
+    """Counts scheduling cycles, and what they led to."""
+
+    def __init__(self) -> None:
+        self.cycle_count = 0
+        self.preempted_count = 0
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        """Take no notice."""
+
+    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+        """Count a cycle."""
+        self.cycle_count += 1
+
+    def noted(self, event: Noted, now_ns: int) -> None:
+        """Count a victim."""
+        if event.reason == "Preempted":
+            self.preempted_count += 1
+
+
+def mixed() -> float:
+    """Return decisions per second of an hour of 5,000 nodes with 50,000 pods."""
+    return _play(scale=1)[0]
+
+
+def mixed_memory() -> float:
+    """Return the most memory that this hour takes."""
+    return _play(scale=1)[1]
+
+
+def openb() -> float:
+    """Simulate all nodes and pods of the openb trace, from the command to its tables."""
+    tables = [_OPENB / f"openb_{name}.csv" for name in ("node_list_all_node", "pod_list_default")]
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        # The figures of the run itself are no figures of ours.
+        with redirect_stdout(io.StringIO()), suppress(SystemExit):
+            main(["simulate", *map(str, tables), "--run", str(run)])
+        summary = msgspec.json.decode((run / "summary.json").read_bytes())
+        assert any((run / "tables").iterdir()), "no tables"
+        assert summary["counts"]["placed"] == _OPENB_PODS, summary
+    return 0.0
+
+
+def _play(*, scale: int) -> tuple[float, float]:
+    """Play the hour, in a cluster that is smaller by a factor; decisions/s and MiB at most."""
+    with tempfile.TemporaryDirectory() as folder:
+        counted = Counted()
+        world = World(seed=1, log=folder, observers=[counted])
+        _fill(world, scale)
+        gc.collect()
+        start_s = time.process_time()
+        with rare_collection():  # as `podwright simulate`
+            world.run(world.start_ns + 60 * _MINUTE_NS)
+        world.log.close()
+        elapsed_s = time.process_time() - start_s
+    _check(world, counted, scale)
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return counted.cycle_count / elapsed_s, peak_mib
+
+
+def _fill(world: World, scale: int) -> None:
+    """Say what is to happen."""
+    minute = [world.start_ns + number * _MINUTE_NS for number in range(60)]
+    for name, value in [*_PRIORITIES.items(), ("urgent", 1_000)]:
+        if name:
+            world.add(_priority_class(name, value))
+    nodes = templates.nodes(_NODES // scale, zones=("a", "b", "c"))
+    world.add(*nodes)
+    for index in range(_DEPLOYMENTS):
+        world.add(_deployment(index, "v1", _REPLICAS // scale), at_ns=minute[0])
+    for index in range(_JOBS):
+        world.add(_job(index, _COMPLETIONS // scale), at_ns=minute[0])
+    for index in range(0, _DEPLOYMENTS, 4):
+        world.add(_deployment(index, "v2", _REPLICAS // scale), at_ns=minute[10])
+    for index, node in enumerate(nodes[:: _NODES // _FAILED]):
+        world.do(FailNode(node.name), at_ns=minute[20])
+        if index % 2:
+            world.do(RestoreNode(node.name), at_ns=minute[30])
+        else:
+            world.do(Delete(("", "Node"), node.key), at_ns=minute[30])
+    world.do(Apply(_urgent(1_000 // scale)), at_ns=minute[40])
+
+
+def _check(world: World, counted: Counted, scale: int) -> None:
+    pods = world.pods
+    running = sum(pod.status.phase == "Running" for pod in pods)
+    jobs = world.store.list(("batch", "Job")).objects
+    done = sum(job.raw["status"].get("succeeded", 0) for job in jobs)
+    urgent = sum(pod.spec.priority == 1_000 and bool(pod.spec.node_name) for pod in pods)
+    assert done == _JOBS * (_COMPLETIONS // scale), done
+    assert running >= _DEPLOYMENTS * (_REPLICAS // scale), running
+    assert urgent == 1_000 // scale, urgent
+    assert counted.preempted_count > 0, "nobody had to go"
+
+
+def _priority_class(name: str, value: int) -> KubernetesObject:
+    return decode(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+        }
+    )
+
+
+def _deployment(index: int, version: str, replicas: int) -> KubernetesObject:
+    name = f"web-{index}"
+    spec = _pod_spec(index, version)
+    return _workload("Deployment", name, spec, replicas, {"app": name})
+
+
+def _urgent(replicas: int) -> KubernetesObject:
+    spec = _pod_spec(0, "v1", cpu="2", priority="urgent")
+    return _workload("Deployment", "urgent", spec, replicas, {"app": "urgent"})
+
+
+def _workload(
+    kind: str, name: str, pod_spec: Document, replicas: int, labels: dict[str, str]
+) -> KubernetesObject:
+    return decode(
+        {
+            "apiVersion": "apps/v1",
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "default", "labels": labels},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod_spec},
+            },
+        }
+    )
+
+
+def _job(index: int, completions: int) -> KubernetesObject:
+    run = {_RUN_DELAY: f"{5 + index % 10}m"}
+    spec = _pod_spec(index, "v1", cpu=f"{100 + 10 * (index % 17)}m", priority="batch")
+    return decode(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": f"batch-{index}", "namespace": "default"},
+            "spec": {
+                "completions": completions,
+                "parallelism": completions // 2,
+                "backoffLimit": 1_000,
+                "template": {
+                    "metadata": {"annotations": run},
+                    "spec": spec | {"restartPolicy": "Never"},
+                },
+            },
+        }
+    )
+
+
+def _pod_spec(index: int, version: str, *, cpu: str = "", priority: str = "") -> Document:
+    requests = {
+        "cpu": cpu or f"{380 + 10 * (index % 17)}m",
+        "memory": f"{256 + 64 * (index % 7)}Mi",
+    }
+    spec = {
+        "containers": [
+            {
+                "name": "main",
+                "image": f"registry.example/app-{index}:{version}",
+                "resources": {"requests": requests},
+            }
+        ]
+    }
+    chosen = priority or list(_PRIORITIES)[index % len(_PRIORITIES)]
+    return spec | ({"priorityClassName": chosen} if chosen else {})
+
+
+CASES = (
+    Case(
+        name="world_openb_seconds",
+        unit=SECONDS,
+        measure=openb,
+        target=30,
+        runs=3,
+        is_process_per_run=True,
+        is_timed_from_start=True,
+    ),
+    Case(
+        name="world_mixed_5000",
+        unit=DECISIONS_PER_SECOND,
+        measure=mixed,
+        target=5_000,
+        runs=3,
+        is_process_per_run=True,
+    ),
+    Case(
+        name="world_mixed_5000_memory",
+        unit=MEBIBYTES,
+        measure=mixed_memory,
+        target=2_048,
+        runs=1,
+        is_process_per_run=True,
+    ),
+)
