@@ -39,8 +39,8 @@ class ClaimUsers:
                     self._pods.pop(claim, None)
 
     def of(self, claim: NamespacedName) -> Iterator[Pod]:
-        """Yield the pods that use a claim, in the order in which they came."""
-        for key in self._pods.get(claim, ()):
+        """Yield the pods that use a claim, in the order of their names."""
+        for key in sorted(self._pods.get(claim, ())):
             pod = self._view.get(_POD, key)
             if isinstance(pod, Pod):
                 yield pod

@@ -46,7 +46,7 @@ from podwright.world.controllers.documents import (
     part,
     with_condition_set,
 )
-from podwright.world.controllers.view import View, controller_of
+from podwright.world.controllers.view import View, controller_of, kind_of
 
 BUDGET: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 POD: Final[GroupKind] = ("", "Pod")
@@ -70,7 +70,7 @@ class _Covered:
         self.members: dict[NamespacedName, Member] = {}
         self.healthy_count = 0
         # By the uid of a controller: how many pods it has here, and who it is.
-        self.owners: dict[str, tuple[int, OwnerReference, str]] = {}
+        self.owners: dict[str, tuple[int, OwnerReference]] = {}
         self.unmanaged_count = 0
 
     def put(self, key: NamespacedName, member: Member) -> bool:
@@ -79,26 +79,26 @@ class _Covered:
         if old == member:
             return False
         if old is not None:
-            self._count(old, key, -1)
+            self._count(old, -1)
         self.members[key] = member
-        self._count(member, key, 1)
+        self._count(member, 1)
         return True
 
     def remove(self, key: NamespacedName) -> bool:
         """Let a pod go; returns whether it was there."""
         old = self.members.pop(key, None)
         if old is not None:
-            self._count(old, key, -1)
+            self._count(old, -1)
         return old is not None
 
-    def _count(self, member: Member, key: NamespacedName, by: int) -> None:
+    def _count(self, member: Member, by: int) -> None:
         self.healthy_count += by if member.is_healthy else 0
         if member.owner is None:
             self.unmanaged_count += by
             return
-        count, _, first = self.owners.get(member.owner.uid, (0, member.owner, key))
+        count, _ = self.owners.get(member.owner.uid, (0, member.owner))
         if count + by:
-            self.owners[member.owner.uid] = (count + by, member.owner, first)
+            self.owners[member.owner.uid] = (count + by, member.owner)
         else:
             del self.owners[member.owner.uid]
 
@@ -260,28 +260,22 @@ class DisruptionController:
         Upstream: getExpectedScale
         """
         scales: dict[str, int] = {}
-        for _, owner, pod_key in covered.owners.values():
-            uid, replicas = self._scale_of(budget.namespace, owner, pod_key)
-            scales[uid] = replicas
+        for _, (_, owner) in sorted(covered.owners.items()):
+            obj = self._controller(budget.namespace, owner)
+            if obj is None:
+                key = min(k for k, each in covered.members.items() if each.owner == owner)
+                raise ScaleError(f'found no controllers for pod "{key.partition("/")[2]}"')
+            scales[obj.uid] = _replicas(obj)
         return sum(scales.values())
 
-    def _scale_of(
-        self, namespace: str, owner: OwnerReference, pod_key: NamespacedName
-    ) -> tuple[str, int]:
+    def _controller(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
+        """Return who controls pods: of a replica set its deployment, if it has one."""
         obj = self._referenced(namespace, owner)
         if obj is not None and owner.kind == "ReplicaSet":
             above = controller_of(obj)
             if above is not None and above.kind == "Deployment":
-                obj = self._referenced(namespace, above)
-        if obj is None:
-            name = pod_key.partition("/")[2]
-            raise ScaleError(f'found no controllers for pod "{name}"')
-        kind = (api_group(obj.api_version), obj.kind)
-        if kind in _NO_SCALE:
-            resource = f"{obj.kind.lower()}s.{kind[0]}"
-            raise ScaleError(f"{resource} does not implement the scale subresource")
-        replicas = part(obj, "spec").get("replicas")
-        return obj.uid, 1 if replicas is None else int(replicas)
+                return self._referenced(namespace, above)
+        return obj
 
     def _referenced(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
         kind = (api_group(owner.api_version), owner.kind)
@@ -333,6 +327,16 @@ class DisruptionController:
 
 def _member(pod: Pod) -> Member:
     return Member(not pod.is_terminating and is_ready(pod), controller_of(pod))
+
+
+def _replicas(obj: KubernetesObject) -> int:
+    """Return what a controller is scaled to."""
+    kind = kind_of(obj)
+    if kind in _NO_SCALE:
+        resource = f"{obj.kind.lower()}s.{kind[0]}"
+        raise ScaleError(f"{resource} does not implement the scale subresource")
+    replicas = part(obj, "spec").get("replicas")
+    return 1 if replicas is None else int(replicas)
 
 
 def _share(wanted: int | str, total: int) -> int:

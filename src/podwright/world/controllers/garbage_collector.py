@@ -42,7 +42,7 @@ class GarbageCollector:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        # By the uid of an owner: the places of who names it, in the order in which they came.
+        # By the uid of an owner: the places of who names it.
         self._dependents: dict[str, dict[NamespacedName, None]] = {}
 
     # ---------------------------------------------------------------------- what happens
@@ -83,7 +83,7 @@ class GarbageCollector:
 
     def _observe_gone(self, old: KubernetesObject) -> Iterable[NamespacedName]:
         place = _place(old)
-        keys = list(self._dependents.get(old.uid, ()))
+        keys = sorted(self._dependents.get(old.uid, ()))
         for reference in old.metadata.owner_references:
             self._unregister(reference.uid, place)
             keys.extend(self._waiting(reference, old))
@@ -174,7 +174,7 @@ class GarbageCollector:
     # ------------------------------------------------------------------------ relations
 
     def _dependents_of(self, owner: KubernetesObject) -> list[KubernetesObject]:
-        found = (self._at(place) for place in self._dependents.get(owner.uid, ()))
+        found = (self._at(place) for place in sorted(self._dependents.get(owner.uid, ())))
         return [obj for obj in found if obj is not None]
 
     def _owner(

@@ -144,7 +144,7 @@ class JobController:
             return ()  # its own writes
         if old is None and new is not None:
             # Of objects that come all at once, the pods may have come before their job.
-            for pod in self._view.controlled_by(new.uid, POD).values():
+            for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
                 self._note_ended(key, new, None, cast(Pod, pod))
         return (key,)
 
@@ -225,7 +225,7 @@ class JobController:
         job = self._view.get(JOB, key)
         for uid in self._memory.gone.pop(key, ()):
             if job is None or job.uid != uid:
-                for pod in self._view.controlled_by(uid, POD).values():
+                for _, pod in sorted(self._view.controlled_by(uid, POD).items()):
                     actions.extend(self._release(cast(Pod, pod)))
         return actions
 
@@ -260,7 +260,8 @@ class JobController:
             self._forget(job.key)
             return actions
         status: Document = dict(part(job, "status"))
-        pods = cast(Iterable[Pod], self._view.controlled_by(job.uid, POD).values())
+        found = self._view.controlled_by(job.uid, POD)
+        pods = cast(list[Pod], [found[key] for key in sorted(found)])
         tally = counted(pods, spec, status, ended)
         self._back_off(job.key, ended, now_ns)
         if "startTime" not in status and not spec.suspend:

@@ -84,7 +84,7 @@ class NamespaceController:
         content = {
             kind: objects
             for kind in self._view.kinds()
-            if (objects := list(self._view.in_namespace(kind, key).values()))
+            if (objects := [obj for _, obj in sorted(self._view.in_namespace(kind, key).items())])
         }
         actions: list[ControllerAction] = [
             deletion_by(self.name, obj, propagation="Background")

@@ -128,7 +128,7 @@ class NodeLifecycleController:
         """
         note = f"Node {node.name} status is now: NodeNotReady"
         actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
-        for pod in self._view.pods_on(node.name).values():
+        for _, pod in sorted(self._view.pods_on(node.name).items()):
             ready = condition_of(pod, "Ready")
             if ready is None or ready.status != "True":
                 continue

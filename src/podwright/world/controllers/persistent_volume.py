@@ -93,7 +93,7 @@ class PersistentVolumeController:
                 self._file_claim(cast(PersistentVolumeClaim | None, new), is_there=True)
                 if not _is_news(old, new):
                     return ()
-                volumes = dict.fromkeys(self._naming.get(claim.key, ()))
+                volumes = dict.fromkeys(sorted(self._naming.get(claim.key, ())))
                 if claim.spec.volume_name:
                     volumes[claim.spec.volume_name] = None
                 return (claim.key, *volumes)
@@ -103,7 +103,7 @@ class PersistentVolumeController:
                 return (volume.name, *self._interested(volume))
             case StorageClass() as storage_class:
                 waiting = self._waiting
-                return (*waiting.get(storage_class.name, ()), *waiting.get("", ()))
+                return sorted({**waiting.get(storage_class.name, {}), **waiting.get("", {})})
             case Pod() as pod:
                 return self._observe_pod(old, new, pod)
             case _:
@@ -147,7 +147,7 @@ class PersistentVolumeController:
         elif volume.name in self._available.get(volume.spec.storage_class_name, ()):
             storage_class = self._class(volume.spec.storage_class_name)
             if storage_class is None or not _waits_for_consumer(storage_class):
-                yield from self._waiting.get(volume.spec.storage_class_name, ())
+                yield from sorted(self._waiting.get(volume.spec.storage_class_name, ()))
 
     # --------------------------------------------------------------------------- a look
 
@@ -242,7 +242,7 @@ class PersistentVolumeController:
 
         Upstream: FindMatchingVolume
         """
-        for name in self._naming.get(claim.key, ()):
+        for name in sorted(self._naming.get(claim.key, ())):
             volume = self._volume(name)
             if volume is not None and _names(volume, claim) and _fits(volume, claim):
                 return volume
