@@ -121,10 +121,10 @@ class StatefulSetController:
     def _claim_gone(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
         # An ordinal may wait for it to go, or a pod for it to come again.
         parent, ordinal = parent_and_ordinal(claim.name)
-        if ordinal >= 0:
-            for key, owner in self._view.in_namespace(STATEFUL_SET, claim.namespace).items():
-                if parent.endswith(f"-{owner.name}"):
-                    yield key
+        if ordinal < 0:
+            return ()
+        owners = self._view.in_namespace(STATEFUL_SET, claim.namespace)
+        return sorted(key for key, each in owners.items() if parent.endswith(f"-{each.name}"))
 
     # -------------------------------------------------------------------------------- look
 
