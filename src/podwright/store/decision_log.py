@@ -49,7 +49,7 @@ from podwright.store.log_objects import ObjectWriter, decode_objects, encode_obj
 _T = TypeVar("_T")
 
 BLOCK_EVENTS: Final = 1_024
-"""More would have left the caches of the processor by the time they are written."""
+"""Fewer cost more; more cost the same, and a process that dies takes them with it."""
 
 CHECKPOINT_EVENTS: Final = 100_000
 _EVENTS_PER_OBJECT: Final = 10
