@@ -23,6 +23,7 @@ from podwright.objects import (
     NamespacedName,
     Node,
     Pod,
+    PriorityClass,
     Selector,
 )
 from podwright.objects.selector import NOTHING
@@ -39,6 +40,8 @@ from podwright.world.controllers.daemon_nodes import DaemonNodes, NodeShare, Sta
 from podwright.world.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod
 from podwright.world.controllers.documents import deletion_by, event_by, is_ready
 from podwright.world.controllers.pod_state import available_from_ns, looks_alike
+from podwright.world.controllers.pod_template import owners_of_class
+from podwright.world.controllers.replica_set import PRIORITY_CLASS
 from podwright.world.controllers.revisions import template_hash, template_patch
 from podwright.world.controllers.rollout import scaled_value
 from podwright.world.controllers.view import GroupKind, View, controller_of
@@ -88,7 +91,7 @@ class DaemonSetController:
     """
 
     name = "daemonset-controller"
-    kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE)
+    kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
     owner_kind = DAEMON_SET[1]
 
     def __init__(self, view: View) -> None:
@@ -110,6 +113,8 @@ class DaemonSetController:
             return self._pod_changed(old, new)
         if isinstance(obj, Node):
             return self._node_changed(old, new)
+        if isinstance(obj, PriorityClass):
+            return owners_of_class(self._view, DAEMON_SET, obj.name) if old is None else ()
         return self._owner_changed(old, new)
 
     def _owner_changed(
@@ -322,6 +327,8 @@ class _Look:
             return
         should_run, may_stay = self._placement.verdict(node)
         if should_run and not pods:
+            # If the API refuses it, the next look tries again.
+            self._nodes.dirty[name] = None
             self._create(name)
         elif may_stay:
             self._thin_out(name, pods)
@@ -480,7 +487,6 @@ class _Look:
 
     def _create(self, name: str) -> None:
         if self.created_count >= BURST:
-            self._nodes.dirty[name] = None
             return
         self.created_count += 1
         self._writes.append(CreateObject(daemon_pod(self._base, name), self._source))

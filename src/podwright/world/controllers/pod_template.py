@@ -12,8 +12,16 @@ from typing import Any
 
 import msgspec
 
-from podwright.objects import Document, KubernetesObject, ObjectMeta, Pod, decode_pod
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    ObjectMeta,
+    Pod,
+    decode_pod,
+)
 from podwright.world.controllers.claims import controller_reference
+from podwright.world.controllers.view import GroupKind, View
 
 _METADATA = ("labels", "annotations", "finalizers")
 
@@ -62,6 +70,22 @@ def pod_of(owner: KubernetesObject, template: Document) -> Pod:
         "spec": template.get("spec") or {},
     }
     return decode_pod(document, source=f"{owner.kind} {owner.key}: template")
+
+
+def owners_of_class(view: View, kind: GroupKind, name: str) -> list[NamespacedName]:
+    """Return the owners whose pods are of a priority class, sorted.
+
+    Pods of a class that does not exist are refused. Upstream tries again and again; here their
+    owners are looked at again when the class is there.
+    """
+    return sorted(
+        key
+        for key, owner in view.all(kind).items()
+        if ((owner.raw.get("spec") or {}).get("template") or {})
+        .get("spec", {})
+        .get("priorityClassName")
+        == name
+    )
 
 
 class PodTemplates:

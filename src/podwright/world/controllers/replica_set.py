@@ -18,6 +18,7 @@ from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
+    PriorityClass,
     ReplicaSet,
     Selector,
 )
@@ -32,7 +33,7 @@ from podwright.world.controllers.creations import Creations
 from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import deletion_order, is_active
 from podwright.world.controllers.pod_tally import PodTally, TallyRules
-from podwright.world.controllers.pod_template import PodTemplates
+from podwright.world.controllers.pod_template import PodTemplates, owners_of_class
 from podwright.world.controllers.view import GroupKind, View, controller_of
 from podwright.world.controllers.workload_writes import (
     is_only_status,
@@ -47,6 +48,7 @@ BURST: Final = 500
 """How many pods are created or deleted at one look (`replicaset.BurstReplicas`)."""
 
 POD: Final[GroupKind] = ("", "Pod")
+PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 REPLICA_SET: Final[GroupKind] = ("apps", "ReplicaSet")
 
 
@@ -62,7 +64,7 @@ class ReplicaSetController:
     name = "replicaset-controller"
     kind = REPLICA_SET
     owner_kind = REPLICA_SET[1]
-    kinds: Sequence[GroupKind] = (REPLICA_SET, POD)
+    kinds: Sequence[GroupKind] = (REPLICA_SET, POD, PRIORITY_CLASS)
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -103,6 +105,10 @@ class ReplicaSetController:
         """Count pods; look at owners whose numbers changed."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             return self._pod_changed(old, new)
+        if isinstance(new, PriorityClass):
+            return owners_of_class(self._view, self.kind, new.name) if old is None else ()
+        if isinstance(old, PriorityClass):
+            return ()
         return self._owner_changed(old, new)
 
     def _owner_changed(

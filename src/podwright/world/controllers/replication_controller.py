@@ -18,7 +18,7 @@ from podwright.objects import (
 )
 from podwright.objects.selector import NOTHING
 from podwright.world.controllers.pod_tally import PodTally
-from podwright.world.controllers.replica_set import POD, ReplicaSetController
+from podwright.world.controllers.replica_set import POD, PRIORITY_CLASS, ReplicaSetController
 from podwright.world.controllers.view import GroupKind
 
 REPLICATION_CONTROLLER: Final[GroupKind] = ("", "ReplicationController")
@@ -30,7 +30,7 @@ class ReplicationControllerController(ReplicaSetController):
     name = "replication-controller"
     kind = REPLICATION_CONTROLLER
     owner_kind = REPLICATION_CONTROLLER[1]
-    kinds: Sequence[GroupKind] = (REPLICATION_CONTROLLER, POD)
+    kinds: Sequence[GroupKind] = (REPLICATION_CONTROLLER, POD, PRIORITY_CLASS)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
         """Return what an owner selects: the labels of its template if it does not say."""

@@ -20,6 +20,7 @@ from podwright.objects import (
     NamespacedName,
     PersistentVolumeClaim,
     Pod,
+    PriorityClass,
     StatefulSet,
 )
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
@@ -31,7 +32,8 @@ from podwright.world.controllers.controller_revisions import (
 )
 from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import available_from_ns, looks_alike, ready_since_ns
-from podwright.world.controllers.pod_template import pod_of, with_labels
+from podwright.world.controllers.pod_template import owners_of_class, pod_of, with_labels
+from podwright.world.controllers.replica_set import PRIORITY_CLASS
 from podwright.world.controllers.revisions import (
     revision_hash,
     template_of_patch,
@@ -78,7 +80,7 @@ class StatefulSetController:
     """
 
     name = "statefulset-controller"
-    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM)
+    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
     def __init__(self, view: View) -> None:
@@ -96,6 +98,8 @@ class StatefulSetController:
             return self._pod_changed(old, new)
         if isinstance(obj, PersistentVolumeClaim):
             return self._claim_gone(obj) if new is None else ()
+        if isinstance(obj, PriorityClass):
+            return owners_of_class(self._view, STATEFUL_SET, obj.name) if old is None else ()
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
         if not isinstance(new, StatefulSet) or is_only_status(old, new):

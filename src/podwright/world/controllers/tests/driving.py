@@ -19,13 +19,14 @@ from podwright.objects import (
     KubernetesObject,
     Node,
     Pod,
+    PriorityClass,
     decode,
     encode,
     node_selector,
 )
 from podwright.objects.timestamps import timestamp_text
 from podwright.store import AlreadyExists, NotFound, ObjectStore
-from podwright.world.admission import Admission
+from podwright.world.admission import Admission, Forbidden
 from podwright.world.controllers.contract import (
     Controller,
     ControllerAction,
@@ -55,6 +56,7 @@ KINDS: dict[str, GroupKind] = {
     "pvc": ("", "PersistentVolumeClaim"),
     "pod": POD,
     "node": ("", "Node"),
+    "class": ("scheduling.k8s.io", "PriorityClass"),
 }
 
 Maker = Callable[[View], Controller]
@@ -112,7 +114,10 @@ class Cluster:
         self.settle()
 
     def create(self, document: dict[str, Any]) -> KubernetesObject:
-        return self.store.create(self.admission.admit(decode(document)), self.now_ns).object
+        obj = decode(document)
+        if isinstance(obj, PriorityClass):
+            self.admission.put(obj)
+        return self.store.create(self.admission.admit(obj), self.now_ns).object
 
     def patch(
         self, kind: str, name: str, change: Mapping[str, Any], *, status: bool = False
@@ -207,6 +212,8 @@ class Cluster:
                     self.store.create(self.admission.admit(obj), self.now_ns)
                 except AlreadyExists:
                     self.story.append(f"! {obj.kind} {obj.key} exists")
+                except Forbidden as error:
+                    self.story.append(f"! {error}")
             case UpdateObject(obj, scope):
                 self.store.update(obj, scope=scope)
             case DeleteObject():
