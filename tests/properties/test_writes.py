@@ -19,7 +19,7 @@ from podwright.objects import (
 )
 from podwright.objects.timestamps import timestamp_text
 from podwright.store.kinds import RULES
-from podwright.store.lifecycle import at_version, bound, updated
+from podwright.store.lifecycle import at_version, bound, created, updated, with_metadata
 
 pytestmark = pytest.mark.property
 
@@ -99,3 +99,23 @@ def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spe
     made = bound(pod, "n1", now_ns=NOW, version=9)
     assert made == expected
     assert made == decode(made.raw)
+
+
+@pytest.mark.parametrize("kind", [("", "Pod"), ("", "Node")])
+@given(METADATA, st.none() | st.just("2025-01-01T00:00:00Z"))
+def test_a_new_object_has_the_servers_metadata_and_its_own_otherwise(kind, metadata, deleted):
+    metadata |= {"selfLink": "/x"} | ({"deletionTimestamp": deleted} if deleted else {})
+    pod, rules = a_pod(metadata, {}, None), RULES[kind]
+    made = created(pod, rules=rules, name="new", uid="uid", version=9, now_ns=NOW)
+    expected = with_metadata(
+        pod,
+        name="new",
+        uid="uid",
+        resource_version="9",
+        generation=1 if rules.has_generation else 0,
+        creation_timestamp=timestamp_text(NOW),
+        deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
+    )
+    expected.raw["metadata"].pop("selfLink")
+    assert made == expected == decode(made.raw)

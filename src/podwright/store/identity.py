@@ -10,6 +10,7 @@ from hashlib import blake2b
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
+_SUFFIX_COUNT = len(_ALPHABET) ** _SUFFIX_LENGTH
 _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
@@ -44,7 +45,7 @@ def generated_name(
     prefix = prefix[:_PREFIX_LENGTH_MAX]
     where = f"{namespace}/" if namespace else ""
     for attempt in range(_ATTEMPTS_MAX):
-        number = int.from_bytes(_digest("name", seed, version, attempt), "big")
+        number = int.from_bytes(_digest("name", seed, version, attempt), "big") % _SUFFIX_COUNT
         letters = []
         for _ in range(_SUFFIX_LENGTH):
             number, index = divmod(number, len(_ALPHABET))

@@ -64,6 +64,10 @@ _KEY = {
 }
 
 
+_NOT_OF_NEW = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""What somebody may have written and no new object has."""
+
+
 def with_document(obj: KubernetesObject) -> KubernetesObject:
     """Return the object with its document, made from the structs if it came without.
 
@@ -96,18 +100,24 @@ def at_version(obj: T, version: int) -> T:
 
 def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_ns: int) -> T:
     """Return a new object with what the server gives it."""
-    made = with_metadata(
-        obj,
+    text, generation, now = str(version), 1 if rules.has_generation else 0, timestamp_text(now_ns)
+    metadata = msgspec.structs.replace(
+        obj.metadata,
         name=name,
         uid=uid,
-        resource_version=str(version),
-        generation=1 if rules.has_generation else 0,
-        creation_timestamp=timestamp_text(now_ns),
+        resource_version=text,
+        generation=generation,
+        creation_timestamp=now,
         deletion_timestamp=None,
         deletion_grace_period_seconds=None,
     )
-    made.raw["metadata"].pop("selfLink", None)  # the dictionary was made above
-    return made
+    document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
+    for key in _NOT_OF_NEW:
+        document.pop(key, None)
+    document |= {"name": name, "uid": uid, "resourceVersion": text, "creationTimestamp": now}
+    if generation:
+        document["generation"] = generation
+    return msgspec.structs.replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
 
 
 def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int) -> T | None:

@@ -562,7 +562,7 @@ class ObjectStore:
 
     def _trim(self) -> None:
         # A quarter more than wanted is kept, so that this is rare.
-        if len(self._history) <= self._window + self._window // 4:
+        if self._history.current - self._history.oldest <= self._window + self._window // 4:
             return
         # What was written is written; a full disk refuses the next write, not this one.
         with suppress(UnusableStore):

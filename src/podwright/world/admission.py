@@ -54,7 +54,7 @@ class Admission:
     def __init__(self) -> None:
         self._classes: dict[str, PriorityClass] = {}
         # By the address of a `spec`, which is kept alive: what becomes of it.
-        self._specs: dict[int, tuple[Document, PodSpec, Document]] = {}
+        self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
 
     def put(self, priority_class: PriorityClass) -> None:
         """Take note of a priority class."""
@@ -88,12 +88,15 @@ class Admission:
         if known is None:
             complete = self._completed(pod, written)
             spec = decode_as({"metadata": {"name": "x"}, "spec": complete}, Pod).spec
-            known = self._specs[id(written)] = (written, spec, complete)
-        _, spec, complete = known
+            pending: Document = {"phase": "Pending", "qosClass": _qos_class(complete)}
+            if len(self._specs) >= _SPECS_MAX:
+                self._specs.clear()
+            known = self._specs[id(written)] = (written, spec, complete, pending)
+        _, spec, complete, pending = known
         status: Document = document.get("status") or {}
         typed = pod.status
         if not status.get("phase"):
-            status = {"phase": "Pending", "qosClass": _qos_class(complete)} | status
+            status = pending | status if status else pending
             typed = msgspec.convert(status, PodStatus) if len(status) > 2 else _PENDING
         raw = document | {"spec": complete, "status": status}
         return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
@@ -134,6 +137,7 @@ class Admission:
         spec.setdefault("preemptionPolicy", policy or "PreemptLowerPriority")
 
 
+_SPECS_MAX = 10_000
 _PENDING = PodStatus(phase="Pending")
 
 

@@ -337,7 +337,7 @@ class World:
             assert due is not None, "something was due"
             self._happen(due.event)
         elif self.machine.has_next:
-            self._cycle()
+            self._tell(_CYCLE_DUE)
         elif self._controllers.has_next:
             self._todo.extend(self._controllers.handle(_SYNC_NEXT, now_ns))
         else:
@@ -380,9 +380,6 @@ class World:
             self._todo.extend(self._tell_machine(FlushUnschedulable(), now_ns))
         self._follow()
 
-    def _cycle(self) -> None:
-        self._tell(_CYCLE_DUE)
-
     def _tell(self, event: Event) -> None:
         """Tell the machine of something that may end a cycle."""
         machine, now_ns = self.machine, self._heap.now_ns
@@ -419,6 +416,8 @@ class World:
 
     def _announce(self) -> None:
         """Tell everybody of the changes since the last time."""
+        if not self._changes.is_behind:
+            return
         now_ns = self._heap.now_ns
         for change in self._changes.poll():
             obj: Any = change.object
@@ -441,6 +440,11 @@ class World:
     def _do(self, action: _Wanted) -> None:
         now_ns = self._heap.now_ns
         match action:
+            case EmitEvent() | RecordEvent():
+                if self._observers:
+                    self._note(noted(action))
+            case PlayAt():
+                self._heap.push(action.due_ns, Turn.STAGE, action.event)
             case (
                 Bind()
                 | PatchPodStatus()
@@ -460,8 +464,6 @@ class World:
                 self._delete(action, grace_seconds=0, propagation=None)
             case DeleteObject():
                 self._delete(action, action.grace_seconds, action.propagation)
-            case PlayAt():
-                self._heap.push(action.due_ns, Turn.STAGE, action.event)
             case SyncAt():
                 self._heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)
             case WakeAt():
@@ -470,8 +472,6 @@ class World:
                 assert self._call_extender is not None, "extenders, and nobody to call them"
                 reply = self._call_extender(action.request)
                 self._tell(ExtenderReplied(action.call, reply))
-            case EmitEvent() | RecordEvent():
-                self._note(noted(action))
 
     def _note(self, event: Noted) -> None:
         for observer in self._observers:

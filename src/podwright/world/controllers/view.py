@@ -83,11 +83,19 @@ class View:
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
         """Take an object in and return what it was before."""
         kind, key = kind_of(obj), obj.key
-        objects = self._objects.setdefault(kind, {})
+        # On the way of every change: what is there is asked for before something is made.
+        objects = self._objects.get(kind)
+        if objects is None:
+            objects = self._objects[kind] = {}
         old = objects.get(key)
         objects[key] = obj
-        if obj.namespace:
-            self._in_namespace.setdefault((kind, obj.namespace), {})[key] = obj
+        namespace = obj.metadata.namespace
+        if namespace:
+            place = (kind, namespace)
+            neighbours = self._in_namespace.get(place)
+            if neighbours is None:
+                neighbours = self._in_namespace[place] = {}
+            neighbours[key] = obj
         owner = controller_of(obj)
         if old is not None:
             was = controller_of(old)
