@@ -53,7 +53,7 @@ from podwright.world.controllers.job_spec import (
     finished_condition,
     index_of,
     job_spec,
-    pod_of,
+    pods_of,
     with_job_defaults,
 )
 from podwright.world.controllers.job_tally import (
@@ -398,10 +398,7 @@ class JobController:
             indexes = [index for index, _ in zip(free, range(count), strict=False)]
         if not indexes:
             return []
-        if not spec.is_indexed:
-            pods = [pod_of(job, spec, None)] * len(indexes)
-        else:
-            pods = [pod_of(job, spec, index) for index in indexes]
+        pods = pods_of(job, spec, indexes)
         self._creations.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
         tally.active = [*tally.active, *pods]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.objects import Document, KubernetesObject, Pod, decode_pod
+from podwright.objects import Document, KubernetesObject, ObjectMeta, Pod, decode_pod
 from podwright.objects.timestamps import timestamp_ns
 from podwright.world.controllers.documents import changed, part
 
@@ -102,17 +102,44 @@ def with_job_defaults(job: KubernetesObject) -> KubernetesObject:
     return changed(job, metadata={"labels": labels}, spec=spec)
 
 
-def pod_of(job: KubernetesObject, spec: JobSpec, index: int | None) -> Pod:
-    """Return the next pod of a job, still without a name.
+def pods_of(job: KubernetesObject, spec: JobSpec, indexes: Sequence[int | None]) -> list[Pod]:
+    """Return the next pods of a job, still without names.
+
+    What they have in common is read once.
 
     Parameters
     ----------
-    index : int, optional
-        Of an indexed job: the pod carries it in an annotation, a label, its host name and
-        the variable JOB_COMPLETION_INDEX.
+    indexes : sequence of int or None
+        One per pod. Of an indexed job, the pod carries it in an annotation, a label, its host
+        name and the variable JOB_COMPLETION_INDEX; of others it is None.
     """
     template = spec.template
-    given = template.get("metadata") or {}
+    plain: Document = template.get("spec") or {}
+    indexed: Document = plain | {
+        name: [_with_index(each) for each in plain[name]]
+        for name in ("containers", "initContainers")
+        if plain.get(name)
+    }
+    pods: list[Pod] = []
+    for index in indexes:
+        if index is None and pods:
+            pods.append(pods[0])
+            continue
+        document: Document = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": _pod_metadata(job, template.get("metadata") or {}, index),
+            "spec": plain if index is None else {"hostname": f"{job.name}-{index}"} | indexed,
+        }
+        if not pods:
+            pods.append(decode_pod(document, source=f"the template of Job {job.key}"))
+            continue
+        metadata = msgspec.convert(document["metadata"], ObjectMeta)
+        pods.append(msgspec.structs.replace(pods[0], metadata=metadata, raw=document))
+    return pods
+
+
+def _pod_metadata(job: KubernetesObject, given: Document, index: int | None) -> Document:
     metadata: Document = {
         "generateName": f"{job.name}-",
         "namespace": job.namespace,
@@ -131,21 +158,12 @@ def pod_of(job: KubernetesObject, spec: JobSpec, index: int | None) -> Pod:
     }
     if given.get("annotations"):
         metadata["annotations"] = given["annotations"]
-    pod_spec: Document = template.get("spec") or {}
     if index is not None:
-        number = str(index)
         tail = f"-{index}-"
         metadata["generateName"] = job.name[: _GENERATED_PREFIX_MAX - len(tail)] + tail
-        metadata["annotations"] = {**(given.get("annotations") or {}), COMPLETION_INDEX: number}
-        metadata["labels"] = {**metadata["labels"], COMPLETION_INDEX: number}
-        indexed: Document = {
-            name: [_with_index(each) for each in pod_spec[name]]
-            for name in ("containers", "initContainers")
-            if pod_spec.get(name)
-        }
-        pod_spec = {"hostname": f"{job.name}-{index}", **pod_spec, **indexed}
-    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_spec}
-    return decode_pod(document, source=f"the template of Job {job.key}")
+        for field in ("annotations", "labels"):
+            metadata[field] = {**(given.get(field) or {}), COMPLETION_INDEX: str(index)}
+    return metadata
 
 
 def _with_index(container: Document) -> Document:

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from podwright.objects import Pod
 from podwright.world.controllers.job import JOB, POD, JobController
-from podwright.world.controllers.job_spec import TRACKING, indexes_text, parse_indexes
+from podwright.world.controllers.job_spec import (
+    TRACKING,
+    indexes_text,
+    job_spec,
+    parse_indexes,
+    pods_of,
+)
 from podwright.world.controllers.job_ttl import JobTTLController
 from podwright.world.controllers.tests.living import Cluster, at, document
 from podwright.world.run_stages import EXIT_CODE, RUN_DELAY
@@ -242,6 +248,14 @@ def test_pods_that_come_before_their_job_are_counted():
     second.run(2)
     assert second.status(JOB, "default/j")["succeeded"] == 1
     assert len(second.pods()) == 2
+
+
+@pytest.mark.parametrize("indexes", [(None, None, None), (0, 1, 7)])
+def test_pods_that_share_what_is_read_are_what_each_would_be(indexes):
+    cluster = cluster_with(a_job(completions=8, completionMode="Indexed"), schedules=False)
+    job = cluster.get(JOB, "default/j")
+    pods = pods_of(job, job_spec(job), indexes)
+    assert [pods_of(job, job_spec(job), [index]) for index in indexes] == [[pod] for pod in pods]
 
 
 def test_containers_that_restart_too_often_end_a_job():
