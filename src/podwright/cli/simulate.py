@@ -126,14 +126,16 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = "1m",
     checkpoint_events: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--checkpoint-events",
             metavar="NUMBER",
             min=1,
-            help="The least number of scheduler events after which it can be gone on with.",
+            help="How many events of the scheduler there are between checkpoints, where a run can "
+            "be gone on with; else 25,000, or ten for each object.",
+            show_default=False,
         ),
-    ] = 25_000,
+    ] = None,
     no_tables: Annotated[
         bool, typer.Option("--no-tables", help="Write no tables: without pyarrow.")
     ] = False,

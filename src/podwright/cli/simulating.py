@@ -72,7 +72,7 @@ class Chosen:
     start: str
     sample: str
     ending: str
-    checkpoint_events: int
+    checkpoint_events: int | None
     with_tables: bool = True
     setup: Setup = field(default_factory=Setup)
 
@@ -109,7 +109,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     sample: str
     ending: str
-    checkpoint_events: int
+    checkpoint_events: int | None
     with_tables: bool
     config: str | None
     plugins: tuple[str, ...]

@@ -234,18 +234,24 @@ class RunFolder:
                 shutil.rmtree(self.path / "log", ignore_errors=True)
             self._write_manifest("running")
         except OSError as error:
+            self.release()
             raise _cannot("written", self.path, error) from error
+        except RunError:
+            self.release()
+            raise
         return checkpoint
 
     def _keep_others_out(self) -> None:
-        self._locked = (self.path / ".lock").open("ab")
+        file = (self.path / ".lock").open("ab")
         try:
-            _lock(self._locked)
+            _lock(file)
         except BlockingIOError as error:
+            file.close()
             raise RunError(
                 f"{self.path} is being written by somebody else; wait until they are done, or"
                 " choose another folder"
             ) from error
+        self._locked = file
 
     # ----------------------------------------------------------------------- writing
 

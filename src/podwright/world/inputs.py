@@ -52,6 +52,8 @@ _ORDER: Final[dict[GroupKind, int]] = {
     ("", "Pod"): 7,
 }
 _OTHER: Final = 6
+_SOON_NS: Final = 1_000
+"""The least time that Python's own times can tell apart."""
 
 _POD_SPECS: Final[dict[str, str]] = {
     "Pod": "spec",
@@ -131,8 +133,8 @@ class Inputs:
         self.stages = _stages(stages, start_ns, errors)
         objects = [entry.object for entry in sourced]
         arrivals: list[Arrival] = []
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
         try:
-            pods = [obj for obj in objects if isinstance(obj, Pod)]
             arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
         except InputError as error:
             errors += error.errors
@@ -203,7 +205,7 @@ def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
         if one.gone_ns is not None:
             given_up = Delete(("", "Pod"), one.pod.key, grace_seconds=0, only_pending=True)
             # One that went in the second in which it came is tried once as well.
-            timed.append((max(one.gone_ns, one.due_ns + 1), 0, given_up))
+            timed.append((max(one.gone_ns, one.due_ns + _SOON_NS), 0, given_up))
     timed.sort(key=lambda entry: entry[:2])
     return [(due_ns, operation) for due_ns, _, operation in timed]
 

@@ -26,6 +26,7 @@ from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Object,
+    PodwrightError,
     Sourced,
     encode,
 )
@@ -49,7 +50,7 @@ from podwright.world.inputs import EventFile, Inputs
 from podwright.world.openb_arrivals import Ending
 from podwright.world.run_summary import Summary, summary_of
 from podwright.world.run_tables import TABLES, RunTables, joined, tables_of_log
-from podwright.world.simulation import CHECKPOINT_EVENTS, Rules, Simulation
+from podwright.world.simulation import Rules, Simulation
 from podwright.world.world import START_NS, World
 
 SAMPLE_NS: Final = 60_000_000_000
@@ -172,13 +173,19 @@ def begin(
     """
     if output is None:
         return Simulation(rules, inputs)
-    if not goes_on:
+    checkpoint = None
+    if goes_on:
+        folder = RunFolder.open(output)
+        checkpoint = folder.go_on(manifest)
+    else:
         # What cannot be made is refused before there is a folder.
         World(rules.configuration, plugins=rules.plugins, gates=rules.gates, controllers=())
-        return Simulation(rules, inputs, folder=RunFolder.create(output, manifest))
-    folder = RunFolder.open(output)
-    checkpoint = folder.go_on(manifest)
-    return Simulation(rules, inputs, folder=folder, checkpoint=checkpoint)
+        folder = RunFolder.create(output, manifest)
+    try:
+        return Simulation(rules, inputs, folder=folder, checkpoint=checkpoint)
+    except PodwrightError:
+        folder.release()
+        raise
 
 
 def simulate(  # noqa: PLR0913 - what a run can be told
@@ -196,7 +203,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     sample: str = "1m",
     ending: Ending = "at_deletion_time",
     call_extender: CallExtender | None = None,
-    checkpoint_events: int = CHECKPOINT_EVENTS,
+    checkpoint_events: int | None = None,
     output: Any = None,
     resume: bool = False,
 ) -> Run:
@@ -225,8 +232,9 @@ def simulate(  # noqa: PLR0913 - what a run can be told
         What ends pods of the openb trace: `at_deletion_time` or `after_run_time`.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
-    checkpoint_events : int
-        The least number of scheduler events between checkpoints; with `output` only.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints, with `output`; without
+        it, 25,000, or ten for each object if that is more.
     output : path, optional
         The folder in which the run is written down.
     resume : bool

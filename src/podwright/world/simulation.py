@@ -42,7 +42,7 @@ from podwright.world.world_state import (
 )
 
 CHECKPOINT_EVENTS: Final = 25_000
-"""The least number of events between checkpoints."""
+"""The least number of events between checkpoints, unless one is told otherwise."""
 
 _EVENTS_PER_OBJECT: Final = 10
 _EVENTS_BETWEEN_TRIES: Final = 64
@@ -58,8 +58,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         When the run has to end; without it, when nothing is left to happen.
     sample_ns : int
         The least time between two samples in tables.
-    checkpoint_events : int
-        The least number of events between checkpoints.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints; without it, 25,000, or
+        ten for each object if that is more.
     """
 
     configuration: KubeSchedulerConfiguration | None = None
@@ -72,7 +73,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     draws_preemption_offset: bool = True
     call_extender: CallExtender | None = None
     sample_ns: int
-    checkpoint_events: int = CHECKPOINT_EVENTS
+    checkpoint_events: int | None = None
 
 
 class SimulationState(msgspec.Struct, frozen=True):
@@ -138,10 +139,12 @@ class Simulation:
         self._checkpoint_due = self._next_checkpoint()
 
     def _next_checkpoint(self) -> int:
-        # A checkpoint writes every object again, so the more there are the rarer it is.
-        objects = sum(self.world.store.count(kind) for kind in self.world.store.kinds())
-        least = max(self._rules.checkpoint_events, _EVENTS_PER_OBJECT * objects)
-        return len(self.world.log) + least
+        store, events = self.world.store, self._rules.checkpoint_events
+        if events is None:
+            # A checkpoint writes every object again, so the more there are the rarer it is.
+            objects = sum(store.count(kind) for kind in store.kinds())
+            events = max(CHECKPOINT_EVENTS, _EVENTS_PER_OBJECT * objects)
+        return len(self.world.log) + events
 
     def steps(self) -> Iterator[int]:
         """Go on to the end; gives the time every now and then.

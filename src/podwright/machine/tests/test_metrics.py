@@ -11,7 +11,14 @@ from podwright.framework.status import Code
 from podwright.machine.exposition import render_text
 from podwright.machine.extension_path import ExtensionPath, placing_path
 from podwright.machine.metric_book import Histogram, bounds_of
-from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
+from podwright.machine.metric_snapshot import (
+    Distribution,
+    Family,
+    Levels,
+    MetricsSnapshot,
+    Value,
+    merged,
+)
 from podwright.machine.metric_table import METRIC_BY_NAME
 from podwright.machine.metrics import Metrics
 from podwright.queueing import QueuedPod, QueueMetrics
@@ -342,3 +349,35 @@ def test_a_snapshot_is_plain_data_and_does_not_change(metrics):
     metrics.decided(NAME, SCORED)
     assert msgspec.msgpack.encode(before) == raw
     assert taken(metrics) == taken(metrics)
+
+
+def test_what_two_machines_counted_one_after_the_other_is_added_up():
+    def told(attempts: int, incoming: int, waiting: int) -> MetricsSnapshot:
+        return MetricsSnapshot(
+            (
+                Family("scheduler_pending_pods", (Value(("active",), waiting),)),
+                Family("scheduler_pod_scheduling_attempts", (_distribution(attempts),)),
+                Family(
+                    "scheduler_queue_incoming_pods_total",
+                    (Value(("active", "PodAdd"), incoming),),
+                ),
+                Family(
+                    "scheduler_schedule_attempts_total",
+                    (Value(("scheduled", str(attempts)), 1), Value(("scheduled", "p"), attempts)),
+                ),
+            )
+        )
+
+    both = merged(told(2, 3, 4), told(5, 9, 1))
+    assert both.count("scheduler_pending_pods", "active") == 1
+    assert both.count("scheduler_pod_scheduling_attempts") == 7
+    # The queue's own counters are part of a machine's snapshot: the second one went on with them.
+    assert both.count("scheduler_queue_incoming_pods_total", "active", "PodAdd") == 9
+    name = "scheduler_schedule_attempts_total"
+    assert [both.count(name, "scheduled", label) for label in ("2", "5", "p")] == [1, 1, 7]
+    assert merged(MetricsSnapshot(()), both) == both
+
+
+def _distribution(count: int) -> Distribution:
+    buckets = len(METRIC_BY_NAME["scheduler_pod_scheduling_attempts"].bounds)
+    return Distribution((), (count, *[0] * buckets), count)

@@ -21,7 +21,7 @@ def record_run(log: Path, *, checkpoint_events: int | None = None) -> None:
     `web` and `db` after a minute. `held` has a gate. `hopeless` fits nowhere at any time.
     """
     world = World(
-        seed=7, start_ns=START, log=log, controllers=(), checkpoint_events=checkpoint_events
+        seed=7, start_ns=START, log=str(log), controllers=(), checkpoint_events=checkpoint_events
     )
     world.add(make_node("small", cpu="2", memory="4Gi"), make_node("large", cpu="4", memory="8Gi"))
     world.add(make_pod("web", cpu="1"), at_ns=START + 10 * SECOND)

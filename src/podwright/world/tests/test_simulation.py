@@ -12,7 +12,6 @@ import podwright as pw
 from podwright.objects import InputError, KubernetesObject, decode
 from podwright.store.run_folder import RunError, RunFolder
 from podwright.testing import make_node, make_pod
-from podwright.world import simulation
 from podwright.world.run import Run
 from podwright.world.world import World
 
@@ -83,7 +82,7 @@ EVENTS = (
 )
 
 
-def played(folder: Path | None, *, checkpoint_events: int = 10**9, **options: Any) -> Run:
+def played(folder: Path | None, *, checkpoint_events: int | None = None, **options: Any) -> Run:
     return pw.simulate(
         OBJECTS,
         events=EVENTS,
@@ -104,12 +103,6 @@ def tree(folder: Path) -> dict[str, str]:
 
 class StoppedError(Exception):
     """What stops a run as if its process had been killed."""
-
-
-@pytest.fixture
-def often(monkeypatch):
-    """Let checkpoints be as frequent as one wants, however many objects there are."""
-    monkeypatch.setattr(simulation, "_EVENTS_PER_OBJECT", 0)
 
 
 @pytest.fixture
@@ -158,7 +151,6 @@ def test_a_run_twice_makes_the_same_bytes(tmp_path):
         pytest.param(30, 12, id="many"),
     ],
 )
-@pytest.mark.usefixtures("often")
 def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
     plain = played(tmp_path / "plain")
     broken = played(tmp_path / "broken", checkpoint_events=checkpoint_events)
@@ -173,7 +165,6 @@ def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
 
 
 @pytest.mark.parametrize("limits", [(5,), (150,), (200, 150), (90, 60, 60, 120), (333,)])
-@pytest.mark.usefixtures("often")
 def test_a_run_that_was_interrupted_makes_the_same_bytes_in_the_end(tmp_path, stop_after, limits):
     played(tmp_path / "whole", checkpoint_events=50)
     resume = False

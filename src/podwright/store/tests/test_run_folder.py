@@ -1,0 +1,200 @@
+"""The folder of a run: whole files, one writer, nothing lost by who may not write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.store import run_folder
+from podwright.store.run_folder import (
+    InputFile,
+    Manifest,
+    RunError,
+    RunFolder,
+    arrow_table,
+    require_arrow,
+)
+from podwright.store.tables import MissingExtra
+
+MANIFEST = Manifest(
+    seed=7, start_ns=0, inputs=(InputFile("objects", "nodes.yaml", "aa"),), options={"sample": "1m"}
+)
+ROWS = {"waits": {"pod": ["a"], "wait_ns": [1]}}
+
+
+@pytest.fixture
+def opened():
+    """Let go of every folder that a test leaves open."""
+    folders: list[RunFolder] = []
+
+    def opened(folder: RunFolder) -> RunFolder:
+        folders.append(folder)
+        return folder
+
+    yield opened
+    for folder in folders:
+        folder.release()
+
+
+@pytest.fixture
+def begun(opened):
+    return lambda path: opened(RunFolder.create(path, MANIFEST))
+
+
+def test_a_folder_says_what_the_run_is_made_of_and_how_far_it_came(tmp_path, begun):
+    folder = begun(tmp_path / "run")
+    assert RunFolder.open(tmp_path / "run").manifest == MANIFEST
+    folder.close("finished")
+    found = RunFolder.open(tmp_path / "run").manifest
+    assert found.status == "finished"
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("status", ["interrupted", "finished"])
+def test_only_what_is_needed_to_go_on_is_removed_at_the_end(tmp_path, status, begun):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"here", ROWS)
+    folder.write_end({"placed": 1}, "# metrics\n", [])
+    folder.close(status)
+    left = {file.name for file in tmp_path.iterdir()}
+    kept = {"checkpoint", "parts"} if status == "interrupted" else set()
+    assert left == {"manifest.json", "summary.json", "metrics.prom", "objects.json"} | kept
+    assert folder.read_summary() == {"placed": 1}
+
+
+def test_who_goes_on_gets_the_last_checkpoint_and_the_rows_up_to_it(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"first", ROWS)
+    folder.write_checkpoint(b"second", {"waits": {"pod": ["b"], "wait_ns": [2]}})
+    # A part whose checkpoint was not written any more.
+    (tmp_path / "parts" / "000002").write_bytes(b"cut")
+    folder.release()
+    again = opened(RunFolder.open(tmp_path))
+    checkpoint = again.go_on(MANIFEST)
+    assert checkpoint is not None
+    assert checkpoint.state == b"second"
+    assert [part["waits"]["pod"] for part in again.parts()] == [["a"], ["b"]]
+    assert not (tmp_path / "parts" / "000002").exists()
+
+
+def test_without_a_checkpoint_a_run_begins_anew(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    (tmp_path / "log").mkdir()
+    folder.release()
+    assert opened(RunFolder.open(tmp_path)).go_on(MANIFEST) is None
+    assert not (tmp_path / "log").exists()
+
+
+def test_two_do_not_write_one_folder(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    with pytest.raises(RunError, match="is being written by somebody else"):
+        opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+    folder.release()
+    opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"seed": 8}, "seed was 7 and is 8", id="another seed"),
+        pytest.param({"options": {"sample": "2m"}}, "options was", id="another option"),
+        pytest.param({"podwright": "9.9"}, "podwright was", id="another version"),
+        pytest.param(
+            {"inputs": (InputFile("objects", "nodes.yaml", "bb"),)},
+            "nodes.yaml has changed",
+            id="a changed file",
+        ),
+        pytest.param({"inputs": ()}, "nodes.yaml is missing", id="a missing file"),
+        pytest.param(
+            {"inputs": (*MANIFEST.inputs, InputFile("events", "e.jsonl", "cc"))},
+            "e.jsonl is new",
+            id="a new file",
+        ),
+    ],
+)
+def test_another_run_is_not_gone_on_with(tmp_path, other, message, begun, opened):
+    begun(tmp_path).release()
+    given = {name: getattr(MANIFEST, name) for name in MANIFEST.__struct_fields__}
+    with pytest.raises(RunError, match=message):
+        opened(RunFolder.open(tmp_path)).go_on(Manifest(**(given | other)))
+    assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, "holds no run", id="none"),
+        pytest.param("{", "cannot be read", id="damaged"),
+        pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
+        pytest.param('{"format": 2, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+    ],
+)
+def test_what_is_no_run_is_refused_and_left_as_it_is(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(RunError, match=message):
+        RunFolder.open(tmp_path)
+    if content is not None:
+        assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"first", ROWS)
+    folder.release()
+    (tmp_path / "checkpoint").write_bytes(b"\x93no")
+    with pytest.raises(RunError, match="checkpoint cannot be read"):
+        opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
+def test_a_folder_with_something_in_it_is_not_taken(tmp_path, name, begun):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(RunError, match="is not empty: choose another folder") as caught:
+        begun(tmp_path)
+    assert ("--resume" in str(caught.value)) == (name == "manifest.json")
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_file_is_no_folder(tmp_path, begun):
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(RunError, match="is not empty"):
+        begun(tmp_path / "run")
+
+
+def test_tables_have_types_and_nulls(tmp_path, begun):
+    pytest.importorskip("pyarrow")
+    types = {"at": "time", "score": "maybe", "node": "name", "pod": "text", "share": "float"}
+    rows: dict[str, list[Any]] = {
+        "at": [1000],
+        "score": [None],
+        "node": [None],
+        "pod": ["a"],
+        "share": [0.5],
+    }
+    table = arrow_table(types, rows)
+    assert [str(field.type) for field in table.schema] == [
+        "timestamp[ns, tz=UTC]",
+        "int64",
+        "dictionary<values=string, indices=int32, ordered=0>",
+        "string",
+        "double",
+    ]
+    folder = begun(tmp_path)
+    folder.write_tables({"t": types}, {"t": rows})
+    assert folder.read_table("t").to_pylist() == table.to_pylist()
+
+
+def test_without_pyarrow_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setattr(run_folder, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
+        require_arrow()
+
+
+def test_the_manifest_is_json_that_others_read(tmp_path, begun):
+    begun(tmp_path)
+    document = json.loads((tmp_path / "manifest.json").read_text())
+    assert document["start_ns"] == 0
+    assert document["inputs"] == [{"role": "objects", "path": "nodes.yaml", "sha256": "aa"}]

@@ -1,0 +1,189 @@
+"""Tables of a run: what becomes a row, when samples are taken, what counts as fragmented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.objects import Pod, decode
+from podwright.testing import make_node, make_pod
+from podwright.world.run_tables import TABLES, RunTables
+
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+GIB = 1 << 30
+
+pytest.importorskip("pyarrow")
+
+
+def rows_of(run: pw.Run, table: str, *columns: str) -> list[Any]:
+    start_ns = pw.World().start_ns
+    found = []
+    for row in run.tables[table].select(list(columns)).to_pylist():
+        values = [
+            (value.value - start_ns) / SECOND if hasattr(value, "value") else value
+            for value in row.values()
+        ]
+        found.append(values[0] if len(columns) == 1 else tuple(values))
+    return found
+
+
+def seconds(run: pw.Run, table: str) -> list[float]:
+    """Return the times of a table's rows, each once, in seconds since the beginning."""
+    start_ns = pw.World().start_ns
+    times = run.tables[table].column("time").cast("int64").to_pylist()
+    return sorted({(at_ns - start_ns) / SECOND for at_ns in times})
+
+
+def with_spec(pod: Pod, **spec: Any) -> Any:
+    return decode(pod.raw | {"spec": pod.raw["spec"] | spec})
+
+
+def test_every_table_has_its_columns_even_without_rows():
+    run = pw.simulate([make_node("n1")])
+    assert {name: tuple(table.column_names) for name, table in run.tables.items()} == {
+        name: tuple(columns) for name, columns in TABLES.items()
+    }
+    assert run.tables["decisions"].num_rows == 0
+
+
+def test_a_decision_is_a_row_with_its_attempt():
+    run = pw.simulate(
+        [make_node("n1", cpu="2"), make_pod("a", cpu="2"), make_pod("b", cpu="2")],
+        events=[{"at": "10s", "delete": "pod/a", "gracePeriodSeconds": 0}],
+    )
+    assert rows_of(run, "decisions", "pod", "attempt", "result", "node") == [
+        ("a", 1, "Scheduled", "n1"),
+        ("b", 1, "Unschedulable", None),
+        ("b", 2, "Scheduled", "n1"),
+    ]
+    messages = rows_of(run, "decisions", "message")
+    assert messages[0] is None
+    assert messages[1].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_wait_ends_with_a_node_with_deletion_or_never():
+    run = pw.simulate(
+        [
+            make_node("n1", cpu="2"),
+            make_pod("a", cpu="2"),
+            make_pod("b", cpu="3"),
+            make_pod("c", cpu="3"),
+        ],
+        events=[{"at": "10s", "delete": "pod/b"}],
+        until="12s",
+    )
+    assert rows_of(run, "waits", "pod", "outcome", "node", "attempts", "wait_ns") == [
+        ("a", "Scheduled", "n1", 1, 0),
+        ("b", "Deleted", None, 1, 10 * SECOND),
+        ("c", "Pending", None, 1, 12 * SECOND),
+    ]
+
+
+def test_pods_that_nobody_has_to_decide_for_are_told_apart():
+    run = pw.simulate(
+        [
+            make_node("n1", cpu="2"),
+            with_spec(make_pod("gated"), schedulingGates=[{"name": "quota"}]),
+            with_spec(make_pod("foreign"), schedulerName="other"),
+            make_pod("large", cpu="3"),
+        ]
+    )
+    assert run.summary.pending == {
+        "Insufficient cpu": 1,
+        "SchedulingGated": 1,
+        "for another scheduler": 1,
+    }
+    assert run.summary.pending_count == 1
+    assert set(run.pending) == {"default/gated", "default/foreign", "default/large"}
+
+
+def test_the_main_reason_is_what_most_nodes_lack():
+    nodes = [
+        make_node("a", cpu="1"),
+        make_node("b", cpu="1"),
+        make_node("c", cpu="8", memory="1Gi"),
+    ]
+    run = pw.simulate([*nodes, make_pod("large", cpu="4", memory="4Gi")])
+    assert run.summary.pending == {"Insufficient cpu": 1}
+
+
+def test_there_is_a_sample_where_something_changed_but_one_a_minute_at_most():
+    run = pw.simulate(
+        [make_node("n1", cpu="8")],
+        events=[
+            {"at": f"{second}s", "apply": make_pod(f"p{second}", cpu="1").raw}
+            for second in (10, 20, 30, 200)
+        ],
+        until="5m",
+    )
+    # At the beginning, one for all of the first minute, one for the last pod, one at the end.
+    assert seconds(run, "utilisation") == [0.0, 60.0, 200.0, 300.0]
+    shares = [
+        share
+        for resource, share in rows_of(run, "utilisation", "resource", "share")
+        if resource == "cpu"
+    ]
+    assert shares == [0.0, 3 / 8, 4 / 8, 4 / 8]
+    use = run.summary.utilisation["cpu"]
+    assert use.peak == 0.5
+    assert use.mean == pytest.approx((140 * 3 / 8 + 100 * 4 / 8) / 300)
+
+
+def test_a_reason_that_is_over_is_told_once_with_no_pods():
+    run = pw.simulate(
+        [make_node("n1", cpu="2"), make_pod("large", cpu="3")],
+        events=[
+            {"at": "2m", "delete": "pod/large"},
+            {"at": "4m", "apply": make_pod("small", cpu="1").raw},
+        ],
+    )
+    assert rows_of(run, "pending", "reason", "pods") == [
+        ("Insufficient cpu", 1),
+        ("Insufficient cpu", 0),
+    ]
+
+
+def test_what_typical_pods_cannot_use_is_fragmented():
+    nodes = [make_node("a", cpu="4", memory="8Gi"), make_node("b", cpu="4", memory="8Gi")]
+    first = [make_pod("x", cpu="3", memory="1Gi", node="a")]
+    # Of two shapes, each on half of the pods, one has no room on node a, the other has.
+    typical = [make_pod("y", cpu="3", memory="1Gi", node="b"), make_pod("z", cpu="500m", node="b")]
+    more = [make_pod("w", cpu="500m", node="b")]
+    run = pw.simulate([*nodes, *first, *typical, *more])
+    rows = {
+        resource: (free, unusable, share)
+        for resource, free, unusable, share in rows_of(
+            run, "fragmentation", "resource", "free", "unusable", "share"
+        )
+    }
+    # Free are 1 core on a and none on b; the pods of 3 cores (half of all) fit on neither.
+    assert rows["cpu"] == (1000, 500.0, 0.5)
+    # On b no pod fits at all, so all of its memory is of no use, and half of that of a.
+    assert rows["memory"] == (14 * GIB, 7 * GIB + 3.5 * GIB, 0.75)
+
+
+def test_preemption_is_a_row_per_victim():
+    nodes = [make_node("n1", cpu="4")]
+    pods = [make_pod(f"p{number}", cpu="2") for number in range(2)]
+    urgent = with_spec(make_pod("urgent", cpu="4"), priorityClassName="system-node-critical")
+    run = pw.simulate([*nodes, *pods], events=[{"at": "1m", "apply": urgent.raw}])
+    rows = rows_of(run, "preemptions", "pod", "node", "victim", "victim_priority")
+    assert sorted(rows) == [("urgent", "n1", "p0", 0), ("urgent", "n1", "p1", 0)]
+    assert (run.summary.counts.preemptions, run.summary.counts.victims) == (1, 2)
+    assert run.node_of["default/urgent"] == "n1"
+
+
+def test_a_state_goes_on_where_it_was():
+    tables = RunTables(MINUTE)
+    world = pw.World(observers=[tables])
+    tables.attach(world.machine)
+    world.add(make_node("n1", cpu="2"), make_pod("web", cpu="1"), make_pod("large", cpu="4"))
+    world.run()
+    tables.sample(world.now_ns)
+    again = RunTables.restore(tables.state())
+    assert again.state() == tables.state()
+    assert again.pending_by_reason() == {"Insufficient cpu": 1}
+    assert all(not column for columns in again.rows().values() for column in columns.values())

@@ -1,0 +1,211 @@
+"""`podwright simulate`: what it prints, what it refuses, and that nothing is lost when it dies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.command_line import NODES, ROOT, pod, run
+
+pytest.importorskip("pyarrow")
+
+MAIN = "from podwright.cli import main; main()"
+DAY = "examples/simulate --events examples/simulate/day.jsonl --until 24h"
+CONFIGURATION = (
+    "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def test_the_figures_are_printed(write):
+    cluster = write("cluster.yaml", NODES + pod("web", "4") + pod("batch", "16"))
+    printed = run(f"simulate {cluster}", status=1).stdout
+    assert "Simulated 0s: 2 decisions for 2 pods, 1 placed, 0 succeeded" in printed
+    assert "  RESOURCE  MEAN    PEAK    FRAGMENTED\n  cpu       40.00%  40.00%" in printed
+    assert "  PODS  REASON\n  1     Insufficient cpu\n" in printed
+
+
+def test_figures_are_documents_too(write):
+    cluster = write("cluster.yaml", NODES + pod("batch", "16"))
+    document = json.loads(run(f"simulate {cluster} --output json --exit-zero").stdout)
+    assert document["pending"] == {"Insufficient cpu": 1}
+    assert (
+        "pending:\n  Insufficient cpu: 1\n"
+        in run(f"simulate {cluster} --output yaml --exit-zero").stdout
+    )
+
+
+def test_pods_that_all_have_a_node_are_a_success(write):
+    cluster = write("cluster.yaml", NODES + pod("web", "1"))
+    result = run(f"simulate {cluster}")
+    assert result.stdout.endswith("No pod is left without a node.\n")
+    assert result.stderr == ""
+
+
+def test_pods_that_others_decide_for_do_not_count(write):
+    held = pod("a", "1", spec="schedulingGates: [{name: x}]") + pod(
+        "b", "1", spec="schedulerName: y"
+    )
+    cluster = write("cluster.yaml", NODES + held)
+    assert "for another scheduler" in run(f"simulate {cluster}").stdout
+
+
+def test_a_run_is_looked_back_at(tmp_path):
+    run(f"simulate {DAY} -o {tmp_path}/run")
+    shown = run(f"explain default/hotfix --run {tmp_path}/run --attempt 1", status=1).stdout
+    assert "Insufficient cpu" in shown
+    assert "6: 5 Ready, 1 Unknown" in run(f"run show {tmp_path}/run --at 90m").stdout
+
+
+def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_path):
+    profile = "profiles: [{schedulerName: mine}]\n"
+    cluster = write(
+        "cluster.yaml",
+        NODES + pod("web", "1", spec="schedulerName: mine") + CONFIGURATION + profile,
+    )
+    run(f"simulate {cluster} -o {tmp_path}/run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["configuration"]["profiles"][0]["schedulerName"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param("", "give files, or --events, or --resume", id="nothing"),
+        pytest.param("{c} --until soon", '--until: Invalid value: "soon"', id="until"),
+        pytest.param("{c} --sample 0s", '--sample: Invalid value: "0s"', id="sample"),
+        pytest.param("{c} --events none.jsonl", "none.jsonl: cannot be read", id="no events"),
+        pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
+        pytest.param("{c} --resume {c}", "nothing else can be given", id="resume and files"),
+        pytest.param("--resume none", "none holds no run", id="no run"),
+    ],
+)
+def test_wrong_use_is_refused(write, options, message):
+    cluster = write("cluster.yaml", NODES)
+    assert message in run(f"simulate {options.format(c=cluster)}", status=2).stderr
+
+
+def test_all_that_is_wrong_is_told_and_nothing_is_written(write, tmp_path):
+    cluster = write("cluster.yaml", NODES + pod("a", "1", spec="priorityClassName: none"))
+    events = write("events.jsonl", '{"at": "1m", "drain": "huge"}\n{\n')
+    told = run(
+        f"simulate {cluster} --events {events} --start never --feature-gates X=true"
+        f" -o {tmp_path}/run",
+        status=2,
+    ).stderr
+    for message in (
+        "--start: Invalid value",
+        "X",
+        'line 1: drain: there is no node "huge"',
+        "line 2: not JSON",
+        'spec.priorityClassName: there is no PriorityClass "none"',
+    ):
+        assert message in told
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_is_only_told_of(write, tmp_path):
+    cluster = write("cluster.yaml", NODES + pod("batch", "16"))
+    run(f"simulate {cluster} -o {tmp_path}/run", status=1)
+    before = tree(tmp_path / "run")
+    again = run(f"simulate --resume {tmp_path}/run", status=1)
+    assert "is finished" in again.stderr
+    assert "Insufficient cpu" in again.stdout
+    assert tree(tmp_path / "run") == before
+
+
+def test_a_run_without_tables_needs_no_arrow(write, tmp_path, monkeypatch):
+    monkeypatch.setattr("podwright.store.run_folder.find_spec", lambda _: None)
+    cluster = write("cluster.yaml", NODES + pod("web", "1"))
+    refused = run(f"simulate {cluster} -o {tmp_path}/run", status=2).stderr
+    assert "pip install 'podwright[tables]'" in refused
+    assert not (tmp_path / "run").exists()
+    run(f"simulate {cluster} -o {tmp_path}/run --no-tables")
+    assert not (tmp_path / "run" / "tables").exists()
+    run(f"simulate {cluster}")
+
+
+# -------------------------------------------------------------------- that die
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A trace of 600 pods on 15 nodes, some of which wait."""
+    draw = random.Random(7)
+    nodes = ["sn,cpu_milli,memory_mib,gpu,model"]
+    nodes += [f"n{number:02},32000,131072,0," for number in range(15)]
+    pods = [
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time"
+    ]
+    for number in range(600):
+        begin = draw.randrange(86_400)
+        end = begin + draw.randrange(600, 20_000)
+        pods.append(
+            f"p{number:04},{draw.choice((2000, 7000, 15000))},4096,0,0,{begin},{end},{begin}"
+        )
+    (tmp_path / "nodes.csv").write_text("\n".join(nodes) + "\n")
+    (tmp_path / "pods.csv").write_text("\n".join(pods) + "\n")
+    return f"{tmp_path}/nodes.csv {tmp_path}/pods.csv --checkpoint-events 300"
+
+
+def started(line: str, hash_seed: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, "simulate", *line.split()],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def parts_of(folder: Path) -> int:
+    return len(list((folder / "parts").glob("*"))) if (folder / "parts").exists() else 0
+
+
+def until_checkpoint(process: subprocess.Popen[str], folder: Path, count: int) -> Iterator[None]:
+    """Wait until a run has written so many checkpoints, or is over."""
+    while process.poll() is None and parts_of(folder) < count:
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace, number):
+    whole = started(f"{trace} -o {tmp_path}/whole", 0)
+    told, _ = whole.communicate()
+    assert whole.returncode in (0, 1)
+    folder = tmp_path / "broken"
+    line = f"{trace} -o {folder}"
+    for attempt, checkpoint in enumerate((1, 4, 7), start=1):
+        process = started(line, attempt)
+        for _ in until_checkpoint(process, folder, checkpoint):
+            pass
+        process.send_signal(number)
+        _, said = process.communicate()
+        if number == signal.SIGKILL:
+            assert process.returncode == -signal.SIGKILL
+        else:
+            assert process.returncode == 130
+            assert f"go on with: podwright simulate --resume {folder}" in said
+            assert (folder / "tables" / "decisions.parquet").exists()
+        line = f"--resume {folder}"
+    last = started(line, 9)
+    assert last.communicate()[0] == told
+    assert last.returncode == whole.returncode
+    assert tree(folder) == tree(tmp_path / "whole")
