@@ -2,7 +2,9 @@
 
 As `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of daemon sets and
 mirror pods stay, all that are there when the drain begins are evicted, and what a budget does
-not let go is tried again every five seconds. Pods that come later are not its business.
+not let go is tried again five seconds later, and so on. A try that cannot come out otherwise,
+as neither pods nor budgets have changed, is left out, so a drain that is held up for good does
+not keep a world going. Pods that come later are not its business.
 
 Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 """
@@ -37,12 +39,13 @@ class DrainController:
     """Drains nodes."""
 
     name = "drain"
-    kinds: Sequence[GroupKind] = (POD,)
+    kinds: Sequence[GroupKind] = (POD, BUDGET)
 
     def __init__(self, view: View) -> None:
         self._view = view
         # By node: the uids of the pods that have to go, by their keys; None before the first look.
         self._leaving: dict[str, dict[NamespacedName, str] | None] = {}
+        self._tried_ns: dict[str, int] = {}
 
     def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Begin to drain a node, or begin again."""
@@ -54,17 +57,20 @@ class DrainController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a node whose drain waits for a pod that is gone."""
-        if new is not None or not self._leaving or not isinstance(old, Pod):
+        """Look at a node whose drain waits for a pod, or for a budget that changed."""
+        if not self._leaving:
             return ()
-        leaving = self._leaving.get(old.spec.node_name)
-        return (old.spec.node_name,) if leaving and old.key in leaving else ()
+        pod = new if new is not None else old
+        if not isinstance(pod, Pod):
+            return sorted(self._leaving)
+        leaving = self._leaving.get(pod.spec.node_name)
+        return (pod.spec.node_name,) if leaving and pod.key in leaving else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Evict what may go now, and try the others later."""
         node = self._view.get(NODE, key)
         if not isinstance(node, Node) or key not in self._leaving:
-            self._leaving.pop(key, None)
+            self._forget(key)
             return []
         actions: list[ControllerAction] = []
         leaving = self._leaving[key]
@@ -73,10 +79,27 @@ class DrainController:
             if not node.spec.unschedulable:
                 cordoned = changed(node, spec={"unschedulable": True})
                 actions.append(UpdateObject(cordoned, "main", self.name))
-        evictions = self._evictions(leaving, now_ns)
+        else:
+            waits_ns = _RETRY_NS - (now_ns - self._tried_ns[key]) % _RETRY_NS
+            is_time = waits_ns == _RETRY_NS and now_ns > self._tried_ns[key]
+            if self._is_held_up(leaving) and not is_time:
+                return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
+        self._tried_ns[key] = now_ns
+        actions.extend(self._evictions(leaving, now_ns))
         if not leaving:
-            del self._leaving[key]
-        return [*actions, *evictions, *self._retries(key, leaving, now_ns)]
+            self._forget(key)
+        return actions
+
+    def _forget(self, node: str) -> None:
+        self._leaving.pop(node, None)
+        self._tried_ns.pop(node, None)
+
+    def _is_held_up(self, leaving: dict[NamespacedName, str]) -> bool:
+        """Whether a pod is there that nobody has deleted yet."""
+        pods = ((self._view.get(POD, key), uid) for key, uid in leaving.items())
+        return any(
+            isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
+        )
 
     def _to_evict(self, node: str) -> dict[NamespacedName, str]:
         pods = sorted(self._view.pods_on(node).items())
@@ -117,23 +140,16 @@ class DrainController:
         writes = [UpdateObject(budget, "status", self.name) for budget in charged.values()]
         return [*writes, *actions]
 
-    def _retries(
-        self, node: str, leaving: dict[NamespacedName, str], now_ns: int
-    ) -> list[ControllerAction]:
-        """Ask to look again if a pod could not go.
-
-        A pod that stops is heard of when it is gone; those that were let go in this look are
-        still in the view as they were, and looking once more does no harm.
-        """
-        pods = (self._view.get(POD, key) for key in leaving)
-        if all(isinstance(pod, Pod) and pod.is_terminating for pod in pods):
-            return []
-        return [SyncAt(now_ns + _RETRY_NS, SyncDue(self.name, node))]
-
     def state(self) -> dict[str, Any]:
-        """Return who has yet to go."""
-        return {"leaving": {node: pods and dict(pods) for node, pods in self._leaving.items()}}
+        """Return who has yet to go, and when that was tried last."""
+        leaving = {
+            node: None if pods is None else dict(pods) for node, pods in self._leaving.items()
+        }
+        return {"leaving": leaving, "tried_ns": dict(self._tried_ns)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._leaving = {node: pods and dict(pods) for node, pods in state["leaving"].items()}
+        self._leaving = {
+            node: None if pods is None else dict(pods) for node, pods in state["leaving"].items()
+        }
+        self._tried_ns = dict(state["tried_ns"])
