@@ -77,4 +77,4 @@ class Addresses:
 def _text(network: int, number: int) -> str:
     # After four million objects the first addresses come round; by then those have gone.
     address = network + number % _COUNT_MAX
-    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+    return f"{address >> 24}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"

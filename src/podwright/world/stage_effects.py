@@ -79,5 +79,5 @@ def scope_of(before: Document, after: Document) -> Scope:
     """Return what differs between two documents of an object."""
     if before.get("status") == after.get("status"):
         return "main"
-    keys = (before.keys() | after.keys()) - {"status"}
-    return "status" if all(before.get(key) == after.get(key) for key in keys) else "whole"
+    others = {"status": None}
+    return "status" if before | others == after | others else "whole"
