@@ -39,9 +39,9 @@ from podwright.objects import (
     Object,
     Pod,
     PodwrightError,
-    api_group,
     encode,
 )
+from podwright.store.kinds import kind_of
 from podwright.store.lifecycle import Scope
 from podwright.world.addresses import Addresses, AddressesState
 from podwright.world.node_faults import NodeDown, NodeUp
@@ -306,7 +306,7 @@ class Lifecycle:
         life = self._lives.get(_place(obj))
         if life is None or life.plan is None:
             return None
-        return self._stages[_kind(obj)][life.plan.stage].name, life.plan.due_ns
+        return self._stages[kind_of(obj)][life.plan.stage].name, life.plan.due_ns
 
     # ---------------------------------------------------------------------------- changes
 
@@ -526,12 +526,8 @@ class Lifecycle:
                 assert stage.applies_to(encode(life.obj)), f"{place}: {stage.name} does not apply"
 
 
-def _kind(obj: KubernetesObject) -> GroupKind:
-    return api_group(obj.api_version), obj.kind
-
-
 def _place(obj: KubernetesObject) -> Place:
-    return api_group(obj.api_version), obj.kind, obj.key
+    return (*kind_of(obj), obj.key)
 
 
 def _counter(place: Place, obj: KubernetesObject, plan_count: int) -> int:

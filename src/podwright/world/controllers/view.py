@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     OwnerReference,
     Pod,
-    api_group,
 )
+from podwright.store import kinds
 
 GroupKind: TypeAlias = tuple[str, str]
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
@@ -28,9 +28,8 @@ _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 _NO_PODS: Mapping[NamespacedName, Pod] = MappingProxyType({})
 
 
-def kind_of(obj: KubernetesObject) -> GroupKind:
-    """Return the group and kind of an object."""
-    return (api_group(obj.api_version), obj.kind)
+kind_of: Final = kinds.kind_of
+"""Return the group and kind of an object."""
 
 
 def controller_of(obj: KubernetesObject) -> OwnerReference | None:
