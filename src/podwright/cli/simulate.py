@@ -98,8 +98,15 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = "",
     start: Annotated[
-        str, typer.Option("--start", metavar="TIME", help="When it begins, in simulated time.")
-    ] = "2026-01-01T00:00:00Z",
+        str,
+        typer.Option(
+            "--start",
+            metavar="TIME",
+            help="When it begins, in simulated time; else when a record begins, or the youngest "
+            "object of a dump was made, or 2026-01-01T00:00:00Z.",
+            show_default=False,
+        ),
+    ] = "",
     config: Config = None,
     plugin: Plugins = None,
     rules: Rules = None,

@@ -52,11 +52,12 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.world.inputs import EventFile, Inputs
+from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.openb_arrivals import Ending
 from podwright.world.run import begin, duration_ns, event_file, manifest_of, moment_ns, time_ns
 from podwright.world.run_summary import Summary
 from podwright.world.simulation import Rules, Simulation
+from podwright.world.world import START_NS
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -234,13 +235,20 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             plugins = load_plugins(setup.plugins)
         with collected:
             files += _hashed(chosen)
-        start_ns = time_ns("--start", chosen.start, errors)
+        events = _events(chosen.events, errors)
+        start_ns = START_NS
+        with collected:
+            start_ns = (
+                time_ns("--start", chosen.start, errors)
+                if chosen.start
+                else start_of(loaded, events)
+            )
         until_ns = moment_ns("--until", chosen.until, start_ns, errors) if chosen.until else None
         sample_ns = duration_ns("--sample", chosen.sample, errors)
         with collected:
             inputs = Inputs(
                 loaded,
-                _events(chosen.events, errors),
+                events,
                 start_ns=start_ns,
                 ending=_ending(chosen.ending),
                 is_endless=until_ns is None,

@@ -109,6 +109,24 @@ class _Heading(msgspec.Struct, frozen=True):
     at: Any = msgspec.UNSET
 
 
+class _Time(msgspec.Struct, frozen=True):
+    """What says when a recorded line was seen."""
+
+    time: Any = None
+
+
+def first_recorded_ns(lines: Lines) -> int | None:
+    """Return the time of the first recorded change; None if there is none at the beginning."""
+    for _, line, _ in lines():
+        if line.strip():
+            try:
+                written = msgspec.json.decode(line, type=_Time).time
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            return timestamp_ns(written) if isinstance(written, str) else None
+    return None
+
+
 class PodEnd(msgspec.Struct, frozen=True, gc=False):
     """How a recorded pod ended.
 

@@ -31,16 +31,18 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.objects.errors import nearest
+from podwright.objects.timestamps import timestamp_ns
 from podwright.store import GroupKind, kind_of
 from podwright.store.files import LoadedObjects
 from podwright.world import first_objects
-from podwright.world.event_lines import EventLines, Lines, Timed
+from podwright.world.event_lines import EventLines, Lines, Timed, first_recorded_ns
 from podwright.world.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.world.operations import Apply, Delete, Operation, Put
 from podwright.world.run_stages import default_stages
 from podwright.world.stage_documents import API_VERSION as STAGE_API_VERSION
 from podwright.world.stage_documents import read_stage
 from podwright.world.stages import Stage
+from podwright.world.world import START_NS
 
 _ORDER: Final[dict[GroupKind, int]] = {
     ("", "Namespace"): 0,
@@ -83,6 +85,25 @@ class EventFile(msgspec.Struct, frozen=True):
 
     source: str
     lines: Lines
+
+
+def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
+    """Return when a world of these inputs begins, unless one is told otherwise.
+
+    Objects that were recorded have times in them, so it is then: at the first recorded line, or
+    when the youngest object of a dump was made.
+
+    Raises
+    ------
+    InputError
+        If a file of events cannot be read.
+    """
+    recorded = [first_recorded_ns(file.lines) for file in events]
+    known = [at_ns for at_ns in recorded if at_ns is not None]
+    if known:
+        return min(known)
+    made = [timestamp_ns(obj.metadata.creation_timestamp) for obj in loaded.objects if obj.uid]
+    return max((at_ns for at_ns in made if at_ns is not None), default=START_NS)
 
 
 class Inputs:

@@ -46,7 +46,7 @@ from podwright.store.run_folder import (
     sha256_of_file,
 )
 from podwright.world.explain import explain_cycle
-from podwright.world.inputs import EventFile, Inputs
+from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.openb_arrivals import Ending
 from podwright.world.run_summary import Summary, summary_of
 from podwright.world.run_tables import TABLES, RunTables, joined, tables_of_log
@@ -225,7 +225,8 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     plugins, gates, tie_rule, draws_preemption_offset
         As for `Scheduler`.
     start : str, optional
-        When the world begins; 2026-01-01T00:00:00Z without it.
+        When the world begins. Without it, when the record begins, or when the youngest object
+        of a dump was made, or 2026-01-01T00:00:00Z.
     sample : str
         The least time between two samples in tables.
     ending : str
@@ -263,11 +264,11 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     {'Insufficient cpu': 1}
     """
     errors: list[FieldError] = []
-    start_ns = START_NS if start is None else time_ns("start", start, errors)
-    until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
     sample_ns = duration_ns("sample", sample, errors)
     loaded, files = _loaded(objects, errors)
     event_files, more = _events(events)
+    start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
+    until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
     if errors:
         raise InputError(errors)
     if configuration is None and loaded.configuration is not None:

@@ -9,9 +9,10 @@ import pytest
 
 import podwright as pw
 from podwright.objects import InputError
+from podwright.objects.timestamps import timestamp_text
 from podwright.store.files import load
 from podwright.store.record_files import file_lines
-from podwright.world.inputs import EventFile, Inputs
+from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.operations import Apply, Delete, Put
 from podwright.world.world import START_NS
 
@@ -181,3 +182,38 @@ def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
     )
     assert list(read(CRON_JOB, is_endless=False))
     assert list(read(CRON_JOB.replace("spec: {schedule", "spec: {suspend: true, schedule", 1)))
+
+
+def recorded(tmp_path: Path, *lines: str) -> EventFile:
+    path = tmp_path / "record.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return EventFile(path.name, partial(file_lines, path))
+
+
+DUMPED = "---".join(
+    f"\napiVersion: v1\nkind: Node\n"
+    f"metadata: {{name: {name}, uid: {name}, creationTimestamp: '2026-05-0{day}T00:00:00Z'}}\n"
+    for name, day in (("n1", 1), ("n2", 3))
+)
+ADDED = (
+    '{"time": "2026-07-01T00:00:00Z", "event": "Add", "resource":'
+    ' {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "lines", "begins"),
+    [
+        pytest.param(NODE, [], "2026-01-01T00:00:00Z", id="manifests say nothing"),
+        pytest.param(DUMPED, [], "2026-05-03T00:00:00Z", id="when a dump was whole"),
+        pytest.param(DUMPED, ["", ADDED], "2026-07-01T00:00:00Z", id="when a record begins"),
+        pytest.param(
+            NODE, ['{"at": "1m", "drain": "n1"}', ADDED], "2026-01-01T00:00:00Z", id="own lines"
+        ),
+        pytest.param(NODE, ["{broken"], "2026-01-01T00:00:00Z", id="a broken line"),
+    ],
+)
+def test_a_world_begins_when_its_inputs_do(tmp_path, files, lines, begins):
+    (tmp_path / "f.yaml").write_text(files)
+    events = [recorded(tmp_path, *lines)] if lines else []
+    assert timestamp_text(start_of(load(tmp_path / "f.yaml"), events)) == begins
