@@ -54,6 +54,9 @@ class Revisions:
         How often a name was taken.
     source : str
         The controller that writes.
+    given : (str, int), optional
+        Hash and number that the first revision gets if none is there, as pods have them that
+        came from elsewhere without it.
 
     Attributes
     ----------
@@ -75,6 +78,7 @@ class Revisions:
         naming: RevisionNaming,
         collision_count: int | None,
         source: str,
+        given: tuple[str, int] | None = None,
     ) -> None:
         owned = view.controlled_by(owner.uid, CONTROLLER_REVISION).values()
         self.all = sorted(owned, key=_order)
@@ -83,10 +87,13 @@ class Revisions:
         self._view = view
         self._owner = owner
         self._source = source
+        self._given = None if self.all else given
         self.update = self._present(data, naming)
 
     def _present(self, data: Document, naming: RevisionNaming) -> KubernetesObject:
         number = number_of(self.all[-1]) + 1 if self.all else 1
+        if self._given is not None:
+            number = self._given[1]
         equal = [each for each in self.all if data_of(each) == data]
         if not equal:
             return self._make(data, naming, number)
@@ -99,8 +106,9 @@ class Revisions:
 
     def _make(self, data: Document, naming: RevisionNaming, number: int) -> KubernetesObject:
         owner = self._owner
+        label = self._given[0] if self._given is not None else ""
         while True:
-            label = naming.hash_of(data, self.collision_count)
+            label = label or naming.hash_of(data, self.collision_count)
             name = f"{owner.name[:_PREFIX_LENGTH_MAX]}-{label}"
             present = self._view.get(CONTROLLER_REVISION, f"{owner.namespace}/{name}")
             if present is None:
@@ -108,6 +116,7 @@ class Revisions:
             if data_of(present) == data:
                 return present
             self.collision_count = (self.collision_count or 0) + 1
+            label = ""
         template: Document = (data.get("spec") or {}).get("template") or {}
         labels = (template.get("metadata") or {}).get("labels") or {}
         metadata: Document = {

@@ -30,6 +30,7 @@ from podwright.objects.selector import NOTHING
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.controller_revisions import (
+    CONTROLLER_REVISION,
     REVISION_LABEL,
     RevisionNaming,
     Revisions,
@@ -37,7 +38,12 @@ from podwright.world.controllers.controller_revisions import (
 )
 from podwright.world.controllers.creations import Creations
 from podwright.world.controllers.daemon_nodes import DaemonNodes, NodeShare, Stand
-from podwright.world.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod
+from podwright.world.controllers.daemon_pods import (
+    GENERATION_LABEL,
+    Placement,
+    base_daemon_pod,
+    daemon_pod,
+)
 from podwright.world.controllers.documents import deletion_by, event_by, is_ready
 from podwright.world.controllers.pod_state import available_from_ns, looks_alike
 from podwright.world.controllers.pod_template import owners_of_class
@@ -60,6 +66,9 @@ POD: Final[GroupKind] = ("", "Pod")
 
 BURST: Final = 250
 """How many pods are created, and deleted, at one look (`daemon.BurstReplicas`)."""
+
+_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""On daemon sets: how many templates they have had, by the API server's count."""
 
 _NAMING: Final = RevisionNaming(template_hash, REVISION_LABEL)
 _SECOND_NS: Final = 1_000_000_000
@@ -229,7 +238,8 @@ class DaemonSetController:
         """Find the revision of the template; another one makes every node be judged anew."""
         collisions = status_of(owner).get("collisionCount")
         data = template_patch(template)
-        revisions = Revisions(self._view, owner, data, _NAMING, collisions, self.name)
+        given = self._given_revision(owner)
+        revisions = Revisions(self._view, owner, data, _NAMING, collisions, self.name, given)
         revision = revisions.update.metadata.labels[REVISION_LABEL]
         number = number_of(revisions.update)
         if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
@@ -241,6 +251,23 @@ class DaemonSetController:
             daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
             daemon.nodes.judge_all(self._view.all(NODE))
         return revisions
+
+    def _given_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
+        """Return the hash and generation of pods that are of the present template for sure.
+
+        A dump of a cluster seldom has its revisions, and nobody else can make upstream's hash;
+        pods of the set's generation need not be replaced for that.
+
+        Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
+        """
+        generation = owner.metadata.annotations.get(_GENERATION, "")
+        if not generation.isdecimal() or self._view.controlled_by(owner.uid, CONTROLLER_REVISION):
+            return None
+        pods = self._view.controlled_by(owner.uid, POD).values()
+        labels = [pod.metadata.labels for pod in pods]
+        current = [each for each in labels if each.get(GENERATION_LABEL) == generation]
+        hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
+        return (min(hashes), int(generation)) if hashes else None
 
     # -------------------------------------------------------------------- writing down
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from podwright.objects import Pod
 from podwright.world.controllers.daemon_pods import daemon_tolerations, target_node
 from podwright.world.controllers.daemon_set import DaemonSetController
+from podwright.world.controllers.pod_template import owner_document
 from podwright.world.controllers.tests.driving import Cluster
 
 SET = """
@@ -83,6 +85,34 @@ def test_every_node_gets_a_pod_that_is_tied_to_it():
     assert sorted(world.told()) == [
         f"agent: SuccessfulCreate: Created pod: {pod.name}" for pod in world.pods()
     ]
+
+
+def test_pods_of_a_dump_without_revisions_stay_until_the_template_changes():
+    world = cluster()
+    document = yaml.safe_load(SET)
+    document["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "7"}
+    owner = world.create(document)
+    labels = {"controller-revision-hash": "57cfbdcd9", "pod-template-generation": "7"}
+    for node in ("n0", "n1", "n2"):
+        template = document["spec"]["template"]
+        metadata = {
+            "name": f"agent-{node}",
+            "labels": {"app": "agent"} | labels,
+            "ownerReferences": [owner_document(owner)],
+        }
+        spec = template["spec"] | {"nodeName": node}
+        world.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    world.add_node("n3")
+    world.settle()
+    world.run(10)
+    assert shape(world) == "n0:1 n1:1 n2:1 n3:1"
+    assert {"agent-n0", "agent-n1", "agent-n2"} < set(world.names())
+    assert [each.name for each in world.all("revision")] == ["agent-57cfbdcd9"]
+    assert all(labels.items() <= pod.metadata.labels.items() for pod in world.pods())
+    world.patch("daemonset", "agent", image(2))
+    world.run(20)
+    assert shape(world) == "n0:2 n1:2 n2:2 n3:2"
+    assert {pod.metadata.labels["pod-template-generation"] for pod in world.pods()} == {"8"}
 
 
 def test_the_status_of_a_set():
