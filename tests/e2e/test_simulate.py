@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
@@ -138,6 +139,14 @@ def test_a_run_without_tables_needs_no_arrow(write, tmp_path, monkeypatch):
     run(f"simulate {cluster} -o {tmp_path}/run --no-tables")
     assert not (tmp_path / "run" / "tables").exists()
     run(f"simulate {cluster}")
+
+
+def test_the_example_in_python_ends_where_nobody_waits(capsys):
+    runpy.run_path("examples/simulate/how_many_nodes.py", run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1
+    assert "longest wait      0 s" not in lines[0]
+    assert "longest wait      0 s" in lines[-1]
 
 
 # -------------------------------------------------------------------- that die

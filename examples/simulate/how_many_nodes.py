@@ -1,0 +1,51 @@
+"""How many nodes does a workload need, if nobody is to wait longer than a minute?
+
+Run it with `python examples/simulate/how_many_nodes.py`. It plays the same morning on more and
+more nodes until it is so, and says where the time went.
+"""
+
+from __future__ import annotations
+
+import podwright as pw
+
+LONGEST_WAIT_S = 60.0
+
+
+def morning(node_count: int) -> pw.Run:
+    """Play forty pods that come a minute apart and run for an hour."""
+    pods = [
+        {
+            "at": f"{minute}m",
+            "apply": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"work-{minute}",
+                    "annotations": {"pod-complete.stage.kwok.x-k8s.io/delay": "1h"},
+                },
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [
+                        {"name": "main", "image": "work", "resources": {"requests": {"cpu": "2"}}}
+                    ],
+                },
+            },
+        }
+        for minute in range(40)
+    ]
+    nodes = [pw.testing.make_node(f"node-{number}", cpu="8") for number in range(node_count)]
+    return pw.simulate(nodes, events=pods, seed=7)
+
+
+def main() -> None:
+    """Try more and more nodes."""
+    for node_count in range(5, 13):
+        run = morning(node_count)
+        longest_s, use = run.summary.waits.max_s, run.summary.utilisation["cpu"]
+        print(f"{node_count:2} nodes: longest wait {longest_s:6.0f} s, cpu {use.mean:.0%} used")
+        if longest_s <= LONGEST_WAIT_S and not run.pending:
+            return
+
+
+if __name__ == "__main__":
+    main()
