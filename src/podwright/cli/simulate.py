@@ -139,7 +139,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             metavar="NUMBER",
             min=1,
             help="How many events of the scheduler there are between checkpoints, where a run can "
-            "be gone on with; else 25,000, or ten for each object.",
+            "be gone on with; else 25,000, or more where there are many objects.",
             show_default=False,
         ),
     ] = None,

@@ -235,7 +235,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional
         How many events of the scheduler there are between checkpoints, with `output`; without
-        it, 25,000, or ten for each object if that is more.
+        it, 25,000, or more where there are many objects.
     output : path, optional
         The folder in which the run is written down.
     resume : bool

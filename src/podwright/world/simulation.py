@@ -44,7 +44,8 @@ from podwright.world.world_state import (
 CHECKPOINT_EVENTS: Final = 25_000
 """The least number of events between checkpoints, unless one is told otherwise."""
 
-_EVENTS_PER_OBJECT: Final = 10
+_EVENTS_PER_KNOWN_OBJECT: Final = 10
+_EVENTS_PER_OBJECT: Final = 3
 _EVENTS_BETWEEN_TRIES: Final = 64
 _STEPS_AT_ONCE: Final = 256
 
@@ -59,8 +60,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     sample_ns : int
         The least time between two samples in tables.
     checkpoint_events : int, optional
-        How many events of the scheduler there are between checkpoints; without it, 25,000, or
-        ten for each object if that is more.
+        How many events of the scheduler there are between checkpoints; without it, 25,000,
+        or if that is more, ten for each object that the scheduler knows or three for each at all.
     """
 
     configuration: KubeSchedulerConfiguration | None = None
@@ -141,9 +142,13 @@ class Simulation:
     def _next_checkpoint(self) -> int:
         store, events = self.world.store, self._rules.checkpoint_events
         if events is None:
-            # A checkpoint writes every object again, so the more there are the rarer it is.
+            # A checkpoint writes every object again, so the more there are the rarer it is; those
+            # that the scheduler knows twice, and it has to take them in again.
+            known = len(self.world.machine.objects())
             objects = sum(store.count(kind) for kind in store.kinds())
-            events = max(CHECKPOINT_EVENTS, _EVENTS_PER_OBJECT * objects)
+            events = max(
+                CHECKPOINT_EVENTS, _EVENTS_PER_KNOWN_OBJECT * known, _EVENTS_PER_OBJECT * objects
+            )
         return len(self.world.log) + events
 
     def steps(self) -> Iterator[int]:
