@@ -2,10 +2,8 @@
 
 A node whose kubelet has not reported for the grace period is not ready any more: nobody knows
 how it is, and its pods are not ready either. What a node's conditions say is also said by its
-taints: NoSchedule ones for the scheduler at once, NoExecute ones for eviction.
-
-Unlike upstream, which taints for eviction one node of a zone in ten seconds, and none if all
-of them are down, every node is tainted at once.
+taints: NoSchedule ones for the scheduler at once, NoExecute ones for eviction as fast as its
+zone lets them (`node_zones`).
 
 Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go
 """
@@ -35,6 +33,7 @@ from podwright.world.controllers.documents import (
     part,
     with_condition_set,
 )
+from podwright.world.controllers.node_zones import PERIOD_NS, Zones
 from podwright.world.controllers.view import View
 
 NODE: Final[GroupKind] = ("", "Node")
@@ -54,6 +53,10 @@ _TAINT_OF: Final = {
     ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
 }
 _OWN: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
+_ZONES: Final = "*"
+"""The key under which zones are looked at; no node is called so."""
+
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
@@ -68,6 +71,8 @@ class NodeLifecycleController:
     def __init__(self, view: View) -> None:
         self._view = view
         self._silent_since_ns: dict[str, int] = {}
+        self._zones = Zones()
+        self._look_ns: int | None = None
 
     def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Take note of a kubelet that falls silent, or that is back."""
@@ -88,16 +93,24 @@ class NodeLifecycleController:
         if not isinstance(new, Node):
             if isinstance(old, Node):
                 self._silent_since_ns.pop(old.name, None)
-            return ()
+                self._zones.remove(old.name)
+            return (_ZONES,)
         if isinstance(old, Node):
             if old.uid != new.uid:
                 self._silent_since_ns.pop(new.name, None)
-            elif old.spec == new.spec and _statuses(old) == _statuses(new):
+                self._zones.remove(new.name)
+            elif (
+                old.spec == new.spec
+                and old.metadata.labels == new.metadata.labels
+                and _statuses(old) == _statuses(new)
+            ):
                 return ()
-        return (new.name,)
+        return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Say how a node is, and taint it."""
+        """Say how a node is, and taint it; or look at the zones."""
+        if key == _ZONES:
+            return self._sync_zones(now_ns)
         node = self._view.get(NODE, key)
         if not isinstance(node, Node):
             return []
@@ -121,6 +134,51 @@ class NodeLifecycleController:
             actions.extend(self._marked_not_ready(node, now_ns))
         return actions
 
+    def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
+        """Taint nodes for eviction, as many as may be by now.
+
+        Upstream: processTaintBaseEviction, doNoExecuteTaintingPass
+        """
+        nodes = {name: self._node(name) for name in self._zones.unready}
+        tainted = [name for name, node in nodes.items() if _is_tainted_for_eviction(node)]
+        actions: list[ControllerAction] = []
+        if self._look_ns is not None and self._look_ns <= now_ns:
+            self._look_ns = None
+            if self._zones.look(tainted, now_ns):
+                # No node of any zone is ready: it is not the nodes that have failed.
+                actions += [self._with_taint(nodes[name], None) for name in tainted]
+                tainted = []
+        for name in self._zones.take_due(now_ns):
+            node = nodes[name]
+            status = dict(_statuses(node)).get("Ready")
+            if status is not None:
+                taint = {
+                    "key": _TAINT_OF["Ready", status],
+                    "effect": "NoExecute",
+                    "timeAdded": timestamp_text(now_ns),
+                }
+                actions.append(self._with_taint(node, taint))
+                tainted.append(name)
+        if self._look_ns is None and self._zones.needs_look(tainted):
+            self._look_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
+        dues = [each for each in (self._look_ns, self._zones.next_due_ns()) if each is not None]
+        if dues:
+            actions.append(SyncAt(min(dues), SyncDue(self.name, _ZONES)))
+        return actions
+
+    def _node(self, name: str) -> Node:
+        node = self._view.get(NODE, name)
+        assert isinstance(node, Node), f"no node {name}"
+        return node
+
+    def _with_taint(self, node: Node, taint: Document | None) -> ControllerAction:
+        """Write a node with one taint for eviction, or with none."""
+        written: Sequence[Document] = part(node, "spec").get("taints") or ()
+        taints = [each for each in written if not _is_evicting(each)]
+        if taint is not None:
+            taints.append(taint)
+        return UpdateObject(changed(node, spec={"taints": taints or None}), "whole", self.name)
+
     def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
         """Say of the pods of a node that they are not ready.
 
@@ -140,12 +198,18 @@ class NodeLifecycleController:
         return actions
 
     def state(self) -> dict[str, Any]:
-        """Return who is silent, and since when."""
-        return {"silent_since_ns": dict(self._silent_since_ns)}
+        """Return who is silent, since when, and how zones are."""
+        return {
+            "silent_since_ns": dict(self._silent_since_ns),
+            "zones": self._zones.state(),
+            "look_ns": self._look_ns,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._silent_since_ns = dict(state["silent_since_ns"])
+        self._zones.restore(state["zones"])
+        self._look_ns = state["look_ns"]
 
 
 def _statuses(node: Node) -> list[tuple[str, str]]:
@@ -183,7 +247,9 @@ def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
 def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Document] | None:
     """Return the taints that a node should have, None if it has them.
 
-    Upstream: doNoScheduleTaintingPass, doNoExecuteTaintingPass
+    One for eviction is exchanged or taken away at once, but none is added.
+
+    Upstream: doNoScheduleTaintingPass, processTaintBaseEviction
     """
     wanted = [
         (_TAINT_OF[pair], "NoSchedule")
@@ -195,9 +261,9 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
     if not ready:
         return None  # nobody has said yet how it is
-    if ready[0] != "True":
-        wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
     written: Sequence[Document] = part(node, "spec").get("taints") or ()
+    if ready[0] != "True" and any(_is_evicting(each) for each in written):
+        wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
     kept = [each for each in written if not _is_own(each) or _identity(each) in wanted]
     there = {_identity(each) for each in kept}
     now = timestamp_text(now_ns)
@@ -215,9 +281,16 @@ def _identity(taint: Document) -> tuple[str, str]:
 
 def _is_own(taint: Document) -> bool:
     key, effect = _identity(taint)
-    if effect == "NoSchedule":
-        return key in _OWN
-    return effect == "NoExecute" and key in {NOT_READY, UNREACHABLE}
+    return key in _OWN if effect == "NoSchedule" else _is_evicting(taint)
+
+
+def _is_evicting(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    return effect == "NoExecute" and key in _EVICTING
+
+
+def _is_tainted_for_eviction(node: Node) -> bool:
+    return any(each.effect == "NoExecute" and each.key in _EVICTING for each in node.spec.taints)
 
 
 def _not_ready(pod: Pod, now_ns: int) -> list[Document]:

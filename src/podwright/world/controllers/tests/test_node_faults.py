@@ -26,7 +26,7 @@ PATIENT = [
 
 def cluster_with(*objects: Any) -> Cluster:
     cluster = Cluster(MAKERS)
-    cluster.add(document("Node", "n1"), *objects)
+    cluster.add(document("Node", "n1"), document("Node", "n9"), *objects)
     return cluster
 
 
@@ -52,14 +52,17 @@ def test_a_silent_node_is_unknown_after_the_grace_period():
         assert conditions[name]["reason"] == "NodeStatusUnknown"
         assert conditions[name]["message"] == "Kubelet stopped posting node status."
         assert conditions[name]["lastTransitionTime"] == at(60)
-    assert taints(cluster) == [("unreachable", "NoSchedule"), ("unreachable", "NoExecute")]
-    assert cluster.raw(NODE, "n1")["spec"]["taints"][0]["timeAdded"] == at(60)
+    assert taints(cluster) == [("unreachable", "NoSchedule")]
     condition = ready(cluster, POD, "default/a")
     assert (condition["status"], condition["lastTransitionTime"]) == ("False", at(60))
     assert cluster.said("NodeNotReady") == [
         "Node n1 status is now: NodeNotReady",
         "Node is not ready",
     ]
+    cluster.run(65)
+    assert taints(cluster) == [("unreachable", "NoSchedule"), ("unreachable", "NoExecute")]
+    added = [each["timeAdded"] for each in cluster.raw(NODE, "n1")["spec"]["taints"]]
+    assert added == [at(60), at(65)]
 
 
 def test_a_node_that_returns_in_time_is_as_before():
@@ -89,12 +92,14 @@ def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
 def test_pods_leave_an_unreachable_node_after_they_tolerated_it_and_stay_terminating():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("b"))
     cluster.tell(NodeDown("n1"))
-    cluster.run(51)
+    cluster.run(54)
+    assert cluster.get(POD, "default/b").metadata.deletion_timestamp is None
+    cluster.run(56)
     assert cluster.get(POD, "default/b").metadata.deletion_timestamp is not None
     assert cluster.get(POD, "default/a").metadata.deletion_timestamp is None
-    cluster.run(349)
+    cluster.run(354)
     assert cluster.get(POD, "default/a").metadata.deletion_timestamp is None
-    cluster.run(351)
+    cluster.run(356)
     assert cluster.get(POD, "default/a").metadata.deletion_timestamp is not None
     condition = cluster.status(POD, "default/a")["conditions"][-1]
     assert (condition["type"], condition["reason"], condition["message"]) == (
@@ -141,7 +146,7 @@ def test_a_pod_that_comes_to_a_tainted_node_leaves_it_too():
 @pytest.mark.parametrize(
     ("condition", "status", "expected"),
     [
-        ("Ready", "False", [("not-ready", "NoSchedule"), ("not-ready", "NoExecute")]),
+        ("Ready", "False", [("not-ready", "NoSchedule")]),
         ("MemoryPressure", "True", [("memory-pressure", "NoSchedule")]),
         ("DiskPressure", "True", [("disk-pressure", "NoSchedule")]),
         ("PIDPressure", "True", [("pid-pressure", "NoSchedule")]),
@@ -170,6 +175,113 @@ def test_a_cordon_and_the_taint_of_a_new_node():
     assert taints(cluster) == [("unschedulable", "NoSchedule")]
     cluster.edit(NODE, "n1", "spec", unschedulable=None)
     assert taints(cluster) == []
+
+
+# ---------------------------------------------------------------------- rates of eviction
+
+
+def zones_with(counts: dict[str, int]) -> Cluster:
+    cluster = Cluster(MAKERS)
+    for zone, count in counts.items():
+        labels = {"topology.kubernetes.io/zone": zone}
+        for index in range(count):
+            cluster.add(document("Node", f"{zone}{index:02}", metadata={"labels": labels}))
+    return cluster
+
+
+def fail(cluster: Cluster, zone: str, count: int) -> None:
+    for index in range(count):
+        cluster.tell(NodeDown(f"{zone}{index:02}"))
+
+
+def evicting(cluster: Cluster) -> list[str]:
+    return [
+        node.name
+        for node in cluster.nodes()
+        if any(taint.effect == "NoExecute" for taint in node.spec.taints)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "failed", "tainted_at"),
+    [
+        pytest.param({"a": 10}, {"a": 3}, {54: 0, 55: 1, 64: 1, 65: 2, 75: 3}, id="one in 10 s"),
+        pytest.param({"a": 20}, {"a": 10}, {55: 1, 145: 10}, id="half of a zone"),
+        pytest.param({"a": 20}, {"a": 11}, {55: 0, 5_000: 0}, id="55 % of a small zone"),
+        pytest.param({"a": 3}, {"a": 2}, {55: 1, 65: 2}, id="two nodes are not yet most"),
+        pytest.param(
+            {"a": 60}, {"a": 40}, {55: 1, 154: 1, 155: 2, 3_955: 40}, id="most of a large zone"
+        ),
+        pytest.param({"a": 4, "b": 1}, {"a": 4}, {55: 1, 65: 2, 85: 4}, id="a whole zone"),
+        pytest.param({"a": 5, "b": 5}, {"a": 2, "b": 2}, {55: 2, 65: 4}, id="each zone its own"),
+        pytest.param({"a": 4, "b": 1}, {"a": 4, "b": 1}, {55: 0, 5_000: 0}, id="every node"),
+    ],
+)
+def test_how_fast_silent_nodes_are_tainted_for_eviction(counts, failed, tainted_at):
+    cluster = zones_with(counts)
+    for zone, count in failed.items():
+        fail(cluster, zone, count)
+    for second, expected in tainted_at.items():
+        cluster.run(second)
+        assert (second, len(evicting(cluster))) == (second, expected)
+    silent = sum(failed.values())
+    scheduled = [n for n in cluster.nodes() if any(t.effect == "NoSchedule" for t in n.spec.taints)]
+    assert len(scheduled) == silent
+
+
+def test_taints_are_taken_back_when_no_node_is_left_and_come_again_with_the_first():
+    cluster = zones_with({"a": 3, "b": 1})
+    fail(cluster, "a", 3)
+    cluster.run(66)
+    assert evicting(cluster) == ["a00", "a01"]
+    fail(cluster, "b", 1)
+    cluster.run(121)
+    assert evicting(cluster) == []
+    cluster.run(1_000)
+    assert evicting(cluster) == []
+    cluster.replace_controllers()
+    cluster.tell(NodeUp("b00"))
+    cluster.run(1_014)
+    assert evicting(cluster) == []
+    cluster.run(1_015)
+    assert evicting(cluster) == ["a00"]
+    cluster.run(1_035)
+    assert evicting(cluster) == ["a00", "a01", "a02"]
+
+
+def test_a_node_that_is_ready_again_leaves_the_line():
+    cluster = zones_with({"a": 10})
+    fail(cluster, "a", 3)
+    cluster.run(60)
+    cluster.tell(NodeUp("a01"))
+    cluster.run(70)
+    assert evicting(cluster) == ["a00", "a02"]
+
+
+def test_a_node_whose_kubelet_says_not_ready_keeps_its_place_when_it_falls_silent():
+    cluster = Cluster(MAKERS, stages=())
+    ready, not_ready = ({"type": "Ready", "status": each} for each in ("True", "False"))
+    cluster.add(
+        document("Node", "n1", status={"conditions": [not_ready]}),
+        document("Node", "n2", status={"conditions": [ready]}),
+    )
+    cluster.run(5)
+    assert taints(cluster) == [("not-ready", "NoSchedule"), ("not-ready", "NoExecute")]
+    cluster.edit(NODE, "n1", "status", conditions=[{"type": "Ready", "status": "Unknown"}])
+    assert taints(cluster) == [("unreachable", "NoSchedule"), ("unreachable", "NoExecute")]
+    cluster.edit(NODE, "n1", "status", conditions=[ready])
+    assert taints(cluster) == []
+
+
+def test_nodes_that_are_excluded_from_disruption_are_not_counted():
+    cluster = zones_with({"a": 2})
+    out = {"labels": {"topology.kubernetes.io/zone": "a"}}
+    out["labels"]["node.kubernetes.io/exclude-disruption"] = ""
+    cluster.add(*(document("Node", f"x{index}", metadata=out) for index in range(5)))
+    for index in range(5):
+        cluster.tell(NodeDown(f"x{index}"))
+    cluster.run(96)
+    assert evicting(cluster) == ["x0", "x1", "x2", "x3", "x4"]
 
 
 # ------------------------------------------------------------------------------- pod GC
@@ -269,5 +381,8 @@ def test_faults_that_are_over_leave_no_trace_on_nodes(data):
         assert ready(cluster, NODE, node)["status"] == "True"
     assert not [pod.name for pod in cluster.pods() if pod.is_terminating]
     memories = cluster.controllers.state().memories
-    assert memories["node-lifecycle-controller"] == {"silent_since_ns": {}}
+    assert memories["node-lifecycle-controller"]["silent_since_ns"] == {}
+    assert memories["node-lifecycle-controller"]["look_ns"] is None
+    for zone in memories["node-lifecycle-controller"]["zones"].values():
+        assert (zone["disruption"], zone["waiting"]) == ("Normal", {})
     assert memories["taint-eviction-controller"] == {"leaving": {}}
