@@ -94,6 +94,9 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
         pytest.param("{c} --resume {c}", "nothing else can be given", id="resume and files"),
         pytest.param("--resume none", "none holds no run", id="no run"),
+        pytest.param(
+            "examples/shadow/record.jsonl", "record of changes: give it with --events", id="record"
+        ),
     ],
 )
 def test_wrong_use_is_refused(write, options, message):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError
 from podwright.store.collection import rare_collection
 from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.record_files import numbered_lines
 from podwright.store.run_folder import (
     InputFile,
     Manifest,
@@ -52,6 +54,7 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.world.event_lines import first_recorded_ns
 from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.openb_arrivals import Ending
 from podwright.world.run import begin, duration_ns, event_file, manifest_of, moment_ns, time_ns
@@ -219,6 +222,7 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             stdin = sys.stdin.buffer if "-" in chosen.files else None
             contents = read_paths(chosen.files, stdin=stdin)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
+            _refuse_records(contents)
             loaded = load_bytes(contents)
         with collected:
             if setup.config is not None:
@@ -270,6 +274,18 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
         checkpoint_events=chosen.checkpoint_events,
     )
     return rules, inputs, manifest_of(rules, files, chosen.options())
+
+
+def _refuse_records(contents: Sequence[tuple[str, bytes]]) -> None:
+    """Say where records of changes belong, instead of what they lack to be objects."""
+    message = "a record of changes: give it with --events"
+    records = [
+        FieldError(source=name, path="", message=message)
+        for name, data in contents
+        if first_recorded_ns(partial(numbered_lines, data, source=name)) is not None
+    ]
+    if records:
+        raise InputError(records)
 
 
 def _ending(name: str) -> Ending:
