@@ -5,7 +5,8 @@ Only what scheduling, controllers or kubectl's users notice. Pods of one templat
 
 Upstream: pkg/apis/core/v1/defaults.go; plugin/pkg/admission/priority/admission.go;
 plugin/pkg/admission/defaulttolerationseconds/admission.go;
-plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
+plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
+staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from podwright.objects import (
     PodStatus,
     PodwrightError,
     PriorityClass,
+    api_group,
     decode,
     decode_as,
     encode,
@@ -45,26 +47,59 @@ class Forbidden(PodwrightError):  # noqa: N818 - named as the API names it
     """The API server would not let the object in; the text says why."""
 
 
+class NamespaceTerminating(Forbidden):
+    """Nothing new comes to a namespace that is on its way out."""
+
+
 class Admission:
     """Completes objects on their way into a cluster.
 
-    It is told of the priority classes that there are.
+    It is told of what there is of the kinds in `READ`.
     """
+
+    READ: Final = frozenset({("scheduling.k8s.io", "PriorityClass"), ("", "Namespace")})
 
     def __init__(self) -> None:
         self._classes: dict[str, PriorityClass] = {}
+        self._terminating: dict[str, None] = {}
         # By the address of a `spec`, which is kept alive: what becomes of it.
         self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
 
-    def put(self, priority_class: PriorityClass) -> None:
-        """Take note of a priority class."""
-        self._classes[priority_class.name] = priority_class
-        self._specs.clear()
+    def put(self, obj: KubernetesObject) -> None:
+        """Take note of a priority class or a namespace."""
+        if isinstance(obj, PriorityClass):
+            self._classes[obj.name] = obj
+            self._specs.clear()
+        elif obj.metadata.deletion_timestamp is not None:
+            self._terminating[obj.name] = None
+        else:
+            self._terminating.pop(obj.name, None)
 
-    def forget(self, priority_class: PriorityClass) -> None:
-        """Take note that a priority class is gone."""
-        self._classes.pop(priority_class.name, None)
-        self._specs.clear()
+    def forget(self, obj: KubernetesObject) -> None:
+        """Take note that a priority class or a namespace is gone."""
+        if isinstance(obj, PriorityClass):
+            self._classes.pop(obj.name, None)
+            self._specs.clear()
+        else:
+            self._terminating.pop(obj.name, None)
+
+    def admit_new(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return an object that was not there before as it is to be stored.
+
+        Raises
+        ------
+        NamespaceTerminating
+            Its namespace is being deleted.
+        Forbidden
+            As `admit`.
+        """
+        if self._terminating and obj.metadata.namespace in self._terminating:
+            namespace = obj.metadata.namespace
+            raise NamespaceTerminating(
+                f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new'
+                f" content in namespace {namespace} because it is being terminated"
+            )
+        return self.admit(obj)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object as it is to be stored.
@@ -135,6 +170,13 @@ class Admission:
             spec["priority"] = found.value if found is not None else 0
         policy = found.preemption_policy if found is not None else ""
         spec.setdefault("preemptionPolicy", policy or "PreemptLowerPriority")
+
+
+def _resource(obj: KubernetesObject) -> str:
+    """Return how the API calls the kind of an object, such as `deployments.apps`."""
+    kind, group = obj.kind.lower(), api_group(obj.api_version)
+    plural = kind[:-1] + "ies" if kind.endswith("y") else kind + ("es" if kind[-1] == "s" else "s")
+    return f"{plural}.{group}" if group else plural
 
 
 _SPECS_MAX = 10_000

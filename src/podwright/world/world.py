@@ -67,7 +67,7 @@ from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.lifecycle import Propagation, Scope
 from podwright.world import first_objects
-from podwright.world.admission import Admission, Forbidden
+from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.world.api_calls import make_call
 from podwright.world.clock import EventHeap, Turn
 from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
@@ -268,7 +268,8 @@ class World:
         ------
         Forbidden
             An object that the API server would not let in, such as a pod of a priority class
-            that does not exist. With `at_ns` that comes out when it is time.
+            that does not exist, or a new one in a namespace that is being deleted. With `at_ns`
+            that comes out when it is time.
         """
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
@@ -425,7 +426,7 @@ class World:
             kind = kind_of(obj)
             is_gone = change.type == "DELETED"
             event = ObjectDeleted(obj) if is_gone else ObjectPut(obj)
-            if kind == ("scheduling.k8s.io", "PriorityClass"):
+            if kind in Admission.READ:
                 (self._admission.forget if is_gone else self._admission.put)(obj)
             if kind in self._lives:
                 self._todo.extend(self._life.handle(event, now_ns))
@@ -480,9 +481,9 @@ class World:
     def _create(self, action: CreateObject) -> None:
         obj = action.obj
         try:
-            self.store.create(self._admission.admit(obj), self._heap.now_ns)
-        except AlreadyExists:
-            return
+            self.store.create(self._admission.admit_new(obj), self._heap.now_ns)
+        except (AlreadyExists, NamespaceTerminating):
+            return  # upstream does not talk of what is on its way out either
         except Forbidden as error:
             owner = obj.metadata.controller
             if owner is not None:
@@ -557,15 +558,14 @@ class World:
         if namespace and self.store.get(("", "Namespace"), namespace) is None:
             self.store.create(first_objects.namespace(namespace), self._heap.now_ns)
             self._announce()
-        admitted = self._admission.admit(obj)
-        if self.store.get(kind_of(obj), obj.key) is None:
-            if scope == "whole" and obj.uid:
-                self.store.put(admitted)
-            else:
-                self.store.create(admitted, self._heap.now_ns)
-        else:
+        if self.store.get(kind_of(obj), obj.key) is not None:
+            admitted = self._admission.admit(obj)
             theirs = with_fields(admitted, "metadata", resource_version="", uid="")
             self.store.update(theirs, scope=scope)
+        elif scope == "whole" and obj.uid:
+            self.store.put(self._admission.admit(obj))
+        else:
+            self.store.create(self._admission.admit_new(obj), self._heap.now_ns)
 
     def _change(self, kind: tuple[str, str], key: NamespacedName, spec: Document) -> None:
         obj = self.store.get(kind, key)

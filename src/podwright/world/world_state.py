@@ -17,11 +17,12 @@ from typing import Final
 import msgspec
 
 from podwright.machine import TimerFired
-from podwright.objects import KubernetesObject, PriorityClass
+from podwright.objects import KubernetesObject
 from podwright.store import kind_of
 from podwright.store.decision_log import Recorder
 from podwright.store.log_format import Objects
 from podwright.store.log_objects import decode_objects, encode_objects
+from podwright.world.admission import Admission
 from podwright.world.clock import Due, EventHeap, Turn
 from podwright.world.controllers import ControllersState
 from podwright.world.controllers.contract import SyncDue
@@ -158,7 +159,7 @@ def restored_world(
     world.store.restore(objects, state.resource_version)
     world._changes = world.store.watch(since=state.resource_version)
     for obj in objects:
-        if isinstance(obj, PriorityClass):
+        if kind_of(obj) in Admission.READ:
             world._admission.put(obj)
     world._life.restore(state.life, (obj for obj in objects if kind_of(obj) in world._lives))
     world._controllers.restore(state.controllers, objects)

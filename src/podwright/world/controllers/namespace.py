@@ -1,7 +1,7 @@
 """Namespaces: what is in one goes with it.
 
 A namespace that is deleted is Terminating and has the finalizer `kubernetes` in its spec until
-everything in it is gone. Whether something still comes to it is the API server's business.
+everything in it is gone. Nothing new comes to it meanwhile: the API server refuses it.
 
 Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go,
 status_condition_utils.go

@@ -6,7 +6,7 @@ import pytest
 
 from podwright.objects import Pod, decode
 from podwright.testing import make_node, make_pod
-from podwright.world.admission import Forbidden
+from podwright.world.admission import Forbidden, NamespaceTerminating
 from podwright.world.operations import (
     Apply,
     Cordon,
@@ -134,6 +134,35 @@ def test_a_pod_without_its_priority_class_is_not_let_in():
     with pytest.raises(Forbidden, match="no PriorityClass with name high was found"):
         world.add(decode(document))
     assert world.pods == []
+
+
+def test_nothing_new_comes_to_a_namespace_that_is_being_deleted():
+    world = World()
+    pod = make_pod("web", namespace="shop")
+    world.add(make_node("n1"), pod)
+    world.run(MINUTE + world.start_ns)
+    world.do(FailNode("n1"))
+    world.do(Delete(("", "Namespace"), "shop"))
+    world.run(world.now_ns + SECOND)
+    with pytest.raises(NamespaceTerminating) as refused:
+        world.add(make_pod("more", namespace="shop"))
+    assert str(refused.value) == (
+        'pods "more" is forbidden: unable to create new content in namespace shop because it is'
+        " being terminated"
+    )
+    with pytest.raises(NamespaceTerminating, match=r'^deployments.apps "d" is forbidden'):
+        world.add(decode({"apiVersion": "apps/v1", "kind": "Deployment"} | NAMED))
+    world.add(make_pod("web", namespace="shop", labels={"new": "yes"}))
+    world.add(make_pod("elsewhere"))
+    world.do(RestoreNode("n1"))
+    world.run()
+    assert list(world.node_of) == ["default/elsewhere"]
+    world.add(make_pod("more", namespace="shop"))
+    world.run()
+    assert list(world.node_of) == ["default/elsewhere", "shop/more"]
+
+
+NAMED = {"metadata": {"name": "d", "namespace": "shop"}}
 
 
 def test_the_first_objects_are_there():
