@@ -2,8 +2,8 @@
 
 Two kinds of lines may stand in one file:
 
-- changes that somebody recorded (`store.record_files`); their times are relative to the first
-  of them, which is when the world begins;
+- changes that somebody recorded (`store.record_files`); their times, and all times in their
+  objects, are relative to the first of them, which is when the world begins;
 - operations of our own: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is
   relative to the beginning of the world, or RFC 3339.
 
@@ -62,6 +62,7 @@ from podwright.world.operations import (
     Scale,
     Update,
 )
+from podwright.world.recorded_times import with_times_moved
 from podwright.world.run_stages import EXIT_CODE, RUN_DELAY
 
 Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
@@ -207,6 +208,7 @@ class _Reading:
         self._record = RecordReader(lines.source)
         self.errors = self._record.errors
         self._record_start_ns: int | None = None
+        self._shift_ns = 0
         self._now_ns = lines.start_ns
         self._known = set(lines.there)
         self._started_ns: dict[tuple[NamespacedName, str], int] = {}
@@ -245,6 +247,7 @@ class _Reading:
     def _is_in_time(self, change: RecordLine, place: str) -> bool:
         if self._record_start_ns is None:
             self._record_start_ns = change.time_ns
+            self._shift_ns = self._of.start_ns - change.time_ns
         due_ns = self._of.start_ns + change.time_ns - self._record_start_ns
         if due_ns < self._now_ns - MAX_STEP_BACK_NS:
             message = f"{_since(self._now_ns - due_ns)} before the line above it"
@@ -271,7 +274,7 @@ class _Reading:
             return None
         if change.event == "Delete":
             return Delete(kind, obj.key, grace_seconds=0)
-        obj = _without_owners(obj)
+        obj = with_times_moved(_without_owners(obj), self._shift_ns)
         if isinstance(obj, Pod):
             if change.old is None:
                 return Put(self._new_pod(obj))

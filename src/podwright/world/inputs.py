@@ -5,7 +5,7 @@ single files cannot know as well, such as priority classes and nodes that are no
 
 What is there at the beginning comes in the order of `_ORDER`, so that what others need is
 there before them. An object with a uid is somebody's dump: it keeps its uid and its status, and
-those of its owners that are there too.
+those of its owners that are there too. Its times are moved if the world begins at another time.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from podwright.world import first_objects
 from podwright.world.event_lines import EventLines, Lines, Timed, first_recorded_ns
 from podwright.world.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.world.operations import Apply, Delete, Operation, Put
+from podwright.world.recorded_times import with_times_moved
 from podwright.world.run_stages import default_stages
 from podwright.world.stage_documents import API_VERSION as STAGE_API_VERSION
 from podwright.world.stage_documents import read_stage
@@ -148,6 +149,7 @@ class Inputs:
         is_endless: bool = False,
     ) -> None:
         self._start_ns = start_ns
+        events = tuple(events)
         errors: list[FieldError] = []
         stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
         sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
@@ -181,7 +183,7 @@ class Inputs:
             raise InputError(errors)
         comes_later = {id(one.pod) for one in later}
         first = [obj for obj in objects if id(obj) not in comes_later]
-        self._first = _at_first(first)
+        self._first = _at_first(first, start_ns - start_of(loaded, events))
         self.pod_count = len(pods)
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
@@ -231,10 +233,14 @@ def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
     return [(due_ns, operation) for due_ns, _, operation in timed]
 
 
-def _at_first(objects: Iterable[Object]) -> list[Operation]:
+def _at_first(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
+    """Return what is there at the beginning; a dump was made so much before."""
     several = sorted(objects, key=lambda obj: _ORDER.get(kind_of(obj), _OTHER))
     uids = {obj.uid for obj in several if obj.uid}
-    return [Put(_owned(obj, uids)) if obj.uid else Apply(obj) for obj in several]
+    return [
+        Put(with_times_moved(_owned(obj, uids), shift_ns)) if obj.uid else Apply(obj)
+        for obj in several
+    ]
 
 
 def _owned(obj: Object, uids: set[str]) -> Object:

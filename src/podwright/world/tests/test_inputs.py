@@ -9,7 +9,7 @@ import pytest
 
 import podwright as pw
 from podwright.objects import InputError
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.store.files import load
 from podwright.store.record_files import file_lines
 from podwright.world.inputs import EventFile, Inputs, start_of
@@ -217,3 +217,40 @@ def test_a_world_begins_when_its_inputs_do(tmp_path, files, lines, begins):
     (tmp_path / "f.yaml").write_text(files)
     events = [recorded(tmp_path, *lines)] if lines else []
     assert timestamp_text(start_of(load(tmp_path / "f.yaml"), events)) == begins
+
+
+GOING = (
+    '{"time": "2026-07-01T00:00:00.5Z", "event": "Add", "resource": {"apiVersion": "v1",'
+    ' "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "p",'
+    ' "creationTimestamp": "2026-06-30T23:59:00Z", "deletionTimestamp": "2026-07-01T00:01:00Z"}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("begins", "made", "dumped", "due"),
+    [
+        pytest.param(
+            "2026-07-01T00:00:00.5Z",
+            "2026-06-30T23:59:00Z",
+            "2026-05-03T00:00:00Z",
+            "2026-07-01T00:01:00Z",
+            id="as it was",
+        ),
+        pytest.param(
+            "2026-01-01T00:00:00.5Z",
+            "2025-12-31T23:59:00Z",
+            "2025-11-03T00:00:00Z",
+            "2026-01-01T00:01:00Z",
+            id="in winter",
+        ),
+    ],
+)
+def test_times_in_recorded_objects_are_those_of_the_world(tmp_path, begins, made, dumped, due):
+    (tmp_path / "f.yaml").write_text(DUMPED)
+    start_ns = timestamp_ns(begins) or 0
+    inputs = Inputs(load(tmp_path / "f.yaml"), [recorded(tmp_path, GOING)], start_ns=start_ns)
+    objects = [operation.obj for _, operation in inputs if isinstance(operation, Put)]
+    times = {obj.name: obj.metadata.creation_timestamp for obj in objects}
+    assert times["n2"] == dumped
+    assert times["p"] == made
+    assert objects[-1].metadata.deletion_timestamp == due
