@@ -115,6 +115,7 @@ class Simulation:
         self._folder = folder
         self._stages = inputs.stages
         self._metrics = MetricsSnapshot(())
+        self._all_rows: Rows | None = None
         self.tables = RunTables(rules.sample_ns)
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
@@ -225,6 +226,8 @@ class Simulation:
 
     def rows(self) -> Rows:
         """Return the rows of all tables."""
+        if self._all_rows is not None:
+            return self._all_rows
         earlier = () if self._folder is None else self._folder.parts()
         return joined(chain(earlier, [self.tables.rows()]))
 
@@ -240,7 +243,8 @@ class Simulation:
         """
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
-        rows = self.rows()
+        # The parts in the folder are gone with its end.
+        rows = self._all_rows = self.rows()
         summary = summary_of(
             self.tables,
             rows,

@@ -159,6 +159,9 @@ def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
     differing = {name for name in one | other if one.get(name) != other.get(name)}
     # The checkpoints themselves, and how many were asked for.
     assert differing == {"log/00000000.pwlog", "manifest.json"}
+    assert broken.summary == plain.summary
+    for name, table in plain.tables.items():
+        assert table.equals(broken.tables[name]), name
     assert [(e.now_ns, e.event, e.actions) for e in plain.log.entries()] == [
         (e.now_ns, e.event, e.actions) for e in broken.log.entries()
     ]

@@ -1,0 +1,62 @@
+"""Real inputs, simulated: the record of a real control plane, and a real cluster's trace."""
+
+from __future__ import annotations
+
+import pytest
+from tests.golden.real_cluster import REAL, RECORD
+
+import podwright as pw
+from podwright.objects import encode
+from podwright.objects.requests import assigned_requests
+from podwright.store.files import load
+from podwright.store.run_folder import RunFolder
+
+OPENB = REAL.parent / "traces" / "openb"
+NODES, PODS = OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv"
+
+pytest.importorskip("pyarrow")
+
+pytestmark = pytest.mark.golden
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not RECORD.exists(), reason="the record of a real cluster is not here")
+def test_the_pods_of_a_real_cluster_are_placed_by_us_as_well(tmp_path):
+    run = pw.simulate([], events=RECORD, output=tmp_path / "run")
+    counts = run.summary.counts
+    # Its own scheduler placed 1998 of the 2082 pods, and preempted for 120.
+    assert counts.created == 2082
+    assert counts.placed > 1950
+    assert counts.preemptions > 50
+    # Nothing else goes on once the record is over.
+    assert run.summary.simulated_ns < 10 * 60 * 10**9
+    there = load(tmp_path / "run" / "objects.json").objects
+    nodes = {obj.name: obj for obj in there if isinstance(obj, pw.Node)}
+    requested = dict.fromkeys(nodes, 0)
+    for obj in there:
+        if isinstance(obj, pw.Pod) and obj.spec.node_name in nodes:
+            is_over = obj.status.phase in ("Succeeded", "Failed")
+            requested[obj.spec.node_name] += 0 if is_over else assigned_requests(obj).get("cpu", 0)
+    overcommitted = [
+        name
+        for name, node in nodes.items()
+        if requested[name] > int(_milli(encode(node)["status"]["allocatable"]["cpu"]))
+    ]
+    assert overcommitted == []
+
+
+def _milli(text: str) -> int:
+    return int(text.removesuffix("m")) if text.endswith("m") else 1000 * int(text)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PODS.exists(), reason="the openb trace is not here")
+def test_every_pod_of_the_trace_is_created_placed_and_finished_at_its_time(tmp_path):
+    run = pw.simulate([NODES, PODS], output=tmp_path / "run")
+    counts = run.summary.counts
+    assert (counts.created, counts.placed, counts.succeeded) == (8152, 8152, 8152)
+    assert run.pending == {}
+    # The last pod of the trace is deleted in second 12,902,960.
+    assert run.summary.simulated_ns == 12_902_960 * 10**9
+    assert run.tables["decisions"].num_rows == 8152
+    assert RunFolder.open(tmp_path / "run").manifest.status == "finished"
