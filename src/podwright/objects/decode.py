@@ -11,6 +11,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator, Mapping
 from typing import (
+    Annotated,
     Any,
     Literal,
     TypeAlias,
@@ -261,7 +262,9 @@ _JSON_NAME: dict[type, str] = {str: "a string", int: "an integer", bool: "true o
 def _walk(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
     """Yield (path, message, value) for everything in a document that its type does not allow."""
     origin = get_origin(expected)
-    if origin in {Union, types.UnionType}:
+    if origin is Annotated:
+        yield from _walk_number(value, expected, path)
+    elif origin in {Union, types.UnionType}:
         yield from _walk_union(value, expected, path)
     elif origin is Literal:
         if value not in get_args(expected):
@@ -292,6 +295,15 @@ def _walk_union(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
     elif not any(_is_plain(value, choice) for choice in choices):
         names = " or ".join(_JSON_NAME[choice] for choice in choices)
         yield path, invalid(value, f"{names} is expected"), value
+
+
+def _walk_number(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
+    kind, limits = get_args(expected)
+    problems = list(_walk(value, kind, path))
+    if not problems and not limits.ge <= value <= limits.le:
+        detail = f"a number from {limits.ge} to {limits.le} is expected"
+        problems.append((path, invalid(value, detail), value))
+    yield from problems
 
 
 def _walk_list(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
@@ -327,7 +339,7 @@ def _walk_struct(value: Any, expected: type[msgspec.Struct], path: str) -> Itera
         yield path, invalid(value, "an object is expected"), value
         return
     prefix = f"{path}." if path else ""
-    hints = get_type_hints(expected)
+    hints = get_type_hints(expected, include_extras=True)
     fields = msgspec.structs.fields(expected)
     known = {field.encode_name for field in fields}
     for field in fields:

@@ -7,7 +7,7 @@ is absent is `""` where Go has a string and `None` where Go has a pointer.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,9 @@ QuantityText: TypeAlias = str | int | float
 
 ResourceList: TypeAlias = dict[str, QuantityText]
 """Resource name to quantity."""
+
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number as Go's `int32` holds it."""
 
 LabelSelectorOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 

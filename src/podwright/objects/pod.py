@@ -11,6 +11,7 @@ import msgspec
 
 from podwright.objects.meta import (
     Condition,
+    Int32,
     KubernetesObject,
     LabelSelector,
     ObjectMeta,
@@ -346,7 +347,7 @@ class PodSpec(Struct, frozen=True, kw_only=True):
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: PreemptionPolicy | None = None
     host_network: bool = False

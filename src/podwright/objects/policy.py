@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from podwright.objects.meta import Condition, KubernetesObject, LabelSelector, Struct
+from podwright.objects.meta import Condition, Int32, KubernetesObject, LabelSelector, Struct
 from podwright.objects.pod import PreemptionPolicy
 
 
@@ -20,7 +20,7 @@ class PriorityClass(KubernetesObject, frozen=True, kw_only=True):
     kind: ClassVar[str] = "PriorityClass"
     namespaced: ClassVar[bool] = False
 
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     description: str = ""
     preemption_policy: PreemptionPolicy | None = None

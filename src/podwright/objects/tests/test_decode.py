@@ -72,6 +72,14 @@ def node_with(spec=None, status=None):
             id="a quantity, by its resource",
         ),
         pytest.param(
+            pod_with(priority=2**31),
+            [
+                "spec.priority: Invalid value: 2147483648: "
+                "a number from -2147483648 to 2147483647 is expected"
+            ],
+            id="a number that is too large",
+        ),
+        pytest.param(
             pod_with(priority="high", containers=[{"name": "c", "ports": [{"hostPort": "80"}]}]),
             [
                 'spec.containers[0].ports[0].hostPort: Invalid value: "80": an integer is expected',
