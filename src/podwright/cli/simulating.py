@@ -57,7 +57,15 @@ from podwright.store.run_folder import (
 from podwright.world.event_lines import first_recorded_ns
 from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.openb_arrivals import Ending
-from podwright.world.run import begin, duration_ns, event_file, manifest_of, moment_ns, time_ns
+from podwright.world.run import (
+    begin,
+    check_seed,
+    duration_ns,
+    event_file,
+    manifest_of,
+    moment_ns,
+    time_ns,
+)
 from podwright.world.run_summary import Summary
 from podwright.world.simulation import Rules, Simulation
 from podwright.world.world import START_NS
@@ -249,6 +257,7 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             )
         until_ns = moment_ns("--until", chosen.until, start_ns, errors) if chosen.until else None
         sample_ns = duration_ns("--sample", chosen.sample, errors)
+        check_seed("--seed", setup.seed, errors)
         with collected:
             inputs = Inputs(
                 loaded,

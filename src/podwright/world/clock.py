@@ -14,11 +14,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
+
+FIRST_NS: Final = -9214560000 * 1_000_000_000
+LAST_NS: Final = 9214646400 * 1_000_000_000
+"""The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
 
 
 class Turn(IntEnum):
@@ -101,11 +105,15 @@ class EventHeap(Generic[T]):
         return self._heap[0][0] if self._heap else None
 
     def push(self, due_ns: int, turn: int, event: T) -> int:
-        """Say that something is due, now or later, and return its counter."""
+        """Say that something is due, now or later, and return its counter.
+
+        What is due after `LAST_NS` never happens: no table and no log could say when.
+        """
         assert due_ns >= self._now_ns, f"due at {due_ns}, which is before now, {self._now_ns}"
         counter = self._counter
         self._counter += 1
-        heapq.heappush(self._heap, (due_ns, int(turn), counter, event))
+        if due_ns <= LAST_NS:
+            heapq.heappush(self._heap, (due_ns, int(turn), counter, event))
         return counter
 
     def pop(self, until_ns: int | None = None) -> Due[T] | None:

@@ -35,6 +35,7 @@ from podwright.objects.timestamps import timestamp_ns
 from podwright.store import GroupKind, kind_of
 from podwright.store.files import LoadedObjects
 from podwright.world import first_objects
+from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.event_lines import EventLines, Lines, Timed, first_recorded_ns
 from podwright.world.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.world.operations import Apply, Delete, Operation, Put
@@ -102,9 +103,14 @@ def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
     recorded = [first_recorded_ns(file.lines) for file in events]
     known = [at_ns for at_ns in recorded if at_ns is not None]
     if known:
-        return min(known)
+        return _possible(min(known))
     made = [timestamp_ns(obj.metadata.creation_timestamp) for obj in loaded.objects if obj.uid]
-    return max((at_ns for at_ns in made if at_ns is not None), default=START_NS)
+    return _possible(max((at_ns for at_ns in made if at_ns is not None), default=START_NS))
+
+
+def _possible(start_ns: int) -> int:
+    """Return a beginning that can be simulated; the objects' times are moved there."""
+    return start_ns if FIRST_NS <= start_ns < LAST_NS else START_NS
 
 
 class Inputs:
@@ -171,6 +177,10 @@ class Inputs:
                 lines = EventLines(file.lines, file.source, start_ns, objects)
             except InputError as error:
                 errors += error.errors
+                continue
+            if not FIRST_NS <= lines.end_ns < LAST_NS:
+                message = "a line is due outside of the years that can be simulated, 1678 to 2261"
+                errors.append(FieldError(source=file.source, path="", message=message))
                 continue
             self._events.append(lines)
             added += [Sourced(place, obj) for place, obj in lines.added]

@@ -45,6 +45,7 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.explain import explain_cycle
 from podwright.world.inputs import EventFile, Inputs, start_of
 from podwright.world.openb_arrivals import Ending
@@ -264,6 +265,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     {'Insufficient cpu': 1}
     """
     errors: list[FieldError] = []
+    check_seed("seed", seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
     loaded, files = _loaded(objects, errors)
     event_files, more = _events(events)
@@ -342,7 +344,7 @@ def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> 
             return start_ns
     if found < start_ns:
         errors.append(_error(what, invalid(text, "that is before the beginning")))
-    return found
+    return _in_range(what, text, found, errors)
 
 
 def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
@@ -351,7 +353,21 @@ def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
     if found is None:
         detail = "a time is expected, such as 2026-01-01T00:00:00Z"
         errors.append(_error(what, invalid(text, detail)))
-    return START_NS if found is None else found
+        return START_NS
+    return _in_range(what, text, found, errors)
+
+
+def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
+    """Note if a seed is none that a run's log could say."""
+    if not -(2**63) <= seed < 2**63:
+        errors.append(_error(what, invalid(seed, "a number of at most 64 bits is expected")))
+
+
+def _in_range(what: str, text: str, found_ns: int, errors: list[FieldError]) -> int:
+    if FIRST_NS <= found_ns < LAST_NS:
+        return found_ns
+    errors.append(_error(what, invalid(text, "the years from 1678 to 2261 can be simulated")))
+    return START_NS
 
 
 def duration_ns(what: str, text: str, errors: list[FieldError]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.world import Due, EventHeap, Turn
+from podwright.world.clock import LAST_NS
 
 
 class Incomparable:
@@ -89,3 +90,10 @@ def test_a_heap_goes_on_where_another_one_was():
 def test_two_entries_in_one_place_are_refused():
     with pytest.raises(AssertionError, match="one place"):
         EventHeap.restore(0, 9, [Due(1, 0, 4, "a"), Due(1, 0, 4, "b")])
+
+
+def test_what_is_due_after_the_last_moment_never_happens():
+    heap = EventHeap[str](now_ns=LAST_NS - 1)
+    for due_ns in (LAST_NS, LAST_NS + 1):
+        heap.push(due_ns, Turn.STAGE, str(due_ns))
+    assert drained(heap) == [str(LAST_NS)]
