@@ -31,6 +31,9 @@ from podwright.objects import (
     encode,
 )
 from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
+from podwright.store import ObjectStore
+from podwright.store.identity import uid_at
+from podwright.world.controllers.job_spec import with_job_defaults
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -55,11 +58,17 @@ class Admission:
     """Completes objects on their way into a cluster.
 
     It is told of what there is of the kinds in `READ`.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        Where objects are to be; to read.
     """
 
     READ: Final = frozenset({("scheduling.k8s.io", "PriorityClass"), ("", "Namespace")})
 
-    def __init__(self) -> None:
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
         self._classes: dict[str, PriorityClass] = {}
         self._terminating: dict[str, None] = {}
         # By the address of a `spec`, which is kept alive: what becomes of it.
@@ -99,6 +108,10 @@ class Admission:
                 f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new'
                 f" content in namespace {namespace} because it is being terminated"
             )
+        if obj.kind == "Job" and not obj.uid:
+            # A job has its own uid in its labels.
+            next_uid = uid_at(self._store.seed, self._store.resource_version + 1)
+            return with_job_defaults(obj, next_uid)
         return self.admit(obj)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:

@@ -239,7 +239,7 @@ class World:
         self._lives = frozenset(self._life.kinds)
         makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
         self._controllers = Controllers(makers)
-        self._admission = Admission()
+        self._admission = Admission(self.store)
         self._observers = parts.observers
         self._call_extender = parts.call_extender
         self._heap = EventHeap[_Due](start_ns)

@@ -10,16 +10,16 @@ wanted number is active.
 
 As upstream, what happens to pods is looked at a second later, all at once; a change of the
 job itself is looked at immediately. New pods after a failure wait: 10 s, then twice as long
-each time, at most 10 minutes, and not at all once a pod has succeeded since.
-
-Left out: backoffLimitPerIndex, successPolicy and the adoption of pods that nobody controls.
+each time, at most 10 minutes, and not at all once a pod has succeeded since. Pods that the
+selector matches and nobody controls are adopted, those that it does not match are let go.
 
 Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, cast
 
 import msgspec
@@ -27,6 +27,7 @@ import msgspec
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.store.lifecycle import with_metadata
+from podwright.world.controllers.claims import Orphans, adopted, released
 from podwright.world.controllers.contract import (
     ControllerAction,
     CreateObject,
@@ -43,6 +44,14 @@ from podwright.world.controllers.documents import (
     part,
     with_condition_set,
 )
+from podwright.world.controllers.job_finish import finishing_condition, job_condition
+from podwright.world.controllers.job_indexes import (
+    failed_indexes,
+    failure_annotations,
+    failures_of,
+    last_failures,
+    retry_ns,
+)
 from podwright.world.controllers.job_spec import (
     TRACKING,
     FailureVerdict,
@@ -54,6 +63,7 @@ from podwright.world.controllers.job_spec import (
     index_of,
     job_spec,
     pods_of,
+    selector_of,
     with_job_defaults,
 )
 from podwright.world.controllers.job_tally import (
@@ -63,7 +73,6 @@ from podwright.world.controllers.job_tally import (
     back_off_after,
     counted,
     is_complete,
-    restarts_too_often,
     surplus_pods,
     wanted_count,
     write_numbers,
@@ -76,8 +85,6 @@ POD: Final[GroupKind] = ("", "Pod")
 PODS_PER_SYNC_MAX: Final = 500
 _SECOND_NS: Final = 1_000_000_000
 _BATCH_NS: Final = _SECOND_NS
-_LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
-_DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"
 _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
 
 
@@ -103,6 +110,7 @@ class JobController:
         self._view = view
         self._memory = _Memory()
         self._creations = Creations()
+        self._orphans = Orphans(view, POD)
 
     # ---------------------------------------------------------------------- what happens
 
@@ -115,7 +123,9 @@ class JobController:
             return () if obj is None else self._observe_job(old, new, obj.key)
         owner = controller_of(obj)
         if owner is None or owner.kind != "Job":
-            return ()
+            return self._orphans.changed(old, new)
+        if old is None or controller_of(old) is None:
+            self._orphans.changed(old, new)
         key = f"{obj.namespace}/{owner.name}"
         job = self._view.get(JOB, key)
         if old is None:
@@ -134,6 +144,7 @@ class JobController:
         if new is None:
             assert old is not None, "a change of nothing"
             self._note_gone(key, old.uid)
+            self._orphans.remove_owner(old)
         elif (
             old is None
             or old.metadata.generation != new.metadata.generation
@@ -142,6 +153,8 @@ class JobController:
             self._memory.urgent[key] = True
         else:
             return ()  # its own writes
+        if new is not None:
+            self._orphans.put_owner(new, selector_of(new))
         if old is None and new is not None:
             # Of objects that come all at once, the pods may have come before their job.
             for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
@@ -176,6 +189,7 @@ class JobController:
         verdict = FailureVerdict()
         if not is_success:
             verdict = failure_verdict(spec.pod_failure_policy, pod)
+        failures, ignored = failures_of(pod)
         ended_ns = finish_time_ns(pod)
         index = index_of(pod, spec.completions) if spec.is_indexed else None
         self._memory.ended.setdefault(key, {})[pod.uid] = Ended(
@@ -186,6 +200,8 @@ class JobController:
             ended_ns=-1 if ended_ns is None else ended_ns,
             action=verdict.action,
             message=verdict.message,
+            failures=failures,
+            ignored=ignored,
         )
 
     # --------------------------------------------------------------------------- a look
@@ -213,8 +229,33 @@ class JobController:
         complete = with_job_defaults(job)
         if complete is not job:
             return [*actions, UpdateObject(complete, "whole", self.name)]
+        claims = self._claims(job)
+        if claims:
+            # What changes hands is counted when it has; that change leads back to here.
+            memory.urgent[key] = True
+            return actions + claims
         actions.extend(self._synced(job, spec, now_ns))
         return actions
+
+    def _claims(self, job: KubernetesObject) -> list[ControllerAction]:
+        """Adopt pods that nobody controls.
+
+        Upstream: getPodsForJob
+        """
+        if job.metadata.deletion_timestamp is not None or finished_condition(job) is not None:
+            return []
+        actions: list[ControllerAction] = []
+        for orphan in self._orphans.of(job):
+            pod = cast(Pod, orphan)
+            if not pod.is_terminating:
+                kept = (each for each in pod.metadata.finalizers if each != TRACKING)
+                held = with_metadata(adopted(pod, job), finalizers=(*kept, TRACKING))
+                actions.append(UpdateObject(held, "main", self.name))
+        return actions
+
+    def _strangers(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
+        selector = selector_of(job)
+        return [pod for pod in pods if not selector.matches(pod.metadata.labels)]
 
     def _released_orphans(self, key: str) -> list[ControllerAction]:
         """Let the pods go whose job is gone.
@@ -250,32 +291,46 @@ class JobController:
     def _synced(
         self, job: KubernetesObject, spec: JobSpec, now_ns: int
     ) -> Iterable[ControllerAction]:
-        actions: list[ControllerAction] = []
         ended = [*self._memory.ended.pop(job.key, {}).values()]
-        for each in ended:
-            pod = self._view.get(POD, each.key)
-            if isinstance(pod, Pod) and pod.uid == each.uid:
-                actions.extend(self._release(pod))
         if finished_condition(job) is not None:
             self._forget(job.key)
-            return actions
+            return self._counted(job.key, ended)
+        actions: list[ControllerAction] = []
         status: Document = dict(part(job, "status"))
         found = self._view.controlled_by(job.uid, POD)
         pods = cast(list[Pod], [found[key] for key in sorted(found)])
+        strangers = self._strangers(job, pods)
+        if strangers:
+            actions.extend(self._let_go(job, strangers))
+            gone = {pod.uid for pod in strangers}
+            pods = [pod for pod in pods if pod.uid not in gone]
+            ended = [each for each in ended if each.uid not in gone]
         tally = counted(pods, spec, status, ended)
-        self._back_off(job.key, ended, now_ns)
+        if spec.is_indexed and spec.backoff_limit_per_index is not None:
+            # Whom a job that fails takes down has failed, its index has not.
+            fails = condition_among(job, ("FailureTarget",)) is not None
+            known = str(status.get("failedIndexes", ""))
+            tally.failed_indexes = failed_indexes(spec, known, () if fails else ended)
+        else:
+            self._back_off(job.key, ended, now_ns)
         if "startTime" not in status and not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
-        finishing = self._finishing(job, spec, status, tally, now_ns)
-        if finishing is not None and finishing["type"] == "FailureTarget":
+        finishing = finishing_condition(job, spec, status, tally, now_ns)
+        is_going_on = finishing is None and job.metadata.deletion_timestamp is None
+        last = self._last_failures(spec, tally, ended) if is_going_on else {}
+        actions.extend(self._counted(job.key, ended, last.values()))
+        if finishing is not None:
+            if finishing["type"] == "SuccessCriteriaMet":
+                # Who is not needed any more has not failed.
+                actions.extend(action for pod in tally.active for action in self._release(pod))
             actions.extend(self._deleted(job, tally.active))
             tally.terminating += len(tally.active)
             tally.active = []
-        elif finishing is None and job.metadata.deletion_timestamp is None:
-            actions.extend(self._managed(job, spec, tally, now_ns))
+        elif is_going_on:
+            actions.extend(self._managed(job, spec, tally, last, now_ns))
             actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
             if is_complete(spec, tally):
-                finishing = _condition(
+                finishing = job_condition(
                     "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
                 )
         if finishing is not None:
@@ -284,6 +339,41 @@ class JobController:
         if status != part(job, "status"):
             actions.append(UpdateObject(_with_status(job, status), "status", self.name))
         return actions
+
+    def _last_failures(
+        self, spec: JobSpec, tally: Tally, ended: Sequence[Ended]
+    ) -> dict[int, Ended]:
+        """Return whom to replace in indexes that fail on their own; these are not counted yet."""
+        if tally.failed_indexes is None:
+            return {}
+        held = [each for each in ended if self._is_held(each)]
+        last = last_failures(spec, held, tally.active, tally.indexes | tally.failed_indexes)
+        tally.delayed = sum(1 for each in last.values() if each.action != "Ignore")
+        return last
+
+    def _counted(
+        self, key: str, ended: Iterable[Ended], delayed: Iterable[Ended] = ()
+    ) -> list[ControllerAction]:
+        """Let the pods go that are counted, and keep the others in mind."""
+        later = {each.uid: each for each in delayed}
+        if later:
+            self._memory.ended.setdefault(key, {}).update(later)
+        actions: list[ControllerAction] = []
+        for each in ended:
+            pod = self._view.get(POD, each.key)
+            if each.uid not in later and isinstance(pod, Pod) and pod.uid == each.uid:
+                actions.extend(self._release(pod))
+        return actions
+
+    def _is_held(self, ended: Ended) -> bool:
+        pod = self._view.get(POD, ended.key)
+        return pod is not None and pod.uid == ended.uid and TRACKING in pod.metadata.finalizers
+
+    def _let_go(self, job: KubernetesObject, pods: Iterable[Pod]) -> Iterable[ControllerAction]:
+        for pod in pods:
+            kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
+            free = with_metadata(released(pod, job), finalizers=kept)
+            yield UpdateObject(free, "main", self.name)
 
     def _back_off(self, key: str, ended: Sequence[Ended], now_ns: int) -> None:
         known = self._memory.back_off
@@ -294,34 +384,6 @@ class JobController:
             known.pop(key, None)
 
     # ------------------------------------------------------------------------- the end
-
-    def _finishing(
-        self,
-        job: KubernetesObject,
-        spec: JobSpec,
-        status: Document,
-        tally: Tally,
-        now_ns: int,
-    ) -> Document | None:
-        """Return the condition that says that the job is about to be over."""
-        known = condition_among(job, ("FailureTarget", "SuccessCriteriaMet"))
-        if known is not None:
-            return known
-        if tally.fail_message:
-            return _condition("FailureTarget", "PodFailurePolicy", tally.fail_message, now_ns)
-        is_past = tally.has_new_failure and tally.failed > spec.backoff_limit
-        if is_past or restarts_too_often(spec, tally.active):
-            return _condition("FailureTarget", "BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
-        started_ns = timestamp_ns(status.get("startTime"))
-        deadline = spec.active_deadline_seconds
-        if (
-            deadline is not None
-            and started_ns is not None
-            and not spec.suspend
-            and now_ns >= started_ns + deadline * _SECOND_NS
-        ):
-            return _condition("FailureTarget", "DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
-        return None
 
     def _finished(
         self,
@@ -340,7 +402,7 @@ class JobController:
         if tally.active or tally.terminating:
             return []
         is_success = finishing["type"] == "SuccessCriteriaMet"
-        over = _condition(
+        over = job_condition(
             "Complete" if is_success else "Failed",
             finishing["reason"],
             finishing["message"],
@@ -357,7 +419,12 @@ class JobController:
     # ------------------------------------------------------------------------- the pods
 
     def _managed(
-        self, job: KubernetesObject, spec: JobSpec, tally: Tally, now_ns: int
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        last: Mapping[int, Ended],
+        now_ns: int,
     ) -> list[ControllerAction]:
         """Make or delete pods until as many are active as are wanted.
 
@@ -382,23 +449,36 @@ class JobController:
             if open_ns > now_ns:
                 self._ask(job.key, open_ns)
             else:
+                count = min(missing, PODS_PER_SYNC_MAX)
                 return [
-                    *self._made(job, spec, tally, min(missing, PODS_PER_SYNC_MAX), now_ns),
+                    *self._made(job, spec, tally, count, last, now_ns),
                     *self._wakes(job.key, now_ns),
                 ]
         return self._wakes(job.key, now_ns)
 
     def _made(
-        self, job: KubernetesObject, spec: JobSpec, tally: Tally, count: int, now_ns: int
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        count: int,
+        last: Mapping[int, Ended],
+        now_ns: int,
     ) -> list[ControllerAction]:
         indexes: list[int | None] = [None] * count
         if spec.is_indexed:
             taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
-            free = (i for i in range(spec.completions or 0) if i not in taken)
-            indexes = [index for index, _ in zip(free, range(count), strict=False)]
+            taken |= tally.failed_indexes or set()
+            free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
+            indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
+            if free and not indexes:
+                self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
         if not indexes:
             return []
-        pods = pods_of(job, spec, indexes)
+        annotations: dict[int, dict[str, str]] = {}
+        if tally.failed_indexes is not None:
+            annotations = {i: failure_annotations(last.get(i)) for i in indexes if i is not None}
+        pods = pods_of(job, spec, indexes, annotations)
         self._creations.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
         tally.active = [*tally.active, *pods]
@@ -430,7 +510,7 @@ class JobController:
                 "Job resumed",
             )
         )
-        condition = _condition("Suspended", reason, note, now_ns)
+        condition = job_condition("Suspended", reason, note, now_ns)
         condition["status"] = "True" if spec.suspend else "False"
         status["conditions"] = with_condition_set(conditions, condition)
         if not spec.suspend:
@@ -467,18 +547,6 @@ class JobController:
         """Remember what another one did."""
         self._memory = msgspec.convert(state["memory"], _Memory)
         self._creations.restore(state["creations"])
-
-
-def _condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
-    now = timestamp_text(now_ns)
-    return {
-        "type": type_,
-        "status": "True",
-        "lastProbeTime": now,
-        "lastTransitionTime": now,
-        "reason": reason,
-        "message": message,
-    }
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:

@@ -7,13 +7,22 @@ pod_failure_policy.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from podwright.objects import Document, KubernetesObject, ObjectMeta, Pod, decode_pod
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    LabelSelector,
+    ObjectMeta,
+    Pod,
+    Selector,
+    decode_pod,
+)
 from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.claims import compiled_selector
 from podwright.world.controllers.documents import changed, part
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
@@ -21,6 +30,7 @@ COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 _GENERATED_PREFIX_MAX: Final = 58
+_NO_LIMIT: Final = 2**31 - 1
 _INDEX_ENV: Final = {
     "name": "JOB_COMPLETION_INDEX",
     "valueFrom": {
@@ -48,6 +58,9 @@ class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
     manual_selector: bool = False
     pod_replacement_policy: str = "TerminatingOrFailed"
     pod_failure_policy: dict[str, Any] | None = None
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    success_policy: dict[str, Any] | None = None
     managed_by: str | None = None
     selector: dict[str, Any] | None = None
     template: dict[str, Any] = {}
@@ -69,16 +82,29 @@ def job_spec(job: KubernetesObject) -> JobSpec:
     return msgspec.convert(written, JobSpec)
 
 
-def with_job_defaults(job: KubernetesObject) -> KubernetesObject:
+def selector_of(job: KubernetesObject) -> Selector:
+    """Return what a job selects, nothing while it has no selector."""
+    written = part(job, "spec").get("selector")
+    return compiled_selector(msgspec.convert(written, LabelSelector) if written else None)
+
+
+def with_job_defaults(job: KubernetesObject, uid: str = "") -> KubernetesObject:
     """Return a job as the API server makes it: defaults, labels and the selector of its own.
 
     One that has its selector is returned as it is.
+
+    Parameters
+    ----------
+    uid : str
+        The one that it gets, if it has none yet.
     """
     written = part(job, "spec")
     if written.get("selector"):
         return job
+    uid = job.uid or uid
+    has_own_limits = written.get("backoffLimitPerIndex") is not None
     spec: Document = {
-        "backoffLimit": 6,
+        "backoffLimit": _NO_LIMIT if has_own_limits else 6,
         "completionMode": "NonIndexed",
         "suspend": False,
         "manualSelector": False,
@@ -89,20 +115,25 @@ def with_job_defaults(job: KubernetesObject) -> KubernetesObject:
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
-    own = dict.fromkeys(_UID_LABELS, job.uid) | dict.fromkeys(_NAME_LABELS, job.name)
+    own = dict.fromkeys(_UID_LABELS, uid) | dict.fromkeys(_NAME_LABELS, job.name)
     template = dict(spec.get("template") or {})
     metadata = dict(template.get("metadata") or {})
     given = metadata.get("labels") or {}
     metadata["labels"] = {**given, **own}
     template["metadata"] = metadata
     spec["template"] = template
-    spec["selector"] = {"matchLabels": {_UID_LABELS[0]: job.uid}}
+    spec["selector"] = {"matchLabels": {_UID_LABELS[0]: uid}}
     # Upstream: a job without labels gets those of its template.
     labels = dict(job.metadata.labels) or dict(metadata["labels"])
     return changed(job, metadata={"labels": labels}, spec=spec)
 
 
-def pods_of(job: KubernetesObject, spec: JobSpec, indexes: Sequence[int | None]) -> list[Pod]:
+def pods_of(
+    job: KubernetesObject,
+    spec: JobSpec,
+    indexes: Sequence[int | None],
+    annotations: Mapping[int, Mapping[str, str]] | None = None,
+) -> list[Pod]:
     """Return the next pods of a job, still without names.
 
     What they have in common is read once.
@@ -112,7 +143,10 @@ def pods_of(job: KubernetesObject, spec: JobSpec, indexes: Sequence[int | None])
     indexes : sequence of int or None
         One per pod. Of an indexed job, the pod carries it in an annotation, a label, its host
         name and the variable JOB_COMPLETION_INDEX; of others it is None.
+    annotations : mapping, optional
+        Per index, what else its pod is annotated with.
     """
+    own = annotations or {}
     template = spec.template
     plain: Document = template.get("spec") or {}
     indexed: Document = plain | {
@@ -128,7 +162,9 @@ def pods_of(job: KubernetesObject, spec: JobSpec, indexes: Sequence[int | None])
         document: Document = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": _pod_metadata(job, template.get("metadata") or {}, index),
+            "metadata": _pod_metadata(
+                job, template.get("metadata") or {}, index, own.get(-1 if index is None else index)
+            ),
             "spec": plain if index is None else {"hostname": f"{job.name}-{index}"} | indexed,
         }
         if not pods:
@@ -139,7 +175,9 @@ def pods_of(job: KubernetesObject, spec: JobSpec, indexes: Sequence[int | None])
     return pods
 
 
-def _pod_metadata(job: KubernetesObject, given: Document, index: int | None) -> Document:
+def _pod_metadata(
+    job: KubernetesObject, given: Document, index: int | None, own: Mapping[str, str] | None
+) -> Document:
     metadata: Document = {
         "generateName": f"{job.name}-",
         "namespace": job.namespace,
@@ -163,6 +201,8 @@ def _pod_metadata(job: KubernetesObject, given: Document, index: int | None) -> 
         metadata["generateName"] = job.name[: _GENERATED_PREFIX_MAX - len(tail)] + tail
         for field in ("annotations", "labels"):
             metadata[field] = {**(given.get(field) or {}), COMPLETION_INDEX: str(index)}
+    if own:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **own}
     return metadata
 
 
@@ -216,6 +256,8 @@ def indexes_text(indexes: Iterable[int]) -> str:
     --------
     >>> indexes_text([5, 0, 1, 2])
     '0-2,5'
+    >>> indexes_text([7, 6])  # upstream: two are not a span
+    '6,7'
     """
     spans: list[list[int]] = []
     for index in sorted(indexes):
@@ -223,7 +265,9 @@ def indexes_text(indexes: Iterable[int]) -> str:
             spans[-1][1] = index
         else:
             spans.append([index, index])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    return ",".join(
+        str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in spans
+    )
 
 
 # ---------------------------------------------------------------------------- failures
@@ -254,7 +298,7 @@ class FailureVerdict(msgspec.Struct, frozen=True):
     Attributes
     ----------
     action : str
-        Count, Ignore or FailJob.
+        Count, Ignore, FailIndex or FailJob.
     message : str
         Why the job fails.
     """

@@ -30,6 +30,8 @@ class Ended(msgspec.Struct, frozen=True):
         When; -1 if the pod does not say.
     action, message : str
         What the failure policy makes of it.
+    failures, ignored : int
+        How often its index had failed before, if that is counted.
     """
 
     uid: str
@@ -39,6 +41,8 @@ class Ended(msgspec.Struct, frozen=True):
     ended_ns: int
     action: str
     message: str
+    failures: int = 0
+    ignored: int = 0
 
 
 class BackOff(msgspec.Struct, frozen=True):
@@ -56,7 +60,15 @@ class BackOff(msgspec.Struct, frozen=True):
 
 
 class Tally(msgspec.Struct):
-    """The numbers of a job while it is looked at."""
+    """The numbers of a job while it is looked at.
+
+    Attributes
+    ----------
+    delayed : int
+        Of the failed ones, those that the status counts later.
+    failed_indexes : set of int, optional
+        None in a job whose indexes do not fail on their own.
+    """
 
     active: list[Pod]
     succeeded: int
@@ -65,6 +77,8 @@ class Tally(msgspec.Struct):
     indexes: set[int]
     has_new_failure: bool = False
     fail_message: str = ""
+    delayed: int = 0
+    failed_indexes: set[int] | None = None
 
 
 def counted(pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[Ended]) -> Tally:
@@ -210,7 +224,7 @@ def write_numbers(status: Document, spec: JobSpec, tally: Tally) -> None:
     numbers = {
         "active": len(tally.active),
         "succeeded": tally.succeeded,
-        "failed": tally.failed,
+        "failed": tally.failed - tally.delayed,
         "completedIndexes": indexes_text(tally.indexes) if spec.is_indexed else "",
     }
     for name, number in numbers.items():
@@ -218,6 +232,8 @@ def write_numbers(status: Document, spec: JobSpec, tally: Tally) -> None:
             status[name] = number
         else:
             status.pop(name, None)
+    if tally.failed_indexes is not None:
+        status["failedIndexes"] = indexes_text(tally.failed_indexes)
     status["ready"] = sum(1 for pod in tally.active if is_ready(pod))
     status["terminating"] = tally.terminating
     status["uncountedTerminatedPods"] = {}

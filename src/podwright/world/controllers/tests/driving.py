@@ -77,7 +77,7 @@ class Cluster:
         self.makers = tuple(makers)
         self.store = ObjectStore(seed=seed, window=1_000_000)
         self.controllers = Controllers(self.makers)
-        self.admission = Admission()
+        self.admission = Admission(self.store)
         self.ready_after = ready_after
         self.gone_after = gone_after
         self.now_ns = NOW
