@@ -176,7 +176,7 @@ def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
     st.integers(0, 20),
     st.integers(0, 4),
     st.integers(0, 3),
-    st.lists(st.sampled_from(["evict", "bind", "budget"]), max_size=4),
+    st.lists(st.sampled_from(["evict", "bind", "budget", "node", "leave", "nominate"]), max_size=6),
     st.data(),
 )
 def test_columns_and_filters_find_the_same(situation, percentage, least, number, changes, data):
@@ -189,7 +189,8 @@ def test_columns_and_filters_find_the_same(situation, percentage, least, number,
     limits = Limits(percentage, least)
     _check(runner, pod, limits, number)
     for i, change in enumerate(changes):
-        # The columns of ranked pods follow what happens between two attempts.
+        # The columns of ranked pods, and what was tried before, follow what happens between two
+        # attempts.
         match change:
             case "evict" if cluster.pods:
                 cluster.remove(data.draw(st.sampled_from(sorted(cluster.pods))))
@@ -198,9 +199,22 @@ def test_columns_and_filters_find_the_same(situation, percentage, least, number,
                 cluster.put(decode(data.draw(pods(f"new{i}", name))))
             case "budget":
                 cluster.put(decode(data.draw(budgets(f"b{i}"))))
+            case "node":
+                cluster.put(decode(data.draw(nodes(f"n{data.draw(st.integers(0, 6))}"))))
+            case "leave":
+                cluster.delete(cluster.nodes.objects[cluster.live_slots()[0]])
+                if not cluster.nodes.n_alive:
+                    return
+            case "nominate":
+                nominated = data.draw(pods(f"w{i}"))
+                nominated["status"]["nominatedNodeName"] = data.draw(
+                    st.sampled_from(cluster.nodes.names)
+                )
+                cluster.put(decode(nominated))
             case _:
                 pass
+        priorities = st.sampled_from([pod.spec.priority, 7, pod.spec.priority])
         other = msgspec.structs.replace(
-            pod, spec=msgspec.structs.replace(pod.spec, priority=data.draw(st.integers(0, 9)))
+            pod, spec=msgspec.structs.replace(pod.spec, priority=data.draw(priorities))
         )
         _check(runner, other, limits, number + i)

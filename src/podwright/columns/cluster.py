@@ -19,6 +19,7 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns.budgets import BudgetIndex
+from podwright.columns.dry_runs import DryRunMemory
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.nominations import Nominations
@@ -76,6 +77,8 @@ class Cluster:
         Pending pods that wait for room on a node.
     ranked_pods : RankedPods
         The placed pods by slot and importance; see `bring_up_to_date` there.
+    dry_runs : DryRunMemory
+        What dry runs of preemption found.
     budgets : BudgetIndex
         Disruption budgets.
     numbering : int
@@ -97,6 +100,7 @@ class Cluster:
         self._keys = PodKeysCache(self.nodes, self.selectors)
         self.nominations = Nominations(self.nodes, self._keys)
         self.ranked_pods = RankedPods(self.nodes, self.pods_on, self.budgets)
+        self.dry_runs = DryRunMemory(self.nodes, self.budgets)
         self._homeless: dict[str, dict[str, Pod]] = {}
         self.numbering = 0
         self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))

@@ -48,6 +48,9 @@ class RankedPods:
         The budgets of each set: `set_members[set_first[s]:set_first[s + 1]]`.
     pods : list of tuple of Pod
         Per slot, the pods of its stretch in the same order.
+    written : (n_slots,) int64
+        The number of the writing of each slot, never the same for two writings; 0 before the
+        first one.
     reach : int
         How many slots the next search should ask for at once, as it is likely to visit them;
         whoever searches keeps it.
@@ -63,6 +66,7 @@ class RankedPods:
         self._pods_on = pods_on
         self._budgets = budgets
         self._borrowers: list[ref[Borrower]] = []
+        self._writing_count = 0
         self._start_over()
 
     def _start_over(self) -> None:
@@ -81,6 +85,7 @@ class RankedPods:
         self.starts: I64Array = np.zeros(_LEAST_POOL, dtype=np.int64)
         self.requests: I64Matrix = np.zeros((_LEAST_POOL, len(nodes.resources)), dtype=np.int64)
         self.budget_sets: I32Array = np.zeros(_LEAST_POOL, dtype=np.int32)
+        self.written: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.pods: list[tuple[Pod, ...]] = [()] * n_slots
         self._forget_budgets()
 
@@ -152,6 +157,8 @@ class RankedPods:
         start = int(self.first[slot])
         end = start + n
         self.counts[slot] = n
+        self._writing_count += 1
+        self.written[slot] = self._writing_count
         self.pods[slot] = tuple([placed.pod for _, placed in there])
         if not n:
             return
@@ -200,6 +207,7 @@ class RankedPods:
         self._stale = np.append(self._stale, np.ones(n_new, dtype=np.bool_))
         self.first = _grown(self.first, (n_slots,))
         self.counts = _grown(self.counts, (n_slots,))
+        self.written = _grown(self.written, (n_slots,))
         self._room = _grown(self._room, (n_slots,))
         self.pods += [()] * n_new
 

@@ -74,6 +74,8 @@ class Ranked(NamedTuple):
     set_first : (n_sets + 1,) int64
     set_members : (k,) int64
         Numbers of the budgets of a set: `set_members[set_first[s]:set_first[s + 1]]`.
+    written : (n_slots,) int64
+        The number of the writing of the stretch; greater than 0.
     """
 
     first: I64Array
@@ -84,6 +86,32 @@ class Ranked(NamedTuple):
     budget_sets: I32Array
     set_first: I64Array
     set_members: I64Array
+    written: I64Array
+
+
+class Tried(NamedTuple):
+    """What was found before for the same preemptor, by slot.
+
+    Parameters
+    ----------
+    written : (n_slots,) int64
+        The writing of the slot's pods that was tried; 0 if nothing is known.
+    codes : (n_slots,) int64
+        As of `dry_run_sums`, blocked slots apart.
+    measures : (n_slots, 5) int64
+        Of candidates, what the criteria compare; the last one is -`NOT_STARTED` where the
+        present is to stand.
+    lower : (n_slots,) int64
+        How many pods of lower priority there are.
+    marks : (n_pool,) int8
+        By place in the pool, 1 if the pod is a victim.
+    """
+
+    written: I64Array
+    codes: I64Array
+    measures: I64Matrix
+    lower: I64Array
+    marks: I8Array
 
 
 @kernel
@@ -216,11 +244,12 @@ def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int6
 
 
 @kernel
-def dry_run_sums(  # noqa: C901, PLR0912, PLR0915 - see the first comment
+def dry_run_sums(
     slots: I32Array,
     blocked: I8Array,
     room: Room,
     pods: Ranked,
+    tried: Tried,
     left: I64Array,
     goal: I64Array,
     codes: I64Array,
@@ -236,6 +265,8 @@ def dry_run_sums(  # noqa: C901, PLR0912, PLR0915 - see the first comment
         where one does after; empty: nowhere.
     room : Room
     pods : Ranked
+    tried : Tried, read and written
+        What is known from before of slots that have not been written since.
     left : (n_budgets,) int64
         Disruptions that each budget has left; changed for a moment.
     goal : (5,) int64, read and written
@@ -253,11 +284,8 @@ def dry_run_sums(  # noqa: C901, PLR0912, PLR0915 - see the first comment
         begin, and the end: (c + 1,) int64. Per pod of lower priority, the most important
         first, 1 if it is a victim: int8.
     """
-    # All in one function: a call with this many arrays costs more than what it would do.
-    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
-    reserved_row, reserved = room.reserved_row, room.reserved
-    priorities, starts, requests = pods.priorities, pods.starts, pods.requests
-    priority, now_ns, wanted = goal[0], goal[1], goal[2]
+    reserved_row = room.reserved_row
+    now_ns, wanted = goal[1], goal[2]
     n_marks = 0
     for slot in slots:
         n_marks += pods.counts[slot]
@@ -265,93 +293,125 @@ def dry_run_sums(  # noqa: C901, PLR0912, PLR0915 - see the first comment
     first_mark = np.zeros(len(slots) + 1, dtype=np.int64)
     found = np.empty(len(slots), dtype=np.int32)
     measures = np.empty((len(slots), 5), dtype=np.int64)
-    n_asked = len(pairs) // 2 + 1
-    columns = np.full(n_asked, _PODS, dtype=np.int64)
-    columns[:-1] = pairs[::2]
-    slack = np.empty(n_asked, dtype=np.int64)
     n = 0
     visited = 0
     for slot in slots:
         visited += 1
-        first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
-        while first < end and priorities[first] >= priority:
-            first += 1
-        if first == end:
-            codes[slot] = NOBODY_LOWER
-            continue
-        block = blocked[slot] if len(blocked) else 0
-        if block == 1:
-            codes[slot] = BLOCKED_BEFORE
-            continue
-
-        # Without anybody lower.
         row = reserved_row[slot] if len(reserved_row) else -1
-        lacks = False
-        for j in range(n_asked):
-            column = columns[j]
-            left_over = allocatable[slot, column] - requested[slot, column]
-            left_over -= pairs[2 * j + 1] if j < n_asked - 1 else 1
-            if row >= 0:
-                left_over -= reserved[row, column]
-            for place in range(first, end):
-                left_over += requests[place, column]
-            slack[j] = left_over
-            lacks |= left_over < 0
-        if lacks:
-            codes[slot] = _code_of(slack, allocatable[slot], pairs)
+        if row >= 0:
+            # Nominated pods come and go unnoticed by whoever wrote the pods.
+            _try_slot(slot, row, room, pods, tried, left, goal[0])
+            tried.written[slot] = 0
+        elif tried.written[slot] != pods.written[slot]:
+            _try_slot(slot, row, room, pods, tried, left, goal[0])
+            tried.written[slot] = pods.written[slot]
+        code = tried.codes[slot]
+        if len(blocked) and code != NOBODY_LOWER:
+            if blocked[slot] == 1:
+                code = BLOCKED_BEFORE
+            elif blocked[slot] == 2 and code <= 0:
+                code = BLOCKED_AFTER
+        codes[slot] = code
+        if code != 0:
             continue
-        if block == 2:
-            codes[slot] = BLOCKED_AFTER
-            continue
-
-        # Put back whom we can, those first whose budgets have nothing left.
-        marks = all_marks[first_mark[n] : first_mark[n] + end - first]
-        marks[:] = _OTHER
-        n_violating = _mark_violating(pods, first, left, marks) if len(left) else 0
-        violations = 0
-        for group in (_VIOLATING, _OTHER) if n_violating else (_OTHER, _NOBODY):
-            for i in range(len(marks)):
-                if marks[i] != group:
-                    continue
-                fits = True
-                for j in range(n_asked):
-                    fits &= slack[j] >= requests[first + i, columns[j]]
-                if fits:
-                    for j in range(n_asked):
-                        slack[j] -= requests[first + i, columns[j]]
-                    marks[i] = _SPARED
-                else:
-                    marks[i] = _VICTIM
-                    violations += group == _VIOLATING
-
-        # What the criteria compare.
-        victims, total, greatest, earliest = 0, np.int64(0), np.int64(0), np.int64(0)
-        for i in range(len(marks)):
-            if marks[i] == _VICTIM:
-                value = priorities[first + i]
-                if victims == 0:
-                    greatest, earliest = value, starts[first + i]
-                elif value == greatest:
-                    earliest = min(earliest, starts[first + i])
-                victims += 1
-                total += value + _EACH
-        if victims == 0:
-            codes[slot] = HAS_ROOM
-            continue
-        if earliest == NOT_STARTED:
-            earliest = now_ns
-        out = measures[n]
-        out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
-        codes[slot] = 0
         found[n] = slot
-        first_mark[n + 1] = first_mark[n] + len(marks)
+        out, known = measures[n], tried.measures[slot]
+        out[0], out[1], out[2], out[3] = known[0], known[1], known[2], known[3]
+        out[4] = -now_ns if known[4] == -NOT_STARTED else known[4]
+        end = pods.first[slot] + pods.counts[slot]
+        begin = first_mark[n]
+        for place in range(end - tried.lower[slot], end):
+            all_marks[begin] = tried.marks[place]
+            begin += 1
         n += 1
+        first_mark[n] = begin
         goal[3] += 1
-        if violations == 0:
+        if measures[n - 1, 0] == 0:
             goal[4] += 1
         if goal[4] > 0 and goal[3] >= wanted:
             break
     return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
+
+
+@kernel
+def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs more than a part
+    slot: int, row: int, room: Room, pods: Ranked, tried: Tried, left: I64Array, priority: int
+) -> None:
+    """Write to `tried` what preempting on a slot would do, filters that block it apart.
+
+    Parameters
+    ----------
+    slot : int
+    row : int
+        Of `room.reserved`; -1 for none.
+    priority : int
+        The preemptor's.
+    """
+    allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
+    priorities, starts, requests = pods.priorities, pods.starts, pods.requests
+    codes = tried.codes
+    first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
+    while first < end and priorities[first] >= priority:
+        first += 1
+    tried.lower[slot] = end - first
+    if first == end:
+        codes[slot] = NOBODY_LOWER
+        return
+
+    # Without anybody lower.
+    n_asked = len(pairs) // 2 + 1
+    columns = np.full(n_asked, _PODS, dtype=np.int64)
+    columns[:-1] = pairs[::2]
+    slack = np.empty(n_asked, dtype=np.int64)
+    lacks = False
+    for j in range(n_asked):
+        column = columns[j]
+        left_over = allocatable[slot, column] - requested[slot, column]
+        left_over -= pairs[2 * j + 1] if j < n_asked - 1 else 1
+        if row >= 0:
+            left_over -= room.reserved[row, column]
+        for place in range(first, end):
+            left_over += requests[place, column]
+        slack[j] = left_over
+        lacks |= left_over < 0
+    if lacks:
+        codes[slot] = _code_of(slack, allocatable[slot], pairs)
+        return
+
+    # Put back whom we can, those first whose budgets have nothing left.
+    marks = tried.marks[first:end]
+    marks[:] = _OTHER
+    n_violating = _mark_violating(pods, first, left, marks) if len(left) else 0
+    violations = 0
+    for group in (_VIOLATING, _OTHER) if n_violating else (_OTHER, _NOBODY):
+        for i in range(len(marks)):
+            if marks[i] != group:
+                continue
+            fits = True
+            for j in range(n_asked):
+                fits &= slack[j] >= requests[first + i, columns[j]]
+            if fits:
+                for j in range(n_asked):
+                    slack[j] -= requests[first + i, columns[j]]
+                marks[i] = _SPARED
+            else:
+                marks[i] = _VICTIM
+                violations += group == _VIOLATING
+
+    # What the criteria compare.
+    victims, total, greatest, earliest = 0, np.int64(0), np.int64(0), np.int64(0)
+    for i in range(len(marks)):
+        if marks[i] == _VICTIM:
+            value = priorities[first + i]
+            if victims == 0:
+                greatest, earliest = value, starts[first + i]
+            elif value == greatest:
+                earliest = min(earliest, starts[first + i])
+            victims += 1
+            total += value + _EACH
+    codes[slot] = 0 if victims else HAS_ROOM
+    out = tried.measures[slot]
+    out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
 
 
 @kernel

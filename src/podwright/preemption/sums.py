@@ -25,6 +25,7 @@ from podwright.kernels.preemption import (
     HAS_ROOM,
     NOBODY_LOWER,
     Ranked,
+    Tried,
     dry_run_sums,
     slots_with,
 )
@@ -171,9 +172,8 @@ class SummedNodes:
         blocked = self._filters.blocked(n_slots)
         codes: I64Array = np.empty(n_slots, dtype=np.int64)
         left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
-        goal: I64Array = np.array(
-            [priority_of(failed.pod), failed.now_ns, wanted, 0, 0], dtype=np.int64
-        )
+        priority = priority_of(failed.pod)
+        goal: I64Array = np.array([priority, failed.now_ns, wanted, 0, 0], dtype=np.int64)
         ranked = cluster.ranked_pods
         visited = 0
         parts: list[SummedCandidates] = []
@@ -194,9 +194,12 @@ class SummedNodes:
                 ranked.budget_sets,
                 ranked.set_first,
                 ranked.set_members,
+                ranked.written,
             )
+            known = cluster.dry_runs.of(priority, room.pairs, len(ranked.priorities))
+            tried = Tried(known.written, known.codes, known.measures, known.lower, known.marks)
             seen, found, measures, first_mark, marks = dry_run_sums(
-                stretch, blocked, room, pods, left, goal, codes
+                stretch, blocked, room, pods, tried, left, goal, codes
             )
             parts.append(self._candidates(found, measures, first_mark, marks))
             visited += seen

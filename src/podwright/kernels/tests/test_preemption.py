@@ -20,6 +20,7 @@ from podwright.kernels.preemption import (
     NOT_STARTED,
     Ranked,
     Room,
+    Tried,
     add_reserved,
     dry_run_sums,
     fit_codes_with_reserved,
@@ -122,6 +123,18 @@ class Situation(NamedTuple):
             np.array([sets.index(pod.budgets) for pod in pool], dtype=np.int32),
             np.cumsum([0, *map(len, sets)]).astype(np.int64),
             np.array(members, dtype=np.int64),
+            np.arange(1, len(counts) + 1),
+        )
+
+    def tried(self) -> Tried:
+        """Return what is known before anything was tried."""
+        n = len(self.pods)
+        return Tried(
+            np.zeros(n, dtype=np.int64),
+            np.empty(n, dtype=np.int64),
+            np.empty((n, 5), dtype=np.int64),
+            np.empty(n, dtype=np.int64),
+            np.empty(sum(map(len, self.pods)), dtype=np.int8),
         )
 
 
@@ -264,9 +277,7 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
     return [violations, greatest, total, len(victims), -start], marks
 
 
-@given(randoms)
-def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
-    it = a_situation(random)
+def check_dry_run(it: Situation, random: Random, known: Tried) -> None:
     order = random.sample(range(len(it.allocatable)), len(it.allocatable))
     left = np.array(it.left, dtype=np.int64)
     goal = np.array([it.priority, it.now, it.wanted, 0, 0], dtype=np.int64)
@@ -276,6 +287,7 @@ def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
         np.array(it.blocked, dtype=np.int8),
         it.room(),
         it.ranked(),
+        known,
         left,
         goal,
         codes,
@@ -303,6 +315,23 @@ def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
     ]
     assert left.tolist() == it.left, "budgets are changed for a moment only"
     assert goal[3] == len(expected)
+
+
+@given(randoms)
+def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
+    it = a_situation(random)
+    check_dry_run(it, random, it.tried())
+
+
+@given(randoms)
+def test_what_was_tried_before_is_found_again(random: Random) -> None:
+    it = a_situation(random)
+    known = it.tried()
+    check_dry_run(it, random, known)
+    other = a_situation(random)
+    later = it._replace(now=it.now + 1, wanted=other.wanted, reserved={}, blocked=[])
+    check_dry_run(later, random, known)
+    check_dry_run(it, random, known)
 
 
 @pytest.mark.parametrize(

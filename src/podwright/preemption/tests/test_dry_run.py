@@ -1,0 +1,124 @@
+"""What was found before is found again, and not where something has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from podwright.columns import Cluster
+from podwright.objects import Pod
+from podwright.preemption.candidates import DryRun
+from podwright.preemption.dry_run import dry_run
+from podwright.preemption.sums import SummedCandidates
+from podwright.preemption.tests.situations import (
+    budget,
+    cluster_of,
+    failed_cycle,
+    node,
+    pod,
+)
+
+COVERED = {"app": "a"}
+HIGH = pod("high", "1500m", priority=10)
+
+
+def full_cluster() -> Cluster:
+    """Return two nodes, each full of two pods; the lower one is covered by a budget."""
+    return cluster_of(
+        node("n1"),
+        node("n2"),
+        pod("a1", on="n1", priority=1, labels=COVERED),
+        pod("b1", on="n1", priority=2),
+        pod("a2", on="n2", priority=1, labels=COVERED),
+        pod("b2", on="n2", priority=2),
+        budget("b", 0, COVERED),
+    )
+
+
+def found(cluster: Cluster, preemptor: Pod) -> tuple[DryRun, DryRun]:
+    """Return what is found with sums, and by asking the filters."""
+    failed = failed_cycle(preemptor, cluster)
+    return dry_run(failed), dry_run(failed, use_sums=False)
+
+
+def told(run: DryRun) -> object:
+    return list(run.candidates), run.rejections
+
+
+def measured(run: DryRun) -> list[list[int]]:
+    assert isinstance(run.candidates, SummedCandidates)
+    return run.candidates.measures.tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: c.put(node("n1", "1")), id="a node shrinks"),
+        pytest.param(lambda c: c.put(node("n1", "3")), id="a node grows"),
+        pytest.param(lambda c: c.put(node("n1", unschedulable=True)), id="a node is cordoned"),
+        pytest.param(lambda c: c.delete(node("n2")), id="a node goes"),
+        pytest.param(
+            lambda c: (c.put(node("n3")), c.put(pod("x", "2", on="n3"))), id="a full node comes"
+        ),
+        pytest.param(lambda c: c.put(pod("c", on="n2", priority=5)), id="a pod comes"),
+        pytest.param(
+            lambda c: (c.remove("default/b1"), c.put(pod("c", on="n1", priority=11))),
+            id="a pod takes another one's place",
+        ),
+        pytest.param(
+            lambda c: c.put(pod("b1", on="n1", priority=2, started="2026-01-01T00:00:00Z")),
+            id="a pod starts",
+        ),
+        pytest.param(lambda c: c.put(budget("b", 1, COVERED)), id="a budget has more left"),
+        pytest.param(lambda c: c.delete(budget("b", 0, COVERED)), id="a budget goes"),
+        pytest.param(lambda c: c.put(budget("b", 0, {"app": "b"})), id="it covers others"),
+        pytest.param(
+            lambda c: c.put(pod("w", "1", priority=10, nominated="n1")), id="a pod is nominated"
+        ),
+    ],
+)
+def test_a_dry_run_sees_what_has_changed_since_the_last_one(change: Callable[[Cluster], object]):
+    cluster = full_cluster()
+    before, plain_before = found(cluster, HIGH)
+    assert told(before) == told(plain_before)
+    change(cluster)
+    after, plain = found(cluster, HIGH)
+    assert told(after) == told(plain)
+    again, _ = found(cluster, HIGH)
+    assert told(again) == told(after)
+    assert (told(before), measured(before)) != (told(after), measured(after)), "it mattered"
+
+
+def test_what_a_nominated_pod_prevents_is_forgotten_with_its_nomination():
+    cluster = full_cluster()
+    waiting = pod("w", "1", priority=10, nominated="n1")
+    first, _ = found(cluster, HIGH)
+    cluster.put(waiting)
+    assert len(found(cluster, HIGH)[0].candidates) < len(first.candidates)
+    cluster.denominate(waiting)
+    assert told(found(cluster, HIGH)[0]) == told(first)
+
+
+@pytest.mark.parametrize(
+    "preemptor",
+    [
+        pytest.param(pod("other", "1500m", priority=2), id="of lower priority"),
+        pytest.param(pod("other", "500m", priority=10), id="that asks for less"),
+    ],
+)
+def test_what_was_found_for_one_preemptor_is_not_told_another(preemptor: Pod):
+    cluster = full_cluster()
+    first, _ = found(cluster, HIGH)
+    other, plain = found(cluster, preemptor)
+    assert told(other) == told(plain)
+    assert told(other) != told(first)
+    assert told(found(cluster, HIGH)[0]) == told(first)
+
+
+def test_more_kinds_of_preemptors_than_are_kept_find_what_they_would_find_alone():
+    cluster = full_cluster()
+    for _ in range(2):
+        for priority in range(2, 9):
+            one, plain = found(cluster, pod("one", "1500m", priority=priority))
+            assert told(one) == told(plain)
