@@ -256,6 +256,13 @@ def _quantities_of_status(status: PodStatus) -> Iterator[ResourceList]:
 # ------------------------------------------------------------ everything that is wrong
 
 _Problem = tuple[str, str, Any]
+
+
+def wrong_with(value: Any, cls: type[msgspec.Struct], path: str = "") -> Iterator[_Problem]:
+    """Yield path, message and value of everything in a document that a struct does not allow."""
+    yield from _walk(_without_nulls(value), cls, path)
+
+
 _JSON_NAME: dict[type, str] = {str: "a string", int: "an integer", bool: "true or false"}
 
 

@@ -44,6 +44,7 @@ from podwright.world.run_stages import default_stages
 from podwright.world.stage_documents import API_VERSION as STAGE_API_VERSION
 from podwright.world.stage_documents import read_stage
 from podwright.world.stages import Stage
+from podwright.world.workload_checks import wrong_with_workload
 from podwright.world.world import START_NS
 
 _ORDER: Final[dict[GroupKind, int]] = {
@@ -186,6 +187,11 @@ class Inputs:
             added += [Sourced(place, obj) for place, obj in lines.added]
             if lines.unterminated_line:
                 self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
+        for entry in [*sourced, *added]:
+            errors += [
+                FieldError(source=entry.source, path=path, message=message, value=value)
+                for path, message, value in wrong_with_workload(entry.object)
+            ]
         errors += _dangling([*sourced, *added], has_events=bool(self._events))
         if is_endless:
             errors += _endless([*sourced, *added])

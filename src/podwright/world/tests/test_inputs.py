@@ -102,7 +102,7 @@ def test_a_dump_keeps_its_uids_and_those_owners_that_are_there(read):
     )
     replica_set = (
         "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r, uid: r1}\n"
-        "spec: {selector: {matchLabels: {a: b}}}\n---\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}\n---\n"
     )
     inputs = read(
         replica_set
@@ -165,7 +165,8 @@ def test_everything_that_is_wrong_with_any_file_is_told_at_once(read):
 def test_a_template_may_not_refer_to_a_class_that_is_nowhere(read):
     deployment = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
-        "spec: {template: {spec: {priorityClassName: none, containers: []}}}\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},"
+        " spec: {priorityClassName: none, containers: []}}}\n"
     )
     (error,) = errors_of(read, NODE + "---\n" + deployment)
     assert "spec.template.spec.priorityClassName: there is no PriorityClass" in error
@@ -173,6 +174,24 @@ def test_a_template_may_not_refer_to_a_class_that_is_nowhere(read):
 
 def test_the_classes_that_every_cluster_has_may_be_referred_to(read):
     assert read(pod("a", priorityClassName="system-node-critical")).pod_count == 1
+
+
+def test_workloads_of_files_and_lines_are_judged_together(tmp_path):
+    (tmp_path / "f.yaml").write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: -1}\n"
+    )
+    line = (
+        '{"at": "1m", "apply": {"apiVersion": "apps/v1", "kind": "Deployment",'
+        ' "metadata": {"name": "web"}, "spec": []}}'
+    )
+    with pytest.raises(InputError) as raised:
+        Inputs(load(tmp_path / "f.yaml"), [recorded(tmp_path, line)], start_ns=START_NS)
+    told = [str(error).removeprefix(f"{tmp_path}/") for error in raised.value.errors]
+    assert told == [
+        "f.yaml: document 1 (line 1): spec.completions: Invalid value: -1: "
+        "a number from 0 to 2147483647 is expected",
+        "record.jsonl: line 1: spec: Invalid value: []: an object is expected",
+    ]
 
 
 def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
