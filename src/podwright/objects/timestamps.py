@@ -8,6 +8,7 @@ from functools import lru_cache
 
 _FRACTION = re.compile(r"\.(\d+)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SECOND = 253_402_300_799
 
 
 @lru_cache(maxsize=65_536)
@@ -36,6 +37,8 @@ def timestamp_ns(text: str | None) -> int | None:
 def timestamp_text(now_ns: int) -> str:
     """Return nanoseconds since 1970 as the API writes times, cut to the second.
 
+    What is after the year 9999, as the end of an endless grace period, is its last second.
+
     Examples
     --------
     >>> timestamp_text(1_500_000_000)
@@ -46,7 +49,7 @@ def timestamp_text(now_ns: int) -> str:
 
 @lru_cache(maxsize=4_096)
 def _text_of_second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (_EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def timestamp_text_nano(now_ns: int) -> str:

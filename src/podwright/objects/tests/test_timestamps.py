@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
+from podwright.objects.timestamps import timestamp_ns, timestamp_text, timestamp_text_nano
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,7 @@ def test_times_are_written_to_the_nanosecond(text):
     ns = timestamp_ns(text)
     assert ns is not None
     assert timestamp_text_nano(ns) == text
+
+
+def test_times_after_all_years_are_the_last_second():
+    assert timestamp_text(2**64 * 1_000_000_000) == "9999-12-31T23:59:59Z"
