@@ -75,6 +75,7 @@ from podwright.world.controllers.contract import (
     Controller,
     ControllerAction,
     CreateObject,
+    CreateRefused,
     DeleteObject,
     DrainNode,
     NodeDown,
@@ -479,19 +480,13 @@ class World:
             observer.noted(event, self._heap.now_ns)
 
     def _create(self, action: CreateObject) -> None:
-        obj = action.obj
         try:
-            self.store.create(self._admission.admit_new(obj), self._heap.now_ns)
+            self.store.create(self._admission.admit_new(action.obj), self._heap.now_ns)
         except (AlreadyExists, NamespaceTerminating):
             return  # upstream does not talk of what is on its way out either
         except Forbidden as error:
-            owner = obj.metadata.controller
-            if owner is not None:
-                key = f"{obj.namespace}/{owner.name}"
-                note = f"Error creating: {error}"
-                self._note(
-                    Noted(owner.kind, key, "Warning", "FailedCreate", note, action.controller)
-                )
+            refusal = CreateRefused(action, str(error))
+            self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
             return
         self._announce()
 

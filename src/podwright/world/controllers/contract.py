@@ -31,6 +31,7 @@ __all__ = [
     "ControllerAction",
     "ControllerEvent",
     "CreateObject",
+    "CreateRefused",
     "DeleteObject",
     "DrainNode",
     "GroupKind",
@@ -39,6 +40,7 @@ __all__ = [
     "NodeEvent",
     "NodeUp",
     "PodOwnerController",
+    "RefusedController",
     "SyncAt",
     "SyncDue",
     "SyncNext",
@@ -73,8 +75,6 @@ class DrainNode(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fals
 
 NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
 
-ControllerEvent: TypeAlias = ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent
-
 # ------------------------------------------------------------------------------ actions
 
 
@@ -91,6 +91,20 @@ class CreateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
 
     obj: KubernetesObject
     controller: str
+
+
+class CreateRefused(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The API server did not let in what a controller wanted.
+
+    Attributes
+    ----------
+    wanted : CreateObject
+    message : str
+        Why.
+    """
+
+    wanted: CreateObject
+    message: str
 
 
 class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
@@ -136,6 +150,10 @@ class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     due_ns: int
     event: SyncDue
 
+
+ControllerEvent: TypeAlias = (
+    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRefused
+)
 
 ControllerAction: TypeAlias = CreateObject | UpdateObject | DeleteObject | RecordEvent | SyncAt
 
@@ -202,4 +220,13 @@ class NodeController(Protocol):
 
     def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Return the keys that an event makes worth looking at."""
+        ...
+
+
+@runtime_checkable
+class RefusedController(Protocol):
+    """A controller that is also told if what it wants is refused, once for all of one look."""
+
+    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+        """Return the keys that are worth looking at now; not to try the same again at once."""
         ...

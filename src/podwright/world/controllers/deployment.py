@@ -33,7 +33,7 @@ from podwright.world.controllers.contract import ControllerAction, CreateObject,
 from podwright.world.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
 from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_template import owner_document
-from podwright.world.controllers.replica_set import POD, REPLICA_SET
+from podwright.world.controllers.replica_set import POD, REPLICA_FAILURE, REPLICA_SET
 from podwright.world.controllers.revisions import template_hash
 from podwright.world.controllers.rollout import (
     DESIRED_REPLICAS,
@@ -476,6 +476,9 @@ def _as_rollout_set(obj: KubernetesObject) -> RolloutSet:
         min_ready_seconds=spec.get("minReadySeconds") or 0,
         is_observed=metadata.generation <= (status.get("observedGeneration") or 0),
         is_terminating=metadata.deletion_timestamp is not None,
+        failure=next(
+            (c for c in status.get("conditions") or () if c.get("type") == REPLICA_FAILURE), None
+        ),
     )
 
 

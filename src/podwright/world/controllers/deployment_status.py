@@ -10,6 +10,7 @@ from typing import Final
 
 from podwright.objects import Document, KubernetesObject
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.world.controllers.replica_set import REPLICA_FAILURE
 from podwright.world.controllers.rollout import Rollout, RolloutSet
 from podwright.world.controllers.workload_writes import status_of, without_zeros
 
@@ -107,6 +108,7 @@ class StatusDraft:
             self.set(AVAILABLE, "False", "MinimumReplicasUnavailable", message)
         if is_rolling:
             self._judge(rollout, counts)
+            self._take_failure(rollout)
         always = ["terminatingReplicas"]
         status = without_zeros(counts, always)
         status["conditions"] = self.conditions
@@ -156,6 +158,25 @@ class StatusDraft:
         elif self._is_late(rollout, present):
             text = f"{subject} has timed out progressing."
             self.set(PROGRESSING, "False", TIMED_OUT, text)
+
+    def _take_failure(self, rollout: Rollout) -> None:
+        """Say that a replica set cannot have its pods, the new one before old ones.
+
+        Notes
+        -----
+        Upstream: progress.go, getReplicaFailures; deployment_util.go,
+        ReplicaSetToDeploymentCondition
+        """
+        sets = ([rollout.new] if rollout.new is not None else []) + list(rollout.sets)
+        failure = next((each.failure for each in sets if each.failure is not None), None)
+        if failure is None:
+            self.remove(REPLICA_FAILURE)
+            return
+        present = self.condition(REPLICA_FAILURE)
+        if present is None or present.get("reason") != failure["reason"]:
+            self.remove(REPLICA_FAILURE)
+            since = failure["lastTransitionTime"]
+            self.conditions.append({**failure, "lastUpdateTime": since})
 
     def _subject(self, new: RolloutSet | None) -> str:
         if new is not None:

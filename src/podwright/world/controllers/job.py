@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, PriorityClass
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.store.lifecycle import with_metadata
 from podwright.world.controllers.claims import Orphans, adopted, released
@@ -77,10 +77,12 @@ from podwright.world.controllers.job_tally import (
     wanted_count,
     write_numbers,
 )
+from podwright.world.controllers.pod_template import owners_of_class
 from podwright.world.controllers.view import View, controller_of
 
 JOB: Final[GroupKind] = ("batch", "Job")
 POD: Final[GroupKind] = ("", "Pod")
+PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 
 PODS_PER_SYNC_MAX: Final = 500
 _SECOND_NS: Final = 1_000_000_000
@@ -97,13 +99,14 @@ class _Memory(msgspec.Struct):
     released: dict[str, bool] = {}  # by the uid of a pod
     back_off: dict[str, BackOff] = {}
     gone: dict[str, list[str]] = {}
+    refused: dict[str, bool] = {}
 
 
 class JobController:
     """Makes the pods of jobs, and counts them."""
 
     name = "job-controller"
-    kinds: Sequence[GroupKind] = (JOB, POD)
+    kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
     owner_kind = JOB[1]
 
     def __init__(self, view: View) -> None:
@@ -119,6 +122,10 @@ class JobController:
     ) -> Iterable[NamespacedName]:
         """Look at a job that changed, or whose pod did."""
         obj = new if new is not None else old
+        if isinstance(obj, PriorityClass):
+            keys = owners_of_class(self._view, JOB, obj.name) if old is None else []
+            self._memory.urgent.update(dict.fromkeys(keys, True))
+            return keys
         if not isinstance(obj, Pod):
             return () if obj is None else self._observe_job(old, new, obj.key)
         owner = controller_of(obj)
@@ -160,6 +167,12 @@ class JobController:
             for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
                 self._note_ended(key, new, None, cast(Pod, pod))
         return (key,)
+
+    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+        """Look at a job once more, to count its pods as they are."""
+        self._memory.refused[owner] = True
+        self._memory.urgent[owner] = True
+        return (owner,)
 
     def _note_gone(self, key: str, uid: str) -> None:
         uids = self._memory.gone.setdefault(key, [])
@@ -277,6 +290,7 @@ class JobController:
             memory.urgent,
             memory.ended,
             memory.back_off,
+            memory.refused,
         ):
             entries.pop(key, None)
         self._creations.forget(key)
@@ -442,6 +456,8 @@ class JobController:
                 # One that is not wanted is no failure: it is let go before it is deleted.
                 actions.extend(self._release(pod))
             return [*actions, *self._deleted(job, surplus), *self._wakes(job.key, now_ns)]
+        if self._memory.refused.pop(job.key, False):
+            return self._wakes(job.key, now_ns)  # it is tried again when something has changed
         held = tally.terminating if spec.replaces_only_failed else 0
         missing = wanted - held - len(tally.active)
         if missing > 0:

@@ -22,6 +22,7 @@ from podwright.objects import (
     ReplicaSet,
     Selector,
 )
+from podwright.objects.timestamps import timestamp_text
 from podwright.world.controllers.claims import (
     Orphans,
     adopted,
@@ -47,6 +48,7 @@ from podwright.world.controllers.workload_writes import (
 BURST: Final = 500
 """How many pods are created or deleted at one look (`replicaset.BurstReplicas`)."""
 
+REPLICA_FAILURE: Final = "ReplicaFailure"
 POD: Final[GroupKind] = ("", "Pod")
 PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 REPLICA_SET: Final[GroupKind] = ("apps", "ReplicaSet")
@@ -72,6 +74,8 @@ class ReplicaSetController:
         self._orphans = Orphans(view, POD)
         self._templates = PodTemplates()
         self._creations = Creations()
+        # By the key of an owner: why a pod was refused since it was looked at.
+        self._refusals: dict[NamespacedName, str] = {}
 
     # ---------------------------------------------------------------- what differs by kind
 
@@ -118,6 +122,7 @@ class ReplicaSetController:
             self._orphans.remove_owner(old)
             self._templates.forget(old)
             self._creations.forget(old.key)
+            self._refusals.pop(old.key, None)
             if not self._tallies.get(old.uid):
                 self._tallies.pop(old.uid, None)
         if new is None or is_only_status(old, new):
@@ -129,6 +134,11 @@ class ReplicaSetController:
             tally.recount(rules, self._pods_of(new.uid))
         self._orphans.put_owner(new, selector)
         return (new.key,)
+
+    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+        """Look at an owner to say that its pods are refused."""
+        self._refusals[owner] = message
+        return (owner,)
 
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -163,6 +173,7 @@ class ReplicaSetController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Make and delete pods until there are as many as asked for, and say so."""
         owner = self._view.get(self.kind, key)
+        refusal = self._refusals.pop(key, None)
         if owner is None:
             return []
         tally = self._tallies[owner.uid]
@@ -170,18 +181,30 @@ class ReplicaSetController:
         claims = self._claims(owner, tally)
         if claims:
             # What changes hands is counted when it has; that change leads back to here.
+            if refusal is not None:
+                self._refusals[key] = refusal
             return actions + claims
         # The API server refuses a selector that does not match the template; whoever gets
         # around it would otherwise have pods made and let go without end.
         can_make = tally.rules.selector.matches(tally.rules.labels)
+        difference = 0
         if owner.metadata.deletion_timestamp is None and can_make:
             wanted = spec_of(owner).get("replicas")
             difference = tally.active - (1 if wanted is None else int(wanted))
-            if difference < 0:
+            if refusal is not None:
+                pass  # it is tried again when something has changed
+            elif difference < 0:
                 actions += self._create(owner, min(-difference, BURST))
             elif difference > 0:
                 actions += self._delete(owner, min(difference, BURST), now_ns)
-        put_status(actions, owner, self._status(owner, tally, now_ns), self.name)
+        status = self._status(owner, tally, now_ns)
+        conditions = _conditions(owner, difference, refusal, now_ns)
+        put_status(
+            actions,
+            owner,
+            status | {"conditions": conditions} if conditions else status,
+            self.name,
+        )
         due_ns = tally.next_available_ns()
         if due_ns is not None:
             actions.append(look_again(self.name, key, due_ns))
@@ -245,19 +268,43 @@ class ReplicaSetController:
             **self.counts_of(tally),
             "observedGeneration": owner.metadata.generation,
         }
-        status = without_zeros(counts, ("replicas", "terminatingReplicas"))
-        conditions = status_of(owner).get("conditions")
-        return status | {"conditions": conditions} if conditions else status
+        return without_zeros(counts, ("replicas", "terminatingReplicas"))
 
     # -------------------------------------------------------------------- writing down
 
     def state(self) -> dict[str, Any]:
-        """Write down which pods have not been mentioned in an Event yet."""
-        return self._creations.state()
+        """Write down which pods have not been mentioned in an Event yet, and what was refused."""
+        return {"creations": self._creations.state(), "refusals": dict(self._refusals)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._creations.restore(state)
+        self._creations.restore(state["creations"])
+        self._refusals = dict(state["refusals"])
+
+
+def _conditions(
+    owner: KubernetesObject, difference: int, refusal: str | None, now_ns: int
+) -> list[Document]:
+    """Return the conditions of an owner: whether it cannot have its pods.
+
+    Deletions are never refused here, so `FailedDelete` does not come.
+
+    Upstream: replica_set_utils.go, calculateStatus
+    """
+    written: list[Document] = list(status_of(owner).get("conditions") or ())
+    known = any(each.get("type") == REPLICA_FAILURE for each in written)
+    if refusal is not None and not known:
+        failure = {
+            "type": REPLICA_FAILURE,
+            "status": "True",
+            "lastTransitionTime": timestamp_text(now_ns),
+            "reason": "FailedCreate",
+            "message": refusal,
+        }
+        return [*written, failure]
+    if known and refusal is None and difference >= 0:
+        return [each for each in written if each.get("type") != REPLICA_FAILURE]
+    return written
 
 
 def _key(pod: Pod) -> NamespacedName:

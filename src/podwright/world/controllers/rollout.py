@@ -132,6 +132,8 @@ class RolloutSet(msgspec.Struct):
         Whether its status is about its present spec.
     is_terminating : bool
         Whether somebody deletes it.
+    failure : dict, optional
+        Its condition that says that it cannot have its pods.
     """
 
     name: str
@@ -145,6 +147,7 @@ class RolloutSet(msgspec.Struct):
     min_ready_seconds: int = 0
     is_observed: bool = True
     is_terminating: bool = False
+    failure: Document | None = None
 
     @property
     def revision(self) -> int:

@@ -12,22 +12,25 @@ from typing import Any
 import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Pod, api_group
 from podwright.world.controllers.contract import (
     EVERY_KIND,
     Controller,
     ControllerAction,
     ControllerEvent,
+    CreateRefused,
     DrainNode,
     GroupKind,
     NodeController,
     NodeDown,
     NodeUp,
     PodOwnerController,
+    RefusedController,
     SyncAt,
     SyncDue,
     SyncNext,
 )
+from podwright.world.controllers.documents import event_by
 from podwright.world.controllers.view import View, controller_of, kind_of
 
 
@@ -77,6 +80,7 @@ class Controllers:
         self._told_of_pods: dict[str, list[Controller]] = {}
         self._line: dict[tuple[str, NamespacedName], None] = {}
         self._wakes: dict[tuple[str, NamespacedName], int] = {}
+        self._refused_owners: list[str] = []
 
     @property
     def has_next(self) -> bool:
@@ -103,7 +107,33 @@ class Controllers:
                 for controller in self._controllers.values():
                     if isinstance(controller, NodeController):
                         self._enter(controller, controller.told(event, now_ns))
+            case CreateRefused():
+                return self._refused(event)
         return []
+
+    def _refused(self, event: CreateRefused) -> list[ControllerAction]:
+        """Say that something is not let in, once per look and owner.
+
+        Upstream tries one first, and no more if that fails: controller_utils.go, slowStartBatch,
+        createPods; pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent
+        """
+        obj, name = event.wanted.obj, event.wanted.controller
+        reference = controller_of(obj)
+        if reference is None or reference.uid in self._refused_owners:
+            return []
+        self._refused_owners.append(reference.uid)
+        key = f"{obj.namespace}/{reference.name}"
+        owner = self.view.get((api_group(reference.api_version), reference.kind), key)
+        if owner is None:
+            return []
+        controller = self._controllers[name]
+        if isinstance(controller, RefusedController):
+            self._enter(controller, controller.refused(key, event.message))
+        note = f"Error creating: {event.message}"
+        if owner.kind == "StatefulSet":
+            what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
+            note = f"{what} failed error: {event.message}"
+        return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 
     def _changed(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         obj = new if new is not None else old
@@ -149,6 +179,7 @@ class Controllers:
             return []
         name, key = next(iter(self._line))
         del self._line[name, key]
+        self._refused_owners.clear()
         actions: list[ControllerAction] = []
         for action in self._controllers[name].sync(key, now_ns):
             if isinstance(action, SyncAt):

@@ -31,6 +31,7 @@ from podwright.world.controllers.contract import (
     Controller,
     ControllerAction,
     CreateObject,
+    CreateRefused,
     DeleteObject,
     SyncAt,
     SyncDue,
@@ -209,11 +210,14 @@ class Cluster:
         match action:
             case CreateObject(obj):
                 try:
-                    self.store.create(self.admission.admit(obj), self.now_ns)
+                    self.store.create(self.admission.admit_new(obj), self.now_ns)
                 except AlreadyExists:
                     self.story.append(f"! {obj.kind} {obj.key} exists")
                 except Forbidden as error:
                     self.story.append(f"! {error}")
+                    refusal = CreateRefused(action, str(error))
+                    for wanted in self.controllers.handle(refusal, self.now_ns):
+                        self._do(wanted)
             case UpdateObject(obj, scope):
                 self.store.update(obj, scope=scope)
             case DeleteObject():
