@@ -149,28 +149,30 @@ class RankedPods:
 
     def _write(self, slot: int) -> None:
         there = [(importance(placed.pod), placed) for placed in self._pods_on[slot].values()]
-        if len(there) > 1:
-            there.sort(key=_first)
         n = len(there)
+        if n > 1:
+            there.sort(key=_first)
         if n > self._room[slot]:
             self._move(slot, n)
-        start = int(self.first[slot])
-        end = start + n
         self.counts[slot] = n
         self._writing_count += 1
         self.written[slot] = self._writing_count
         self.pods[slot] = tuple([placed.pod for _, placed in there])
         if not n:
             return
-        self.priorities[start:end] = [-key[0] for key, _ in there]
+        start = self.first.item(slot)
+        end = start + n
         starts = [key[1] for key, _ in there]
+        self.priorities[start:end] = [-key[0] for key, _ in there]
         self.starts[start:end] = starts
-        started = [start for start in starts if start != NOT_STARTED]
-        self.latest_start_ns = max(self.latest_start_ns, *started, 0)
+        latest = max([start for start in starts if start != NOT_STARTED], default=0)
+        self.latest_start_ns = max(self.latest_start_ns, latest)
         begin = start
         for rows, requests in _runs(there):
-            self.requests[begin : begin + rows, : len(requests)] = requests
-            self.requests[begin : begin + rows, len(requests) :] = 0
+            asked = self.requests[begin : begin + rows]
+            asked[:, : len(requests)] = requests
+            if len(requests) < asked.shape[1]:
+                asked[:, len(requests) :] = 0
             begin += rows
         if self._budgets:
             self.budget_sets[start:end] = [self._set_of(placed.pod) for _, placed in there]

@@ -465,3 +465,23 @@ def narrow(measures: I64Matrix) -> tuple[I64Array, int]:
         if n == 1:
             return left[:1], column
     return left[:n], measures.shape[1]
+
+
+@kernel
+def least_ranked(rows: I64Array, slots: I32Array, ranks: I32Array) -> np.int64:
+    """Return the row whose slot has the least rank; the first one of equals.
+
+    Parameters
+    ----------
+    rows : (k,) int64
+        Indices of `slots`; at least one.
+    slots : (n,) int32
+    ranks : (n_slots,) int32
+    """
+    best = rows[0]
+    least = ranks[slots[best]]
+    for row in rows:
+        rank = ranks[slots[row]]
+        if rank < least:
+            best, least = row, rank
+    return best

@@ -27,6 +27,7 @@ from podwright.kernels.preemption import (
     Ranked,
     Tried,
     dry_run_sums,
+    least_ranked,
     slots_with,
 )
 from podwright.kernels.tally import tally
@@ -115,7 +116,7 @@ class SummedCandidates(Sequence[Candidate]):
 
     def first_by_name(self, rows: I64Array) -> int:
         """Return which of some candidates has the smallest name."""
-        return int(rows[np.argmin(self._ranks[self._slots[rows]])])
+        return int(least_ranked(rows, self._slots, self._ranks))
 
     def __len__(self) -> int:
         return len(self._slots)

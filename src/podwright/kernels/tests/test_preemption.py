@@ -24,6 +24,7 @@ from podwright.kernels.preemption import (
     add_reserved,
     dry_run_sums,
     fit_codes_with_reserved,
+    least_ranked,
     narrow,
     slots_with,
 )
@@ -357,3 +358,15 @@ def test_what_is_left_is_what_sorts_first(random: Random, n: int) -> None:
     best = min(measures)
     assert left.tolist() == [i for i, row in enumerate(measures) if row == best]
     assert (column == 3) is (measures.count(best) > 1)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9, unique=True), randoms)
+def test_the_least_rank_is_found_among_some_rows(ranks: list[int], random: Random) -> None:
+    slots = random.sample(range(len(ranks)), len(ranks))
+    rows = sorted(random.sample(range(len(ranks)), random.randint(1, len(ranks))))
+    found = least_ranked(
+        np.array(rows, dtype=np.int64),
+        np.array(slots, dtype=np.int32),
+        np.array(ranks, dtype=np.int32),
+    )
+    assert found == min(rows, key=lambda row: ranks[slots[row]])

@@ -48,7 +48,8 @@ def told(run: DryRun) -> object:
 
 def measured(run: DryRun) -> list[list[int]]:
     assert isinstance(run.candidates, SummedCandidates)
-    return run.candidates.measures.tolist()
+    rows: list[list[int]] = run.candidates.measures.tolist()
+    return rows
 
 
 @pytest.mark.parametrize(
