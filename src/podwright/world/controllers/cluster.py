@@ -16,6 +16,7 @@ from podwright.world.controllers.namespace import NamespaceController
 from podwright.world.controllers.node_lifecycle import NodeLifecycleController
 from podwright.world.controllers.persistent_volume import PersistentVolumeController
 from podwright.world.controllers.pod_gc import PodGarbageCollector
+from podwright.world.controllers.stale_disruption import StaleDisruptionController
 from podwright.world.controllers.taint_eviction import TaintEvictionController
 from podwright.world.controllers.view import View
 from podwright.world.controllers.volume_protection import VolumeProtectionController
@@ -28,6 +29,7 @@ CLUSTER_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
     PersistentVolumeController,
     VolumeProtectionController,
     DisruptionController,
+    StaleDisruptionController,
     DrainController,
     NodeLifecycleController,
     TaintEvictionController,

@@ -65,6 +65,8 @@ IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
 BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
 
+_RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
+
 
 class PersistentVolumeController:
     """Binds claims to volumes, has volumes made, and releases them."""
@@ -184,9 +186,35 @@ class PersistentVolumeController:
             note = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
             return self._lost(claim, "ClaimLost", note)
         if volume.spec.claim_ref is None or volume.spec.claim_ref.uid == claim.uid:
-            return self._bound(volume, claim, now_ns)
+            return self._expanded(volume, claim) or self._bound(volume, claim, now_ns)
         note = "Two claims are bound to the same volume, this one is bound incorrectly"
         return self._lost(claim, "ClaimMisbound", note)
+
+    def _expanded(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim
+    ) -> list[ControllerAction]:
+        """Make a volume larger, if its claim asks for more and the class allows it.
+
+        As the external resizer and the kubelet would, all at once; the look to which the new
+        capacity leads writes it into the claim.
+
+        Upstream: github.com/kubernetes-csi/external-resizer, pkg/controller/controller.go
+        """
+        asked = claim.spec.resources.requests.get("storage", 0)
+        if quantity_value(asked) <= _capacity(volume):
+            return []
+        storage_class = self._class(claim.spec.storage_class_name or "")
+        if storage_class is None or not storage_class.allow_volume_expansion:
+            return []
+        capacity = {**(part(volume, "spec").get("capacity") or {}), "storage": asked}
+        resizer = f"external-resizer {storage_class.provisioner}"
+        return [
+            event_by(
+                resizer, claim, "Resizing", f"External resizer is resizing volume {volume.name}"
+            ),
+            UpdateObject(changed(volume, spec={"capacity": capacity}), "main", self.name),
+            event_by(resizer, claim, "VolumeResizeSuccessful", "Resize volume succeeded"),
+        ]
 
     def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> list[ControllerAction]:
         if claim.status.phase == "Lost":
@@ -372,6 +400,8 @@ class PersistentVolumeController:
         if volume.status.phase == "Failed":
             return []
         actions = self._in_phase(volume, "Released", now_ns)
+        if volume.spec.persistent_volume_reclaim_policy == "Recycle":
+            return self._recycled(volume, now_ns)
         if volume.spec.persistent_volume_reclaim_policy != "Delete":
             return actions
         if PROVISIONED_BY in volume.metadata.annotations:
@@ -380,10 +410,39 @@ class PersistentVolumeController:
             return actions
         note = f'error getting deleter volume plugin for volume "{volume.name}":'
         note += " no deletable volume plugin matched"
+        return self._failed(volume, "VolumeFailedDelete", note, now_ns)
+
+    def _failed(
+        self, volume: PersistentVolume, reason: str, note: str, now_ns: int
+    ) -> list[ControllerAction]:
         failed = changed(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
         return [
             UpdateObject(failed, "status", self.name),
-            event_by(self.name, volume, "VolumeFailedDelete", note, is_warning=True),
+            event_by(self.name, volume, reason, note, is_warning=True),
+        ]
+
+    def _recycled(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Empty a volume and offer it again, if it is of a kind that upstream still recycles.
+
+        Upstream: recycleVolumeOperation, unbindVolume
+        """
+        if not _RECYCLABLE & part(volume, "spec").keys():
+            note = "No recycler plugin found for the volume!"
+            return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
+        free: Document = {"claimRef": None}
+        if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
+            # Somebody means it for this claim and will find it so.
+            reference = part(volume, "spec")["claimRef"]
+            free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
+        new = changed(
+            volume,
+            metadata=annotated(volume, **{BOUND_BY_CONTROLLER: None}),
+            spec=free,
+            status=_phase(volume, "Available", now_ns),
+        )
+        return [
+            event_by(self.name, volume, "VolumeRecycled", "Volume recycled"),
+            UpdateObject(new, "whole", self.name),
         ]
 
     # ------------------------------------------------------------------------- look-ups

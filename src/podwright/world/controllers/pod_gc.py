@@ -1,5 +1,8 @@
 """Pods that nobody else ends: of nodes that are gone, deleted before they had one, too many.
 
+Also those that are deleted on a node that is not ready and that somebody has tainted as out of
+service: no kubelet will end them.
+
 Unlike upstream, which looks around every 20 s, this hears of what happens: a pod of a node that
 is gone ends when the node has been gone for the 40 s that upstream waits before it believes it,
 and ended pods beyond the threshold go 20 s after the first of them.
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.objects.timestamps import timestamp_ns
 from podwright.world.controllers.contract import (
     ControllerAction,
@@ -30,6 +33,8 @@ POD: Final[GroupKind] = ("", "Pod")
 QUARANTINE_NS: Final = 40_000_000_000
 ENDED_PODS_MAX: Final = 12_500
 """How many ended pods are kept (`--terminated-pod-gc-threshold`)."""
+
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 _PERIOD_NS: Final = 20_000_000_000
 _ENDED: Final = "*"
@@ -61,7 +66,8 @@ class PodGarbageCollector:
         assert node is not None, "a change of nothing"
         if new is not None:
             self._gone_since_ns.pop(node.name, None)
-            return ()
+            is_news = _is_out_of_service(new) and not _is_out_of_service(old)
+            return (node.name,) if is_news else ()
         return (node.name,) if self._view.pods_on(node.name) else ()
 
     def _observe_pod(self, old: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
@@ -70,7 +76,7 @@ class PodGarbageCollector:
         came = bool(node) and (old is None or old.spec.node_name != node)
         if came and self._view.get(NODE, node) is None:
             keys.append(node)
-        elif not node and pod.is_terminating:
+        elif pod.is_terminating and (not node or self._is_out_of_service(node)):
             keys.append(pod.key)
         if pod.is_terminal and pod.key not in self._ended:
             self._ended[pod.key] = None
@@ -84,10 +90,29 @@ class PodGarbageCollector:
             return self._sync_ended(now_ns)
         if "/" in key:
             pod = self._view.get(POD, key)
-            if isinstance(pod, Pod) and pod.is_terminating and not pod.spec.node_name:
-                return self._ended_and_deleted(pod, now_ns, is_orphan=False)
-            return []
+            if not isinstance(pod, Pod) or not pod.is_terminating:
+                return []
+            node = pod.spec.node_name
+            if node and not self._is_out_of_service(node):
+                return []
+            return self._ended_and_deleted(pod, now_ns, is_orphan=False)
+        if self._is_out_of_service(key):
+            return self._sync_out_of_service(key, now_ns)
         return self._sync_node(key, now_ns)
+
+    def _is_out_of_service(self, node: str) -> bool:
+        return _is_out_of_service(self._view.get(NODE, node))
+
+    def _sync_out_of_service(self, node: str, now_ns: int) -> list[ControllerAction]:
+        """End what is deleted on a node that is out of service.
+
+        Upstream: gcTerminating
+        """
+        actions: list[ControllerAction] = []
+        for _, pod in sorted(self._view.pods_on(node).items()):
+            if pod.is_terminating:
+                actions.extend(self._ended_and_deleted(pod, now_ns, is_orphan=False))
+        return actions
 
     def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
         """End the pods of a node that is gone for good.
@@ -152,3 +177,10 @@ class PodGarbageCollector:
         self._gone_since_ns = dict(state["gone_since_ns"])
         self._ended = dict.fromkeys(state["ended"])
         self._ended_due_ns = int(state["ended_due_ns"])
+
+
+def _is_out_of_service(node: KubernetesObject | None) -> bool:
+    """Whether somebody has given a node up that is not ready."""
+    if not isinstance(node, Node) or all(each.key != OUT_OF_SERVICE for each in node.spec.taints):
+        return False
+    return all(each.type != "Ready" or each.status != "True" for each in node.status.conditions)

@@ -327,6 +327,34 @@ def test_a_deleted_pod_of_a_silent_node_goes_with_the_node():
     assert cluster.pods() == []
 
 
+@pytest.mark.parametrize("is_deleted_first", [True, False])
+def test_a_node_that_is_out_of_service_lets_its_deleted_pods_go(is_deleted_first):
+    cluster = cluster_with(a_pod("a"), a_pod("b", tolerations=[{"operator": "Exists"}]))
+    taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}
+    cluster.tell(NodeDown("n1"))
+    if is_deleted_first:
+        cluster.delete(POD, "default/a")
+    cluster.run(51)
+    written = cluster.raw(NODE, "n1")["spec"]["taints"]
+    assert len(cluster.pods()) == 2
+    cluster.edit(NODE, "n1", "spec", taints=[*written, taint])
+    if not is_deleted_first:
+        cluster.delete(POD, "default/a")
+    assert [pod.name for pod in cluster.pods()] == ["b"]
+
+
+def test_a_ready_node_that_is_called_out_of_service_ends_its_pods_itself():
+    cluster = cluster_with(a_pod("a"))
+    taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}
+    cluster.edit(NODE, "n1", "spec", taints=[taint])
+    failed: list[str] = []
+    cluster.laws.append(lambda c: failed.extend(p.status.phase for p in c.pods()))
+    cluster.delete(POD, "default/a")
+    cluster.run(100)
+    assert cluster.pods() == []
+    assert "Failed" not in failed
+
+
 def test_a_pod_that_is_deleted_before_it_had_a_node_goes():
     cluster = Cluster(MAKERS, schedules=False)
     held = a_pod("a")

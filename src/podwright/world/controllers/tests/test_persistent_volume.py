@@ -296,6 +296,45 @@ def test_a_volume_nobody_can_delete_fails():
     assert len(cluster.said("VolumeFailedDelete")) == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "phase", "reason", "note"),
+    [
+        ("hostPath", "Available", "VolumeRecycled", "Volume recycled"),
+        ("csi", "Failed", "VolumeFailedRecycle", "No recycler plugin found for the volume!"),
+    ],
+)
+def test_what_the_old_policy_of_recycling_does(source, phase, reason, note):
+    spec: dict[str, Any] = {"persistentVolumeReclaimPolicy": "Recycle", source: {"path": "/data"}}
+    cluster = cluster_with(a_volume("v", **spec), a_claim())
+    cluster.delete(CLAIM, "default/c")
+    status = cluster.status(VOLUME, "v")
+    assert status["phase"] == phase
+    assert cluster.said(reason) == [note]
+    is_free = "claimRef" not in cluster.raw(VOLUME, "v")["spec"]
+    assert is_free == (phase == "Available")
+    cluster.add(a_claim("next"))
+    assert volume_of(cluster, "next") == ("v" if is_free else "")
+
+
+@pytest.mark.parametrize(
+    ("size", "allows", "becomes"),
+    [
+        pytest.param("20Gi", True, "20Gi", id="larger"),
+        pytest.param("20Gi", False, "10Gi", id="not allowed"),
+        pytest.param("5Gi", True, "10Gi", id="smaller"),
+    ],
+)
+def test_a_claim_that_asks_for_more(size, allows, becomes):
+    cluster = cluster_with(
+        a_class("fast", allowVolumeExpansion=allows), a_claim(storageClassName="fast")
+    )
+    cluster.edit(CLAIM, "default/c", "spec", resources={"requests": {"storage": size}})
+    assert cluster.raw(VOLUME, volume_of(cluster))["spec"]["capacity"] == {"storage": becomes}
+    assert cluster.status(CLAIM, "default/c")["capacity"] == {"storage": becomes}
+    grown = ["Resize volume succeeded"] if becomes == "20Gi" else []
+    assert cluster.said("VolumeResizeSuccessful") == grown
+
+
 def test_a_claim_in_use_goes_when_its_last_pod_does():
     cluster = cluster_with(a_volume("v"), a_claim())
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
