@@ -1,7 +1,10 @@
 """Pods leave nodes with NoExecute taints that they do not tolerate, or not for long.
 
 A pod that tolerates all of them for some time is deleted when the shortest of these times is
-over, counted from when the first of them was seen.
+over. When that is, is decided once: taints that come later and are tolerated, and tolerations
+that change, move it no more, in either direction. Only if the pod does not tolerate all taints
+any more does it go at once, and if it tolerates them for ever it stays. The taints of a node that
+is gone are nobody's business, but what was decided is done.
 
 Upstream: pkg/controller/tainteviction/taint_eviction.go
 """
@@ -23,9 +26,11 @@ from podwright.world.controllers.documents import condition_of, deletion_by, eve
 from podwright.world.controllers.node_lifecycle import NODE
 from podwright.world.controllers.view import View
 from podwright.world.eviction import with_disruption_target
+from podwright.world.lifecycle import RecordEvent
 
 POD: Final[GroupKind] = ("", "Pod")
 _SECOND_NS: Final = 1_000_000_000
+_NOT_TOLERATED: Final = -1
 
 
 class TaintEvictionController:
@@ -37,8 +42,8 @@ class TaintEvictionController:
     def __init__(self, view: View) -> None:
         self._view = view
         self._taints: dict[str, tuple[Taint, ...]] = {}
-        # By the key of a pod: its uid, and when it was first seen to have to leave.
-        self._leaving: dict[NamespacedName, tuple[str, int]] = {}
+        # By the key of a pod: its uid, when it was decided that it has to leave, and when it does.
+        self._leaving: dict[NamespacedName, tuple[str, int, int]] = {}
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -57,15 +62,15 @@ class TaintEvictionController:
             self._taints[node.name] = taints
         else:
             del self._taints[node.name]
+        if new is None:
+            return ()
         return sorted(self._view.pods_on(node.name))
 
     def _observe_pod(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         if new is None:
-            if old is not None and self._leaving:
-                self._leaving.pop(old.key, None)
-            return ()
+            return (old.key,) if old is not None and old.key in self._leaving else ()
         assert isinstance(new, Pod), f"not a pod: {new.key}"
         if not self._taints or new.spec.node_name not in self._taints:
             return ()
@@ -83,26 +88,31 @@ class TaintEvictionController:
         Upstream: processPodOnNode
         """
         pod = self._view.get(POD, key)
-        if not isinstance(pod, Pod) or pod.is_terminating:
-            self._leaving.pop(key, None)
+        decided = self._leaving.pop(key, None)
+        if not isinstance(pod, Pod):
+            return [] if decided is None else [_cancelled(self.name, key)]
+        if pod.is_terminating:
             return []
+        if decided is not None and decided[0] != pod.uid:
+            decided = None
+        if decided is not None and decided[2] <= now_ns:
+            return self._evicted(pod, now_ns)
         stays_ns = self._stays_ns(pod)
+        if stays_ns is not None and stays_ns >= 0 and decided is not None and decided[1] < now_ns:
+            self._leaving[key] = decided
+            return []
+        actions = [] if decided is None else [_cancelled(self.name, key)]
         if stays_ns is None:
-            if self._leaving.pop(key, None) is None:
-                return []
-            note = f"Cancelling deletion of Pod {key}"
-            return [event_by(self.name, pod, "TaintManagerEviction", note)]
-        uid, since_ns = self._leaving.get(key, (pod.uid, now_ns))
-        if uid != pod.uid:
-            since_ns = now_ns
-        self._leaving[key] = (pod.uid, since_ns)
-        if stays_ns and since_ns + stays_ns > now_ns:
-            return [SyncAt(since_ns + stays_ns, SyncDue(self.name, key))]
-        del self._leaving[key]
-        return self._evicted(pod, now_ns)
+            return actions
+        if stays_ns <= 0:
+            return actions + self._evicted(pod, now_ns)
+        self._leaving[key] = (pod.uid, now_ns, now_ns + stays_ns)
+        return [*actions, SyncAt(now_ns + stays_ns, SyncDue(self.name, key))]
 
     def _stays_ns(self, pod: Pod) -> int | None:
         """Return how long a pod may stay on its node, None for as long as it likes.
+
+        Less than nothing: it does not tolerate all taints.
 
         Upstream: getMinTolerationTime
         """
@@ -110,7 +120,7 @@ class TaintEvictionController:
         for taint in self._taints.get(pod.spec.node_name, ()):
             used = [each for each in pod.spec.tolerations if tolerates(each, taint)]
             if not used:
-                return 0
+                return _NOT_TOLERATED
             # Upstream: the first toleration of a taint is the one that is used.
             seconds = used[0].toleration_seconds
             if seconds is not None:
@@ -132,9 +142,18 @@ class TaintEvictionController:
         return [*actions, deletion_by(self.name, pod)]
 
     def state(self) -> dict[str, Any]:
-        """Return who has to leave, and since when."""
+        """Return who has to leave, since when it has, and when."""
         return {"leaving": {key: list(entry) for key, entry in self._leaving.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._leaving = {key: (uid, since_ns) for key, (uid, since_ns) in state["leaving"].items()}
+        self._leaving = {
+            key: (uid, since_ns, due_ns)
+            for key, (uid, since_ns, due_ns) in state["leaving"].items()
+        }
+
+
+def _cancelled(source: str, key: NamespacedName) -> ControllerAction:
+    """Upstream: emitCancelPodDeletionEvent, which names the pod only, as it may be gone."""
+    note = f"Cancelling deletion of Pod {key}"
+    return RecordEvent(*POD, key, "", "Normal", "TaintManagerEviction", note, source)

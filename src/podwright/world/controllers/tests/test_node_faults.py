@@ -136,6 +136,76 @@ def test_how_long_a_pod_stays_on_a_tainted_node(tolerations, leaves_after):
         assert cluster.has(POD, "default/a") == (leaves_after is None or second < leaves_after)
 
 
+def tolerating(**seconds: int | None) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "operator": "Exists", "effect": "NoExecute"}
+        | ({} if time is None else {"tolerationSeconds": time})
+        for key, time in seconds.items()
+    ]
+
+
+def taint_with(cluster: Cluster, *keys: str) -> None:
+    taints = [{"key": key, "effect": "NoExecute"} for key in keys]
+    cluster.edit(NODE, "n1", "spec", taints=taints or None)
+
+
+def leaves_at(cluster: Cluster) -> int | None:
+    while cluster.now < 60:
+        if not cluster.has(POD, "default/a"):
+            return int(cluster.now)
+        cluster.run(cluster.now + 1)
+    return None
+
+
+CANCELLED = "Cancelling deletion of Pod default/a"
+MARKED = "Marking for deletion Pod default/a"
+
+
+def test_of_several_taints_the_shortest_time_counts():
+    cluster = cluster_with(a_pod("a", tolerations=tolerating(s=30, t=20, u=None)))
+    taint_with(cluster, "s", "t", "u")
+    assert leaves_at(cluster) == 20
+
+
+@pytest.mark.parametrize(
+    ("later", "leaves", "said"),
+    [
+        pytest.param(("s",), 20, [MARKED], id="as before"),
+        pytest.param(("s", "t"), 20, [MARKED], id="one more that would be shorter"),
+        pytest.param(("t",), 20, [MARKED], id="another that would be shorter"),
+        pytest.param(("s", "w"), 5, [CANCELLED, MARKED], id="one that is not tolerated"),
+        pytest.param(("u",), None, [CANCELLED], id="one that is tolerated for ever"),
+        pytest.param((), None, [CANCELLED], id="none"),
+    ],
+)
+def test_taints_that_change_while_a_pod_waits_to_leave(later, leaves, said):
+    cluster = cluster_with(a_pod("a", tolerations=tolerating(s=20, t=3, u=None)))
+    taint_with(cluster, "s")
+    cluster.run(5)
+    cluster.replace_controllers()
+    taint_with(cluster, *later)
+    assert leaves_at(cluster) == leaves
+    assert cluster.said("TaintManagerEviction") == said
+
+
+def test_a_pod_that_waits_to_leave_does_so_when_its_tolerations_change():
+    cluster = cluster_with(a_pod("a", tolerations=tolerating(t=20)))
+    taint_with(cluster, "t")
+    cluster.run(5)
+    cluster.edit(POD, "default/a", "spec", tolerations=tolerating(t=40))
+    assert leaves_at(cluster) == 20
+
+
+def test_a_pod_that_is_gone_before_it_had_to_leave():
+    cluster = cluster_with(a_pod("a", tolerations=tolerating(t=20)))
+    taint_with(cluster, "t")
+    cluster.run(5)
+    cluster.delete(POD, "default/a", grace_seconds=0)
+    assert cluster.said("TaintManagerEviction") == [CANCELLED]
+    memories = cluster.controllers.state().memories
+    assert memories["taint-eviction-controller"] == {"leaving": {}}
+
+
 def test_a_pod_that_comes_to_a_tainted_node_leaves_it_too():
     cluster = cluster_with()
     cluster.edit(NODE, "n1", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
