@@ -41,7 +41,7 @@ from podwright.machine import (
     UpdateVolume,
 )
 from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
-from podwright.store import decision_log, log_files
+from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.log_format import decode_actions
 from podwright.testing import make_node
@@ -56,13 +56,6 @@ SAMPLING = {
     "percentageOfNodesToScore": 50,
 }
 OWN: Sequence[type[Plugin]] = (Gate, Slow)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def checkpoints_whatever_they_cost():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decision_log, "_EVENTS_PER_OBJECT", 0)
-        yield
 
 
 class Recorded:

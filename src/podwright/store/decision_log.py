@@ -26,23 +26,24 @@ from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
 from podwright.store.collection import without_collection
 from podwright.store.log_events import Rows, decode_events
-from podwright.store.log_files import Folder, Frame, Medium, Memory
+from podwright.store.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.store.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
     CheckpointBlock,
-    CycleColumns,
+    CheckpointIndex,
     Entry,
     EventBlock,
+    EventIndex,
     FrameHead,
     Header,
     LogError,
     Pace,
     Setup,
-    TimeColumn,
     decode_payload,
     encode_frame,
+    steps,
 )
 from podwright.store.log_objects import ObjectWriter, decode_objects, encode_objects
 
@@ -183,7 +184,7 @@ class DecisionLog:
         header = Header(
             podwright=__version__, setup=setup or Setup(), pace=pace, fingerprints=plain
         )
-        log._write(HEADER, header, first=0, times=())
+        log._write(HEADER, header, first=0)
         return log
 
     @classmethod
@@ -208,7 +209,7 @@ class DecisionLog:
         """
         medium = Folder(Path(path))
         try:
-            frames = _frames_until(medium.open(append=append), until, source=medium.source)
+            frames = frames_until(medium.open(append=append), until, source=medium.source)
             payload = medium.read(frames[0])
             header = decode_payload(payload, frames[0].head, Header, source=medium.source)
             log = cls(medium, frames, is_writable=append, pace=header.pace)
@@ -301,9 +302,9 @@ class DecisionLog:
         """
         self._write_out()
         while len(self.rows):
-            times, block = self.rows.take(self.block_events)
+            times, index, block = self.rows.take(self.block_events)
             self._flushed += len(times)
-            self._write(EVENTS, block, first=self._flushed - len(times), times=times)
+            self._write(EVENTS, index, block, first=self._flushed - len(times), times=times)
         if sync:
             self._medium.sync()
 
@@ -361,10 +362,11 @@ class DecisionLog:
         with without_collection():
             snapshot = machine.snapshot(mentioned)
             objects = encode_objects(mentioned.objects)
+        index = CheckpointIndex(objects=numbers.take(), numbers=steps(list(mentioned.objects)))
         numbers.keep_only(mentioned.objects)
         block = CheckpointBlock(objects=objects, object_count=numbers.count, machine=snapshot)
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
-        self._write(CHECKPOINT, block, first=self._flushed, times=())
+        self._write(CHECKPOINT, index, block, first=self._flushed)
         return True
 
     def close(self) -> None:
@@ -373,10 +375,10 @@ class DecisionLog:
             self.flush()
         self._medium.close()
 
-    def _write(self, kind: int, value: object, *, first: int, times: Sequence[int]) -> None:
+    def _write(self, kind: int, *values: object, first: int, times: Sequence[int] = ()) -> None:
         assert self._is_writable, f"{self._medium.source} was opened to be read"
         self._unwritten = encode_frame(
-            kind, value, first=first, times=times, level=self._compression
+            kind, values, first=first, times=times, level=self._compression
         )
         self._write_out()
 
@@ -428,7 +430,7 @@ class DecisionLog:
         for place in range(len(self._frames) - 1, -1, -1):
             frame = self._frames[place]
             if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
-                block = self._read(frame, CheckpointBlock)
+                block = self._read(frame, CheckpointBlock, part=1)
                 objects = dict(decode_objects(block.objects, {}))
                 return Start(
                     frame.head.first,
@@ -446,14 +448,17 @@ class DecisionLog:
         objects = start.objects
         for frame in self._frames[start.frame_index :]:
             if frame.head.kind == EVENTS:
-                block = self._read(frame, EventBlock)
+                index = self._read(frame, EventIndex)
+                block = self._read(frame, EventBlock, part=1)
                 yield from decode_events(
-                    block, frame.head.first, objects, source=self._medium.source
+                    index, block, frame.head.first, objects, source=self._medium.source
                 )
             elif frame.head.kind == CHECKPOINT:
+                passed = self._read(frame, CheckpointIndex)
+                for number, obj in decode_objects(passed.objects, objects):
+                    objects.setdefault(number, obj)
                 # What it does not mention is not mentioned any more.
-                kept = dict(decode_objects(self._read(frame, CheckpointBlock).objects, {}))
-                known = {number: objects.get(number, obj) for number, obj in kept.items()}
+                known = {number: objects[number] for number in accumulate(passed.numbers)}
                 objects.clear()
                 objects.update(known)
 
@@ -474,7 +479,7 @@ class DecisionLog:
         self._flush_to_read()
         for frame in self._frames:
             if frame.head.kind == EVENTS:
-                columns = self._read(frame, CycleColumns)
+                columns = self._read(frame, EventIndex)
                 for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
                     yield frame.head.first + place, pod
 
@@ -488,7 +493,7 @@ class DecisionLog:
                 continue
             index = head.first + head.count
             if head.last_ns > at_ns:
-                times = accumulate(self._read(frame, TimeColumn).times)
+                times = accumulate(self._read(frame, EventIndex).times)
                 index = head.first + sum(now_ns <= at_ns for now_ns in times)
         return index
 
@@ -497,31 +502,16 @@ class DecisionLog:
         self._flush_to_read()
         for frame in self._frames:
             if frame.head.kind == EVENTS and frame.head.first <= index < frame.end:
-                return sum(self._read(frame, TimeColumn).times[: index - frame.head.first + 1])
+                return sum(self._read(frame, EventIndex).times[: index - frame.head.first + 1])
         raise IndexError(f"there is no event {index}; there are {len(self)}")
 
     def _flush_to_read(self) -> None:
         if len(self.rows) or self._unwritten is not None:
             self.flush()
 
-    def _read(self, frame: Frame, cls: type[_T]) -> _T:
+    def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
         payload = self._medium.read(frame)
-        return decode_payload(payload, frame.head, cls, source=self._medium.source)
-
-
-def _frames_until(frames: list[Frame], until: int | None, *, source: str) -> list[Frame]:
-    if not frames or frames[0].head.kind != HEADER:
-        raise LogError(f"{source} has no header: nothing was recorded before its writer ended")
-    if until is None:
-        return frames
-    ends = [frame.end for frame in frames]
-    if until not in ends:
-        before = max((end for end in ends if end < until), default=0)
-        raise LogError(
-            f"{source} cannot be cut back to {until} events: no block ends there, the one before"
-            f" ends at {before}; it was left as it is"
-        )
-    return frames[: len(ends) - ends[::-1].index(until)]
+        return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
 
 
 class _Mentioned:

@@ -21,6 +21,7 @@ from podwright.store.log_format import (
     NO_ACTIONS,
     Entry,
     EventBlock,
+    EventIndex,
     LogError,
     steps,
 )
@@ -91,7 +92,7 @@ class Rows:
             self.cycle_ends.append(len(self.entries))
             self.cycle_pods.append(pod)
 
-    def take(self, limit: int) -> tuple[list[int], EventBlock]:
+    def take(self, limit: int) -> tuple[list[int], EventIndex, EventBlock]:
         """Make a block of the first events; returns their times as well."""
         begin, action_begin, cycle_begin = self._taken
         entries = self.entries[begin : begin + 3 * limit]
@@ -118,23 +119,25 @@ class Rows:
         cycle_end = bisect_right(self.cycle_ends, end)
         cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
         cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
+        index = EventIndex(
+            times=steps(times),
+            cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
+            cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
+        )
         block = EventBlock(
             objects=self.objects.take(),
-            times=steps(times),
             kind_names=list(_NAMES),
             kinds=bytes(kinds),
             numbers=steps(numbers),
             calls=steps(calls),
             rest=rest,
-            cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
-            cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
             action_counts=counts,
             actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
         )
         self._taken = (end, action_end, cycle_end)
         if end == len(self.entries):
             self._clear()
-        return times, block
+        return times, index, block
 
     def _clear(self) -> None:
         # Others hold on to the lists themselves.
@@ -155,7 +158,12 @@ class Rows:
 
 
 def decode_events(
-    block: EventBlock, first: int, objects: dict[int, KubernetesObject], *, source: str
+    index: EventIndex,
+    block: EventBlock,
+    first: int,
+    objects: dict[int, KubernetesObject],
+    *,
+    source: str,
 ) -> Iterator[Entry]:
     """Give the events of a block.
 
@@ -169,11 +177,11 @@ def decode_events(
     unknown = [name for name in block.kind_names if name not in _EVENT_OF]
     classes: list[Any] = [_EVENT_OF.get(name) for name in block.kind_names]
     pods: dict[int, tuple[str, ...]] = {}
-    for place, pod in zip(block.cycle_places, block.cycle_pods, strict=True):
+    for place, pod in zip(index.cycle_places, index.cycle_pods, strict=True):
         pods[place] = (*pods.get(place, ()), pod)
     numbers, calls = accumulate(block.numbers), accumulate(block.calls)
     begin = 0
-    columns = zip(block.kinds, accumulate(block.times), block.action_counts, strict=True)
+    columns = zip(block.kinds, accumulate(index.times), block.action_counts, strict=True)
     for place, (kind, now_ns, taken) in enumerate(columns):
         cls = classes[kind]
         if cls is None:

@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from podwright.store.log_format import (
     FRAME_HEAD_BYTES,
+    HEADER,
     SEGMENT_HEAD_BYTES,
     FrameHead,
     LogError,
@@ -264,6 +265,28 @@ class Folder:
 
     def _file_of(self, segment: int) -> Path:
         return self._path / f"{segment:08}{SUFFIX}"
+
+
+def frames_until(frames: list[Frame], until: int | None, *, source: str) -> list[Frame]:
+    """Return the frames up to so many events.
+
+    Raises
+    ------
+    LogError
+        If there is no header, or no block ends there.
+    """
+    if not frames or frames[0].head.kind != HEADER:
+        raise LogError(f"{source} has no header: nothing was recorded before its writer ended")
+    if until is None:
+        return frames
+    ends = [frame.end for frame in frames]
+    if until not in ends:
+        before = max((end for end in ends if end < until), default=0)
+        raise LogError(
+            f"{source} cannot be cut back to {until} events: no block ends there, the one before"
+            f" ends at {before}; it was left as it is"
+        )
+    return frames[: len(ends) - ends[::-1].index(until)]
 
 
 def _scan(file: Path, number: int, *, is_last: bool) -> list[Frame]:

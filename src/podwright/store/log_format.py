@@ -2,7 +2,8 @@
 
 A log is a sequence of *frames*. Each has a head of fixed size, which says what follows, of
 which events and times, and with which checksums; so a log can be searched by reading heads
-alone. The payload is msgpack, compressed with zlib.
+alone. The payload is msgpack, compressed with zlib; what is looked for in a whole log, or is all
+that is needed to pass by, comes first and is compressed by itself.
 
 The first frame is the `Header`: all that is needed to make the same machine again. Then come
 blocks of events and, between them, checkpoints. Inside a block there is a column for each
@@ -21,7 +22,7 @@ import operator
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -32,7 +33,7 @@ from podwright.objects.errors import PodwrightError
 from podwright.objects.meta import ObjectMeta
 from podwright.objects.pod import PodSpec, PodStatus
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Grows with every change that an older reader would not understand."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
@@ -41,8 +42,20 @@ MAGIC: Final = b"podwright log\r\n\x1a"
 HEADER, EVENTS, CHECKPOINT = 1, 2, 3
 _KINDS = {HEADER: "header", EVENTS: "events", CHECKPOINT: "checkpoint"}
 
-BOUND: Final = 0xFF
-"""In place of a class of objects: a pod like an older one but for its node and version."""
+VERSION: Final = 0xFF
+"""In place of a class of objects: a pod of which there was an older version."""
+
+AS_BEFORE, NONE = -1, -2
+"""In place of the place of a part: the older version's, or none at all."""
+
+WRITTEN, DOCUMENT, VERSION_ONLY, BOTH_VERSIONS = range(4)
+"""Where the metadata of a pod is: written whole, and that of the document apart from it; what the
+document says; the older version's with another resourceVersion, with the same document, or with
+that changed as well."""
+
+SPEC_ONLY, BOTH = 1, 2
+"""Where the node of a pod has to be put: into its spec, or into the document as well. `NONE` if
+there is none, or if it is in the older version."""
 
 _SEGMENT_HEAD = struct.Struct("<16sHxxI")
 _FRAME_HEAD = struct.Struct("<BxxxIIQIqqI")
@@ -134,19 +147,20 @@ def decode_frame_head(data: bytes, *, source: str, offset: int) -> FrameHead:
 
 
 def encode_frame(
-    kind: int, value: object, *, first: int, times: Sequence[int], level: int
+    kind: int, values: Sequence[object], *, first: int, times: Sequence[int], level: int
 ) -> tuple[FrameHead, bytes]:
     """Return a frame: its head, and the payload.
 
     Parameters
     ----------
-    value : Header, EventBlock or CheckpointBlock
+    values : sequence of Header, EventIndex, EventBlock, CheckpointIndex or CheckpointBlock
+        The parts of the payload.
     times : sequence of int
         Of the events.
     level : int
         Of compression, 0 to 9.
     """
-    payload = zlib.compress(ENCODER.encode(value), level)
+    payload = b"".join(zlib.compress(ENCODER.encode(value), level) for value in values)
     head = FrameHead(
         kind=kind,
         length=len(payload),
@@ -159,8 +173,10 @@ def encode_frame(
     return head, payload
 
 
-def decode_payload(payload: bytes, head: FrameHead, cls: type[_T], *, source: str) -> _T:
-    """Read a payload as one of the structs of this module, or as part of one.
+def decode_payload(
+    payload: bytes, head: FrameHead, cls: type[_T], *, part: int = 0, source: str
+) -> _T:
+    """Read a part of a payload as one of the structs of this module.
 
     Raises
     ------
@@ -169,7 +185,11 @@ def decode_payload(payload: bytes, head: FrameHead, cls: type[_T], *, source: st
     """
     if len(payload) == head.length and zlib.crc32(payload) == head.checksum:
         try:
-            return decoder_of(cls).decode(zlib.decompress(payload))
+            for _ in range(part):
+                before = zlib.decompressobj()
+                before.decompress(payload)
+                payload = before.unused_data
+            return decoder_of(cls).decode(zlib.decompressobj().decompress(payload))
         except (zlib.error, msgspec.MsgspecError) as error:
             raise LogError(
                 f"{source}: the block of event {head.first} cannot be read: {error};"
@@ -259,6 +279,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
+PodShape: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+"""Where the metadata and the node are written; then the places of spec, status and outline, and
+of the document's metadata, spec and status."""
+
+
 class Objects(msgspec.Struct, kw_only=True, array_like=True):
     """Objects with their numbers.
 
@@ -269,19 +294,25 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     kind_names : list of str
         What `kinds` stands for.
     kinds : bytes
-        Per object its class, or `BOUND`: a pod that is an older one with a node.
-    metadata : list of ObjectMeta
-        Of each pod but those.
-    specs, statuses, documents : list
-        Parts of pods; one that several pods share is there once.
-    shapes : list of (int, int, int)
-        Which of each of them go together.
+        Per object its class, or `VERSION`.
+    older : list of int
+        Per such version, how much greater the number of the older one is than the one before.
+    shapes : list of PodShape
+        Which parts go together.
     shape_of : list of int
         Per pod its shape.
-    bound_of : list of int
-        Per bound pod, how much greater the number of the older one is than the one before.
-    bound_to, bound_version : list of str
-        Per bound pod the node, and its resourceVersion.
+    metadata : list of ObjectMeta
+        Of pods whose documents say something else.
+    followed : bytes
+        The metadata of documents from which that of the pods follows.
+    versions, nodes : list of str
+        Per pod that has them apart from all else, the resourceVersion, and the node.
+    specs, statuses : list
+        Parts of pods; one that several pods share is there once. Specs have no node.
+    outlines : list of dict
+        Documents without the sections that are parts.
+    raw_metadata, raw_specs, raw_statuses : list of dict
+        Sections of documents.
     others : list of object
         What is not a pod, whole.
     """
@@ -289,25 +320,46 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     numbers: list[int]
     kind_names: list[str]
     kinds: bytes
+    older: list[int]
+    shapes: list[PodShape]
+    shape_of: list[int]
     metadata: list[ObjectMeta]
+    followed: msgspec.Raw
+    versions: list[str]
+    nodes: list[str]
     specs: list[PodSpec]
     statuses: list[PodStatus]
-    documents: list[dict[str, Any]]
-    shapes: list[tuple[int, int, int]]
-    shape_of: list[int]
-    bound_of: list[int]
-    bound_to: list[str]
-    bound_version: list[str]
+    outlines: list[dict[str, Any]]
+    raw_metadata: list[dict[str, Any]]
+    raw_specs: list[dict[str, Any]]
+    raw_statuses: list[dict[str, Any]]
     others: list[msgspec.Raw]
 
 
-class EventBlock(msgspec.Struct, kw_only=True):
-    """A run of events with their actions, in columns.
+class EventIndex(msgspec.Struct, kw_only=True, array_like=True):
+    """What a log is searched for: the first part of a run of events.
 
     Parameters
     ----------
     times : list of int
         The first time, then how much later each event is than the one before.
+    cycle_places, cycle_pods : list
+        The places of the events in which a node was looked for, and for which pod; a place is
+        there once for every pod.
+    """
+
+    times: list[int]
+    cycle_places: list[int]
+    cycle_pods: list[str]
+
+
+class EventBlock(msgspec.Struct, kw_only=True, array_like=True):
+    """A run of events with their actions, in columns: the second part.
+
+    Parameters
+    ----------
+    objects : Objects
+        Those that the log did not know.
     kind_names : list of str
         What `kinds` stands for.
     kinds : bytes
@@ -318,9 +370,6 @@ class EventBlock(msgspec.Struct, kw_only=True):
         The same for the calls of `CallDone`.
     rest : dict of int to dict
         By place in the block, the fields of events that have others.
-    cycle_places, cycle_pods : list
-        The places of the events in which a node was looked for, and for which pod; a place is
-        there once for every pod.
     action_counts : list of int
         Per event, how many of the actions are its own.
     actions : list of Action
@@ -328,33 +377,33 @@ class EventBlock(msgspec.Struct, kw_only=True):
     """
 
     objects: Objects
-    times: list[int]
     kind_names: list[str]
     kinds: bytes
     numbers: list[int]
     calls: list[int]
     rest: dict[int, dict[str, Any]]
-    cycle_places: list[int]
-    cycle_pods: list[str]
     action_counts: list[int]
     actions: list[msgspec.Raw]
 
 
-class CycleColumns(msgspec.Struct, kw_only=True):
-    """The part of an `EventBlock` that says which pods were tried."""
+class CheckpointIndex(msgspec.Struct, kw_only=True, array_like=True):
+    """What a checkpoint changes for who only passes by: its first part.
 
-    cycle_places: list[int]
-    cycle_pods: list[str]
+    Parameters
+    ----------
+    objects : Objects
+        Those that the log did not know.
+    numbers : list of int
+        Of all objects that go on to be known: the first, then how much greater each is than the
+        one before.
+    """
 
-
-class TimeColumn(msgspec.Struct, kw_only=True):
-    """The part of an `EventBlock` that says when."""
-
-    times: list[int]
+    objects: Objects
+    numbers: list[int]
 
 
 class CheckpointBlock(msgspec.Struct, kw_only=True):
-    """A machine between two events.
+    """A machine between two events: the second part.
 
     Parameters
     ----------

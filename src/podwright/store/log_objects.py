@@ -1,32 +1,46 @@
 """Objects to columns and back, inside the blocks of a decision log.
 
 Most of what a log has to say is pods, and most of what it has to say about them was said
-before. Pods that are made of one template share their spec, status and document; each is
-written once per block. A pod that was bound is the older version of itself with a node. Both
-are found by looking at identity first, because that is cheap, and at content then, so that the
-same run makes the same bytes however its objects came to be.
+before. A pod is written in parts: spec, status and the sections of its document, without its
+name on the one hand and its node on the other. What several pods of a block have in common is
+written once; so a template is there once per block. Of a newer version of a pod only the parts
+that are not as they were are written: of one that was bound, the node and the version.
 
-Equal is what Python finds equal: a document that says 1.0 where the older one said 1, or has
-its keys in another order, comes back as the older one said it.
+What is the same is found by looking at identity first, because that is cheap, and at content
+then, so that the same run makes the same bytes however its objects came to be. The same is what
+Python finds equal: a document that says 1.0 where the older one said 1, or has its keys in
+another order, comes back as the older one said it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from podwright.objects import KubernetesObject, ObjectMeta, Pod, with_node_name
+from podwright.objects import KubernetesObject, ObjectMeta, Pod
 from podwright.objects.kinds import TYPES, Unknown
 from podwright.store.log_format import (
-    BOUND,
+    AS_BEFORE,
+    BOTH,
+    BOTH_VERSIONS,
+    DOCUMENT,
     ENCODER,
+    NONE,
+    SPEC_ONLY,
+    VERSION,
+    VERSION_ONLY,
+    WRITTEN,
     Objects,
+    PodShape,
     decoder_of,
     steps,
 )
+
+_Section: TypeAlias = dict[str, Any] | None
+"""`metadata`, `spec` or `status` of a document; None if there is none."""
 
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -35,6 +49,10 @@ _NAMES: Final = list(_CLASS_OF)
 _CODES: Final = {cls: code for code, cls in enumerate(_CLASS_OF.values())}
 _POD: Final = _CODES[Pod]
 _NO_POD: Final = Pod()
+_SECTIONS: Final = frozenset({"metadata", "spec", "status"})
+_NO_DOCUMENT: Final[dict[str, Any]] = {}
+_DOCUMENTS: Final = msgspec.msgpack.Decoder(list[dict[str, Any]])
+_METADATA: Final = msgspec.msgpack.Decoder(list[ObjectMeta])
 _replace = msgspec.structs.replace
 
 
@@ -51,10 +69,13 @@ class _Parts:
         """Return the place of a part."""
         place = self._place_of_id.get(id(part))
         if place is None:
-            place = self._place_of.setdefault(ENCODER.encode(part), len(self._place_of))
-            self._place_of_id[id(part)] = place
+            place = self._place_of_id[id(part)] = self.place_of_new(part)
             self._kept.append(part)
         return place
+
+    def place_of_new(self, part: object) -> int:
+        """Return the place of a part that was only just made, or belongs to one pod alone."""
+        return self._place_of.setdefault(ENCODER.encode(part), len(self._place_of))
 
     def written(self) -> list[Any]:
         """Return the parts, encoded."""
@@ -66,32 +87,109 @@ class _Columns:
 
     def __init__(self) -> None:
         self.kinds = bytearray()
-        self.metadata: list[ObjectMeta] = []
-        self.shape_of: list[int] = []
-        self.bound_of: list[int] = []
-        self.bound: list[Pod] = []
-        self.others: list[Any] = []
-        self._specs, self._statuses, self._documents = _Parts(), _Parts(), _Parts()
-        self._shapes: dict[tuple[int, int, int], int] = {}
+        self._older: list[int] = []
+        self._metadata: list[ObjectMeta] = []
+        self._followed: list[dict[str, Any]] = []
+        self._versions: list[str] = []
+        self._nodes: list[str] = []
+        self._shape_of: list[int] = []
+        self._others: list[Any] = []
+        self._specs, self._statuses, self._outlines = _Parts(), _Parts(), _Parts()
+        self._raw_metadata, self._raw_specs, self._raw_statuses = _Parts(), _Parts(), _Parts()
+        self._shapes: dict[PodShape, int] = {}
         self._like, self._shape = _NO_POD, -1
 
     def add(self, obj: KubernetesObject) -> None:
         """Add an object."""
         if type(obj) is not Pod:
             self.kinds.append(_CODES[type(obj)])
-            self.others.append(obj)
+            self._others.append(obj)
             return
         self.kinds.append(_POD)
-        self.metadata.append(obj.metadata)
         like = self._like
-        if obj.spec is not like.spec or obj.raw is not like.raw or obj.status is not like.status:
-            places = (
-                self._specs.place_of(obj.spec),
-                self._statuses.place_of(obj.status),
-                self._documents.place_of(obj.raw),
-            )
-            self._like, self._shape = obj, self._shapes.setdefault(places, len(self._shapes))
-        self.shape_of.append(self._shape)
+        if obj.spec is like.spec and obj.raw is like.raw and obj.status is like.status:
+            raw_metadata = _section(obj.raw, "metadata")
+            if raw_metadata is None or not _follows(obj.metadata, raw_metadata):
+                self._metadata.append(obj.metadata)
+                self._shape_of.append(self._shape)
+                if obj.spec.node_name:
+                    self._nodes.append(obj.spec.node_name)
+                return
+        self._add_parts(obj, None)
+
+    def add_version(self, pod: Pod, old: Pod, number: int) -> None:
+        """Add a pod of which an older version has a number."""
+        self.kinds.append(VERSION)
+        self._older.append(number)
+        self._add_parts(pod, old)
+
+    def _add_parts(self, pod: Pod, old: Pod | None) -> None:
+        raw, old_raw = pod.raw, _NO_DOCUMENT if old is None else old.raw
+        outlines = self._outlines
+        outline = outlines.place_of_new(_outline(raw) if raw else raw)
+        source, raw_metadata = self._add_metadata(pod, old)
+        node, spec, raw_spec = self._add_spec(pod, old)
+        status = raw_status = AS_BEFORE
+        if old is None or not _is_same(pod.status, old.status):
+            status = self._statuses.place_of(pod.status)
+        section = _section(raw, "status")
+        if old is None or not _is_same(section, _section(old_raw, "status")):
+            raw_status = _place(self._raw_statuses, section)
+        shape = self._shapes.setdefault(
+            (
+                source, node, spec, status,
+                outline, raw_metadata, raw_spec, raw_status,
+            ),
+            len(self._shapes),
+        )  # fmt: skip
+        self._shape_of.append(shape)
+        if old is None and source == WRITTEN:
+            self._like, self._shape = pod, shape
+
+    def _add_metadata(self, pod: Pod, old: Pod | None) -> tuple[int, int]:
+        """Put metadata into the columns; returns where, and the place of the document's."""
+        metadata, section = pod.metadata, _section(pod.raw, "metadata")
+        if old is not None:
+            version = metadata.resource_version
+            if _is_same(metadata, _replace(old.metadata, resource_version=version)):
+                source = None
+                before = _section(old.raw, "metadata")
+                if _is_same(section, before):
+                    source = VERSION_ONLY
+                elif section and before and section == {**before, "resourceVersion": version}:
+                    source = BOTH_VERSIONS
+                if source is not None:
+                    self._versions.append(version)
+                    return source, AS_BEFORE
+        if section is not None and _follows(metadata, section):
+            self._followed.append(section)
+            return DOCUMENT, NONE
+        self._metadata.append(metadata)
+        return WRITTEN, _place(self._raw_metadata, section)
+
+    def _add_spec(self, pod: Pod, old: Pod | None) -> tuple[int, int, int]:
+        """Put a spec into the columns; returns whose node is written, and the spec's places."""
+        spec, section, node = pod.spec, _section(pod.raw, "spec"), pod.spec.node_name
+        if old is not None:
+            before = _section(old.raw, "spec")
+            if _is_same(spec, old.spec) and _is_same(section, before):
+                return NONE, AS_BEFORE, AS_BEFORE
+            if node and spec == _replace(old.spec, node_name=node):
+                source = None
+                if _is_same(section, before):
+                    source = SPEC_ONLY
+                elif section and before and section == {**before, "nodeName": node}:
+                    source = BOTH
+                if source is not None:
+                    self._nodes.append(node)
+                    return source, AS_BEFORE, AS_BEFORE
+        if not node:
+            return NONE, self._specs.place_of(spec), _place(self._raw_specs, section)
+        self._nodes.append(node)
+        place = self._specs.place_of_new(_replace(spec, node_name=""))
+        if section is None or section.get("nodeName") != node:
+            return SPEC_ONLY, place, _place(self._raw_specs, section)
+        return BOTH, place, self._raw_specs.place_of_new(_without_node(section))
 
     def written(self, numbers: list[int]) -> Objects:
         """Return the columns, given the numbers of the objects."""
@@ -99,17 +197,63 @@ class _Columns:
             numbers=numbers,
             kind_names=_NAMES,
             kinds=bytes(self.kinds),
-            metadata=self.metadata,
+            older=steps(self._older),
+            shapes=list(self._shapes),
+            shape_of=self._shape_of,
+            metadata=self._metadata,
+            followed=msgspec.Raw(ENCODER.encode(self._followed)),
+            versions=self._versions,
+            nodes=self._nodes,
             specs=self._specs.written(),
             statuses=self._statuses.written(),
-            documents=self._documents.written(),
-            shapes=list(self._shapes),
-            shape_of=self.shape_of,
-            bound_of=steps(self.bound_of),
-            bound_to=[pod.spec.node_name for pod in self.bound],
-            bound_version=[pod.metadata.resource_version for pod in self.bound],
-            others=self.others,
+            outlines=self._outlines.written(),
+            raw_metadata=self._raw_metadata.written(),
+            raw_specs=self._raw_specs.written(),
+            raw_statuses=self._raw_statuses.written(),
+            others=self._others,
         )
+
+
+def _section(document: dict[str, Any], name: str) -> _Section:
+    section = document.get(name)
+    return section if isinstance(section, dict) else None
+
+
+def _outline(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without its sections, which leave their names in place."""
+    return {
+        name: None if name in _SECTIONS and isinstance(value, dict) else value
+        for name, value in document.items()
+    }
+
+
+def _place(parts: _Parts, section: _Section) -> int:
+    return NONE if section is None else parts.place_of(section)
+
+
+def _is_same(new: object, old: object) -> bool:
+    return new is old or new == old
+
+
+def _follows(metadata: ObjectMeta, section: dict[str, Any]) -> bool:
+    """Tell whether metadata is what the document says."""
+    if section.get("name") != metadata.name or section.get("uid", "") != metadata.uid:
+        return False
+    try:
+        return msgspec.convert(section, ObjectMeta) == metadata
+    except msgspec.ValidationError:
+        return False
+
+
+def _without_node(section: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec of a document without its node, where setting it gives the same again."""
+    section = dict(section)
+    if next(reversed(section)) == "nodeName":
+        # So it is the spec that the pod had before it was bound.
+        del section["nodeName"]
+    else:
+        section["nodeName"] = ""
+    return section
 
 
 class ObjectWriter:
@@ -162,13 +306,7 @@ class ObjectWriter:
             if old is None:
                 columns.add(obj)
             else:
-                old_number = self.numbers.pop(id(old))
-                if _is_bound(old, obj):
-                    columns.kinds.append(BOUND)
-                    columns.bound_of.append(old_number)
-                    columns.bound.append(obj)
-                else:
-                    columns.add(obj)
+                columns.add_version(obj, old, self.numbers.pop(id(old)))
         self.numbers[id(obj)] = number
         return number
 
@@ -207,19 +345,8 @@ class ObjectWriter:
         self._columns = _Columns()
 
 
-def _is_bound(old: Pod, new: Pod) -> bool:
-    """Tell whether a pod is the older one but for its node and its version."""
-    meta, status = new.metadata, new.status
-    if status is not old.status and status != old.status:
-        return False
-    if _replace(old.metadata, resource_version=meta.resource_version) != meta:
-        return False
-    bound = with_node_name(old, new.spec.node_name)
-    return bound.spec == new.spec and bound.raw == new.raw
-
-
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
-    """Put objects into columns, by number, none of them as a change of another one."""
+    """Put objects into columns, by number, none of them as a version of another one."""
     columns = _Columns()
     for obj in objects.values():
         columns.add(obj)
@@ -237,27 +364,81 @@ def decode_objects(
         All objects so far; whoever asks adds each one that is given.
     """
     classes = [_CLASS_OF[name] for name in objects.kind_names]
-    pods = zip(objects.metadata, objects.shape_of, strict=True)
-    bound = zip(accumulate(objects.bound_of), objects.bound_to, objects.bound_version, strict=True)
-    others = iter(objects.others)
+    older, others = accumulate(objects.older), iter(objects.others)
+    pods = _decode_pods(objects)
     for code, number in zip(objects.kinds, accumulate(objects.numbers), strict=True):
-        if code == BOUND:
-            of, node, version = next(bound)
+        if code == VERSION:
+            of = next(older)
             old = known[of]
             assert isinstance(old, Pod), f"object {of} is a {old.kind}, not a Pod"
-            metadata = _replace(old.metadata, resource_version=version)
-            yield number, _replace(with_node_name(old, node), metadata=metadata)
+            yield number, pods(old)
         elif classes[code] is Pod:
-            metadata, shape = next(pods)
-            spec, status, document = objects.shapes[shape]
-            yield (
-                number,
-                Pod(
-                    metadata=metadata,
-                    spec=objects.specs[spec],
-                    status=objects.statuses[status],
-                    raw=objects.documents[document],
-                ),
-            )
+            yield number, pods(_NO_POD)
         else:
             yield number, decoder_of(classes[code]).decode(next(others))
+
+
+def _decode_pods(objects: Objects) -> Callable[[Pod], Pod]:
+    """Return what gives the next pod, told of the one that it is a version of."""
+    shapes, shape_of = objects.shapes, iter(objects.shape_of)
+    specs, statuses, outlines = objects.specs, objects.statuses, objects.outlines
+    raw_specs, raw_statuses = objects.raw_specs, objects.raw_statuses
+    written, raw_metadatas = iter(objects.metadata), objects.raw_metadata
+    followed = iter(_METADATA.decode(objects.followed))
+    raw_followed = iter(_DOCUMENTS.decode(objects.followed))
+    versions, nodes = iter(objects.versions), iter(objects.nodes)
+    # Pods that say less than their document share it.
+    shared: dict[int, dict[str, Any]] = {}
+
+    def decode(old: Pod) -> Pod:
+        shape = next(shape_of)
+        source, node_source, spec_at, status_at, outline, *raw_at = shapes[shape]
+        raw_metadata_at, raw_spec_at, raw_status_at = raw_at
+        before = old.raw
+        raw_metadata = _part(raw_metadatas, raw_metadata_at, before, "metadata")
+        if source == DOCUMENT:
+            metadata, raw_metadata = next(followed), next(raw_followed)
+        elif source == WRITTEN:
+            metadata = next(written)
+        else:
+            version = next(versions)
+            metadata = _replace(old.metadata, resource_version=version)
+            if source == BOTH_VERSIONS:
+                raw_metadata = {**cast("dict[str, Any]", raw_metadata), "resourceVersion": version}
+        spec = old.spec if spec_at == AS_BEFORE else specs[spec_at]
+        raw_spec = _part(raw_specs, raw_spec_at, before, "spec")
+        if node_source != NONE:
+            node = next(nodes)
+            spec = _replace(spec, node_name=node)
+            if node_source == BOTH:
+                raw_spec = {**cast("dict[str, Any]", raw_spec), "nodeName": node}
+        status = old.status if status_at == AS_BEFORE else statuses[status_at]
+        raw = shared.get(shape)
+        if raw is None:
+            raw_status = _part(raw_statuses, raw_status_at, before, "status")
+            raw = _document(outlines[outline], raw_metadata, raw_spec, raw_status)
+            if source == WRITTEN and node_source == NONE and old is _NO_POD:
+                shared[shape] = raw
+        return Pod(metadata=metadata, spec=spec, status=status, raw=raw)
+
+    return decode
+
+
+def _document(
+    outline: dict[str, Any], metadata: _Section, spec: _Section, status: _Section
+) -> dict[str, Any]:
+    """Put the sections of a document where they were."""
+    document = dict(outline)
+    if metadata is not None:
+        document["metadata"] = metadata
+    if spec is not None:
+        document["spec"] = spec
+    if status is not None:
+        document["status"] = status
+    return document
+
+
+def _part(parts: list[dict[str, Any]], place: int, before: dict[str, Any], name: str) -> _Section:
+    if place >= 0:
+        return parts[place]
+    return _section(before, name) if place == AS_BEFORE else None

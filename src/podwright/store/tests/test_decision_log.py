@@ -10,6 +10,8 @@ import sys
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podwright._version import __version__
 from podwright.framework.binding import CallError
@@ -22,17 +24,22 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.objects import Pod, decode, with_fields, with_node_name
+from podwright.objects import ObjectMeta, Pod, decode, with_fields, with_node_name
+from podwright.objects.pod import PodSpec, PodStatus
 from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import (
+    ENCODER,
     SEGMENT_HEAD_BYTES,
     EventBlock,
     LogError,
+    Objects,
     Setup,
     decode_actions,
+    decoder_of,
     segment_head,
 )
+from podwright.store.log_objects import decode_objects, encode_objects
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000
@@ -131,30 +138,149 @@ def bound(pod, node="n1", version="7", **changes):
     return msgspec.structs.replace(with_node_name(pod, node), metadata=metadata, **changes)
 
 
+STATUSES, SPECS, METADATA = (
+    {"statuses", "raw_statuses"},
+    {"specs", "raw_specs"},
+    {"followed"},
+)
+
+
 @pytest.mark.parametrize(
-    ("later", "documents"),
+    ("later", "written"),
     [
-        pytest.param(bound, 1, id="bound"),
-        pytest.param(lambda pod: bound(pod, node=""), 1, id="a new version, nothing else"),
-        pytest.param(lambda pod: bound(decode(pod.raw)), 1, id="equal, but nothing is shared"),
+        pytest.param(bound, set(), id="bound"),
+        pytest.param(lambda pod: bound(pod, node=""), set(), id="a new version, nothing else"),
+        pytest.param(lambda pod: bound(decode(pod.raw)), set(), id="equal, but nothing is shared"),
         pytest.param(
-            lambda pod: bound(with_fields(pod, "status", phase="Running")), 2, id="status as well"
+            lambda pod: bound(with_fields(pod, "status", phase="Running")), STATUSES, id="status"
         ),
-        pytest.param(lambda pod: bound(with_fields(pod, "spec", priority=5)), 2, id="spec as well"),
+        pytest.param(lambda pod: bound(with_fields(pod, "spec", priority=5)), SPECS, id="spec"),
         pytest.param(
-            lambda pod: bound(with_fields(pod, "metadata", labels={"a": "b"})), 2, id="labels"
+            lambda pod: with_fields(bound(pod), "metadata", labels={"a": "b"}, resource_version=""),
+            METADATA,
+            id="labels",
         ),
-        pytest.param(lambda pod: bound(pod, raw=pod.raw), 1, id="not in its document"),
-        pytest.param(lambda pod: bound(pod, raw={"x": 1}), 2, id="another document"),
+        pytest.param(
+            lambda pod: bound(with_fields(pod, "metadata", labels={"a": "b"})),
+            {"metadata", "raw_metadata"},
+            id="labels, and a version that its document does not have",
+        ),
+        pytest.param(
+            lambda pod: with_fields(bound(pod), "metadata", resource_version="8"),
+            set(),
+            id="a version in its document that had none",
+        ),
+        pytest.param(lambda pod: bound(pod, raw=pod.raw), set(), id="not in its document"),
+        pytest.param(
+            lambda pod: bound(pod, raw={"x": 1}), {"metadata", "outlines"}, id="another document"
+        ),
+        pytest.param(lambda pod: bound(pod, raw={}), {"metadata", "outlines"}, id="no document"),
+        pytest.param(
+            lambda pod: bound(pod, raw=pod.raw | {"status": None}), {"outlines"}, id="null status"
+        ),
+        pytest.param(
+            lambda pod: bound(pod, raw=pod.raw | {"status": {}}),
+            {"outlines", "raw_statuses"},
+            id="an empty status in its document",
+        ),
     ],
 )
-def test_a_pod_that_was_only_bound_is_written_as_a_change(tmp_path, later, documents):
+def test_of_a_new_version_of_a_pod_only_what_has_changed_is_written(tmp_path, later, written):
     pod = make_pod("web", cpu="1", labels={"app": "web"})
     new = later(pod)
     assert put_and_read(tmp_path, make_node("n1"), pod, new)[1:] == [pod, new]
-    log = DecisionLog.open(tmp_path)
-    block = log._read(log._frames[1], EventBlock)
-    assert len(block.objects.documents) == documents
+    alone, both = parts_written(tmp_path / "alone", pod), parts_written(tmp_path / "both", pod, new)
+    if new.status.phase:
+        assert both.pop("outlines") == alone.pop("outlines") + 1, "it has a status now"
+    assert {name for name in both if both[name] > alone[name]} == written
+
+
+PARTS = (
+    "metadata", "specs", "statuses", "outlines", "raw_metadata", "raw_specs", "raw_statuses",
+)  # fmt: skip
+
+
+def parts_written(folder, *objects):
+    """Write objects, and tell how many there are of each part."""
+    put_and_read(folder, *objects)
+    with DecisionLog.open(folder) as log:
+        found = log._read(log._frames[1], EventBlock, part=1).objects
+    followed = len(msgspec.msgpack.decode(found.followed))
+    return {name: len(getattr(found, name)) for name in PARTS} | {"followed": followed}
+
+
+@pytest.mark.parametrize("node", ["n2", ""], ids=["to another node", "off its node"])
+def test_a_pod_may_be_moved(tmp_path, node):
+    pod = bound(make_pod("web"))
+    moved = bound(pod, node=node, version="8")
+    assert put_and_read(tmp_path, pod, moved) == [pod, moved]
+
+
+def test_a_field_stays_where_it_was_in_a_document(tmp_path):
+    metadata = {"resourceVersion": "1", "name": "web", "uid": "u", "managedFields": []}
+    document = {
+        "kind": "Pod",
+        "status": {"phase": "Pending"},
+        "spec": {"nodeName": "n1", "containers": []},
+        "metadata": metadata,
+        "apiVersion": "v1",
+    }
+    pod = decode(document)
+    later = decode(document | {"metadata": metadata | {"resourceVersion": "2"}})
+    found = put_and_read(tmp_path, pod, later)
+    assert found == [pod, later]
+    assert [repr(obj.raw) for obj in found] == [repr(obj.raw) for obj in (pod, later)]
+
+
+TEXT = st.sampled_from(["", "a", "n1"])
+SECTION = st.dictionaries(
+    st.sampled_from(["name", "uid", "nodeName", "resourceVersion", "x"]), TEXT | st.just({"x": 1})
+)
+DOCUMENT = st.dictionaries(
+    st.sampled_from(["metadata", "spec", "status", "kind"]), SECTION | TEXT | st.none()
+)
+PODS = st.builds(
+    lambda version, label, node, phase, document: Pod(
+        metadata=ObjectMeta(
+            name="a", uid="a", resource_version=version, labels={"x": label} if label else {}
+        ),
+        spec=PodSpec(node_name=node),
+        status=PodStatus(phase=phase),
+        raw=document,
+    ),
+    TEXT,
+    TEXT,
+    TEXT,
+    st.sampled_from(["", "Running"]),
+    DOCUMENT,
+)
+STEPS = st.lists(
+    st.builds(lambda part, pod: (part, pod), st.sampled_from(["all", *Pod.__struct_fields__]), PODS)
+)
+
+
+@pytest.mark.property
+@given(steps=STEPS)
+def test_whatever_becomes_of_a_pod_comes_back_and_is_written_the_same_again(steps):
+    pods = [with_fields(make_pod("a"), "metadata", uid="a")]
+    for part, other in steps:
+        changes = {} if part == "all" else {part: getattr(other, part)}
+        pods.append(msgspec.structs.replace(pods[-1], **changes) if changes else other)
+    with DecisionLog.create(None, block_events=3) as log, DecisionLog.create() as again:
+        for pod in pods:
+            log.append(0, ObjectPut(pod), [])
+        found = [entry.event.obj for entry in log.entries() if isinstance(entry.event, ObjectPut)]
+        assert found == pods
+        for pod in found:
+            again.append(0, ObjectPut(pod), [])
+        again.block_events = 3
+        again.flush()
+        assert [again._medium.read(frame) for frame in again._frames[1:]] == [
+            log._medium.read(frame) for frame in log._frames[1:]
+        ]
+    copied = encode_objects(dict(enumerate(pods)))
+    encoded = ENCODER.encode(copied)
+    assert dict(decode_objects(decoder_of(Objects).decode(encoded), {})) == dict(enumerate(pods))
 
 
 def test_a_part_of_a_log_is_read_by_number_and_by_time(tmp_path):
@@ -394,17 +520,15 @@ def test_a_log_in_memory_is_saved_as_it_would_have_been_written(tmp_path):
 
 def test_parts_that_pods_share_are_written_once_and_shared_again(tmp_path):
     pod = make_pod("a")
-    twin = msgspec.structs.replace(pod, metadata=make_pod("b").metadata)
-    with DecisionLog.create(tmp_path) as log:
-        log.append(0, ObjectPut(pod), [])
-        log.append(0, ObjectPut(twin), [])
-    entries = DecisionLog.open(tmp_path).entries()
-    first, second = (e.event.obj for e in entries if isinstance(e.event, ObjectPut))
-    assert (first, second) == (pod, twin)
+    twins = [msgspec.structs.replace(pod, metadata=make_pod(name).metadata) for name in "bc"]
+    found = put_and_read(tmp_path, pod, *twins)
+    assert found == [pod, *twins]
+    first, second, third = found
     assert isinstance(first, Pod)
     assert isinstance(second, Pod)
     assert first.spec is second.spec
-    assert first.raw is second.raw
+    assert first.raw["spec"] is second.raw["spec"]
+    assert second.raw is third.raw, "which is the document of neither"
 
 
 WRITER = """
