@@ -391,7 +391,7 @@ def _steps(simulation: Simulation, inputs: Inputs, rules: Rules, stop: _Stop) ->
 # -------------------------------------------------------------------------- printing
 
 
-_WAIT_HEADS = ("MEAN", "HALF", "90%", "99%", "LONGEST")
+_WAIT_HEADS = ("MEAN", "P50", "P90", "P99", "MAX")
 _USE_HEADS = ("RESOURCE", "MEAN", "PEAK", "FRAGMENTED")
 
 
@@ -406,7 +406,7 @@ def _print(summary: Summary, output: str) -> None:
         f" {counts.failed} failed, {counts.deleted} deleted."
     )
     if counts.preemptions:
-        write(f"Preemption made room {counts.preemptions} times and took {counts.victims} pods.")
+        write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")
     waits = summary.waits
     if waits.count:
         print_heading("Waiting times of placed pods:")
