@@ -304,6 +304,10 @@ class Machine:
         """Whether `CycleDue` would schedule a pod now."""
         return self._cycles.suspended is None and self.queue.has_next
 
+    def holds_back(self, event: Event) -> bool:
+        """Tell whether an event would be kept until a cycle that is held up has gone on."""
+        return self._cycles.suspended is not None and not self._cycles.waits_for(event)
+
     @property
     def next_flush_ns(self) -> int | None:
         """The first time at which a flush would move a pod; None: never."""

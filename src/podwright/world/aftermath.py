@@ -60,7 +60,7 @@ class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
 def aftermath(past: PastCycle) -> Aftermath:
     """Let the run go on until it is known what became of the pod.
 
-    The machine of `past` is another moment's afterwards: explain the cycle first.
+    The machine of `past` may be another moment's afterwards: explain the cycle first.
     """
     return _Follower(past).follow()
 
@@ -71,7 +71,7 @@ class _Follower:
     def __init__(self, past: PastCycle) -> None:
         self._past = past
         self._pod: NamespacedName = past.pod.key
-        self._machine: Machine = past.machine
+        self._machine: Machine = past.run.machine
         self._call = -1
         self._node = ""
         self._error = ""

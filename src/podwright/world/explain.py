@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
 
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import Plugin
@@ -59,17 +61,31 @@ class Cycles:
         return self._ends.get(pod, ())
 
 
+class _Began(NamedTuple):
+    """How a cycle began."""
+
+    machine: Machine
+    """As it was just before."""
+    entry: Entry
+    """The event that begins the cycle."""
+    event_index: int
+    """The number of the event in which it begins: another one, if a cycle was held up then."""
+    replies: Sequence[Entry]
+    """What came from then on until it ended."""
+
+
 class PastCycle:
     """The moment before a cycle.
 
     Attributes
     ----------
     run : Replay
-        The run, about to handle the event that begins the cycle.
+        The run, about to handle the event in which the cycle begins.
     machine : Machine
-        As it was before that event; it may be changed.
+        As it was just before the cycle; it may be changed. It is that of `run`, but if the cycle
+        was told to begin while another one was held up.
     entry : Entry
-        The event that begins the cycle.
+        The event that begins the cycle, at the time at which it does.
     end : int
         The number of the event in which the cycle ended.
     ends : sequence of int
@@ -83,20 +99,20 @@ class PastCycle:
     """
 
     def __init__(
-        self, run: Replay, entry: Entry, pod: Pod, replies: list[Entry], ends: Sequence[int]
+        self, run: Replay, began: _Began, pod: Pod, *, end: int, ends: Sequence[int]
     ) -> None:
-        machine = run.machine
+        machine = began.machine
         runner = machine.runner(pod.spec.scheduler_name)
         assert runner is not None, f"no profile is for {pod.key}, yet it was tried"
         self.run = run
         self.machine: Machine = machine
-        self.entry = entry
-        self.end = replies[-1].index if replies else entry.index
+        self.entry = began.entry
+        self.end = end
         self.ends = ends
         self.pod = pod
         self.runner: Runner = runner
         self.number = machine.queue.scheduling_cycle + 1
-        self._replies = replies
+        self._replies = began.replies
 
     @property
     def attempt(self) -> int:
@@ -178,17 +194,18 @@ def find_cycle(
     run.run_to(end)
     entry = run.peek()
     assert entry is not None, f"the log has no event {end}"
-    replies: list[Entry] = []
+    began = _Began(run.machine, entry, entry.index, ())
     if not isinstance(entry.event, CycleDue):
         # Extenders were asked: the cycle began earlier, and was held up until they answered.
-        replies = _since_its_begin(log, end)
-        run = Replay(log, until=replies[0].index, plugins=own)
-        run.run_to(replies[0].index)
-        entry = replies[0]
-    queued = run.machine.queue.get(pod)
+        began = _began(log, pod, end, own)
+        run = Replay(log, until=began.event_index, plugins=own)
+        run.run_to(began.event_index)
+        if began.entry.index == began.event_index:
+            began = began._replace(machine=run.machine)
+    queued = began.machine.queue.get(pod)
     if queued is None:
-        raise UnknownCycle(f"pod {pod} was not in the queue before event {entry.index}")
-    return PastCycle(run, entry, queued.pod, replies, known.of(pod))
+        raise UnknownCycle(f"pod {pod} was not in the queue before event {began.event_index}")
+    return PastCycle(run, began, queued.pod, end=end, ends=known.of(pod))
 
 
 def _end_of(
@@ -214,16 +231,35 @@ def _end_of(
     return found[attempt - 1 if attempt > 0 else attempt]
 
 
-def _since_its_begin(log: DecisionLog, end: int) -> list[Entry]:
-    """Return the event that began a cycle, and all up to the one in which it ended."""
-    found: list[Entry] = []
-    for entry in log.entries(log.start(end).index, end + 1):
-        if isinstance(entry.event, CycleDue):
-            found = []
-        found.append(entry)
-    if not found or not isinstance(found[0].event, CycleDue):
+def _began(
+    log: DecisionLog, pod: NamespacedName, end: int, plugins: Sequence[type[Plugin]]
+) -> _Began:
+    """Return how a cycle began that was held up, given the event in which it ended."""
+    run = Replay(log, until=end, plugins=plugins)
+    machine = run.machine
+    steps: list[tuple[Entry, int]] = []
+    last, begin, found = machine.last_decisions, -1, (-1, -1)
+    for step in chain(run.taken_in(), (None,)):
+        # This is what came of the step before.
+        if machine.last_decisions is not last:
+            last = machine.last_decisions
+            if any(decision.pod.key == pod for decision in last):
+                found = (begin, len(steps))
+        if step is None or step[1] > end:
+            break
+        if isinstance(step[0].event, CycleDue):
+            begin = len(steps)
+        steps.append(step)
+    begin, stop = found
+    if begin < 0:
         raise UnknownCycle(f"the cycle that ended with event {end} began before the log")
-    return found
+    entry, index = steps[begin]
+    if entry.index != index:
+        run = Replay(log, until=end, plugins=plugins)
+        machine = run.machine
+        for _ in islice(run.taken_in(), begin + 1):
+            pass
+    return _Began(machine, entry, index, [entry for entry, _ in steps[begin:stop]])
 
 
 def explain_cycle(

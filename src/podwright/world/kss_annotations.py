@@ -236,7 +236,9 @@ class _Story:
         self._node = ""
         self._is_binding = False
         self._event = ""
-        listen(past.runner.profile, self._hear)
+        runner = past.run.machine.runner(past.pod.spec.scheduler_name)
+        assert runner is not None, f"no profile is for {past.pod.key}, yet it was tried"
+        listen(runner.profile, self._hear)
 
     def _hear(self, heard: Heard) -> None:
         if heard.uid == self._uid:

@@ -6,7 +6,8 @@ and given the events that follow. Since it is deterministic it then is what it w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 
 import msgspec
@@ -250,6 +251,26 @@ class Replay:
         self._next = None
         self.index = entry.index + 1
         return entry, self.machine.handle(entry.event, entry.now_ns)
+
+    def taken_in(self) -> Iterator[tuple[Entry, int]]:
+        """Give events in the order in which the machine takes them in, each just before it does.
+
+        Those that come while a cycle is held up are taken in when it has gone on: as if they had
+        come then. With each, the number of the event in which it is taken in.
+        """
+        machine, kept = self.machine, deque[Entry]()
+        while (entry := self.peek()) is not None:
+            self._next = None
+            self.index = entry.index + 1
+            if machine.holds_back(entry.event):
+                kept.append(entry)
+                continue
+            yield entry, entry.index
+            machine.handle(entry.event, entry.now_ns)
+            while kept and not machine.holds_back(kept[0].event):
+                late = msgspec.structs.replace(kept.popleft(), now_ns=entry.now_ns)
+                yield late, entry.index
+                machine.handle(late.event, late.now_ns)
 
     def run_to(self, index: int) -> None:
         """Go on until the event of that number is next."""

@@ -271,8 +271,8 @@ def test_whatever_becomes_of_a_pod_comes_back_and_is_written_the_same_again(step
             log.append(0, ObjectPut(pod), [])
         found = [entry.event.obj for entry in log.entries() if isinstance(entry.event, ObjectPut)]
         assert found == pods
-        for pod in found:
-            again.append(0, ObjectPut(pod), [])
+        for obj in found:
+            again.append(0, ObjectPut(obj), [])
         again.block_events = 3
         again.flush()
         assert [again._medium.read(frame) for frame in again._frames[1:]] == [
