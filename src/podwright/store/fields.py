@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from operator import attrgetter
+from typing import Any, TypeAlias
 
-from podwright.objects import FieldSelector, KubernetesObject, Pod, SelectorError
+from podwright.objects import FieldSelector, KubernetesObject, SelectorError
 from podwright.store.kinds import POD, GroupKind
 
 Getter: TypeAlias = Callable[[KubernetesObject], str]
@@ -64,16 +65,16 @@ def _event(reference: str, component: str, source: str) -> dict[str, Getter]:
 
 FIELDS: dict[GroupKind, dict[str, Getter]] = {
     POD: {
-        "spec.nodeName": lambda obj: cast(Pod, obj).spec.node_name,
+        "spec.nodeName": attrgetter("spec.node_name"),
         "spec.restartPolicy": _raw("spec.restartPolicy"),
         "spec.schedulerName": _raw("spec.schedulerName"),
         "spec.serviceAccountName": _raw("spec.serviceAccountName"),
         "spec.hostNetwork": _raw("spec.hostNetwork", "false"),
-        "status.phase": lambda obj: cast(Pod, obj).status.phase,
+        "status.phase": attrgetter("status.phase"),
         "status.podIP": _first_pod_ip,
         # Accepted and never set: upstream fills in `status.podIP` only.
         "status.podIPs": _empty,
-        "status.nominatedNodeName": lambda obj: cast(Pod, obj).status.nominated_node_name,
+        "status.nominatedNodeName": attrgetter("status.nominated_node_name"),
     },
     ("", "Node"): {"spec.unschedulable": _raw("spec.unschedulable", "false")},
     ("", "Namespace"): {"status.phase": _raw("status.phase")},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -86,14 +87,7 @@ def change_of(
     return Change(version, kind, key, old, new, event)
 
 
-class _Log:
-    """The changes of one kind, and their versions for finding a place."""
-
-    __slots__ = ("changes", "versions")
-
-    def __init__(self) -> None:
-        self.changes: list[Change] = []
-        self.versions: list[int] = []
+_version_of = attrgetter("version")
 
 
 class History:
@@ -109,7 +103,7 @@ class History:
         self.oldest = oldest
         self.current = oldest
         self._changes: list[Change] = []
-        self._of_kind: dict[GroupKind, _Log] = {}
+        self._of_kind: dict[GroupKind, list[Change]] = {}
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -121,16 +115,15 @@ class History:
         self._changes.append(change)
         log = self._of_kind.get(change.kind)
         if log is None:
-            log = self._of_kind[change.kind] = _Log()
-        log.changes.append(change)
-        log.versions.append(change.version)
+            log = self._of_kind[change.kind] = []
+        log.append(change)
 
     def newest_of(self, kind: GroupKind | None) -> int:
         """Return the version of the last change of a kind (of any for None), 0 if none is known."""
         if kind is None:
             return self.current if self._changes else 0
         log = self._of_kind.get(kind)
-        return log.versions[-1] if log and log.versions else 0
+        return log[-1].version if log else 0
 
     def after(
         self, version: int, kind: GroupKind | None, limit: int | None = None
@@ -148,10 +141,10 @@ class History:
             start = version - self.oldest
             return self._changes[start : None if limit is None else start + limit]
         log = self._of_kind.get(kind)
-        if log is None or not log.versions or log.versions[-1] <= version:
+        if not log or log[-1].version <= version:
             return ()
-        start = bisect_right(log.versions, version)
-        return log.changes[start : None if limit is None else start + limit]
+        start = bisect_right(log, version, key=_version_of)
+        return log[start : None if limit is None else start + limit]
 
     def until(self, version: int) -> Sequence[Change]:
         """Return the changes up to a version."""
@@ -167,9 +160,7 @@ class History:
         self.oldest = version
         for kind in {change.kind: None for change in gone}:
             log = self._of_kind[kind]
-            start = bisect_right(log.versions, version)
-            del log.changes[:start]
-            del log.versions[:start]
+            del log[: bisect_right(log, version, key=_version_of)]
 
 
 def version_number(text: str) -> int:

@@ -10,7 +10,10 @@ from hashlib import blake2b
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
-_SUFFIX_COUNT = len(_ALPHABET) ** _SUFFIX_LENGTH
+_LETTER_COUNT = len(_ALPHABET)
+_SUFFIX_COUNT = _LETTER_COUNT**_SUFFIX_LENGTH
+_PAIRS = [first + second for second in _ALPHABET for first in _ALPHABET]
+_PAIR_COUNT = len(_PAIRS)
 _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
@@ -46,11 +49,9 @@ def generated_name(
     where = f"{namespace}/" if namespace else ""
     for attempt in range(_ATTEMPTS_MAX):
         number = int.from_bytes(_digest("name", seed, version, attempt), "big") % _SUFFIX_COUNT
-        letters = []
-        for _ in range(_SUFFIX_LENGTH):
-            number, index = divmod(number, len(_ALPHABET))
-            letters.append(_ALPHABET[index])
-        name = prefix + "".join(letters)
+        # The digits of the number, the lowest first.
+        first, rest = _PAIRS[number % _PAIR_COUNT], number // _PAIR_COUNT
+        name = f"{prefix}{first}{_PAIRS[rest % _PAIR_COUNT]}{_ALPHABET[rest // _PAIR_COUNT]}"
         if f"{where}{name}" not in taken:
             return name
     raise AssertionError(f"no free name for {where}{prefix} in {_ATTEMPTS_MAX} attempts")

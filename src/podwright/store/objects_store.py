@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar, cast, overload
+from typing import TypeAlias, TypeVar, cast, overload
 
 from podwright.objects import (
     EVERYTHING,
@@ -35,7 +35,7 @@ from podwright.store.errors import (
     NotFound,
     UnusableStore,
 )
-from podwright.store.history import Change, History, change_of, version_number
+from podwright.store.history import Change, History, change_of
 from podwright.store.identity import generated_name, uid_at
 from podwright.store.kinds import (
     CUSTOM,
@@ -61,12 +61,14 @@ from podwright.store.lifecycle import (
     with_metadata,
 )
 from podwright.store.pages import NEWEST, Page, read_page, read_token, token_for
+from podwright.store.preconditions import check, check_body
 from podwright.store.query import NO_FIELDS, query_for
 from podwright.store.stored import Journal, Stored
 from podwright.store.table import KindTable
 from podwright.store.watch import Cursor, initial_events
 
 T = TypeVar("T", bound=KubernetesObject)
+Changes: TypeAlias = list[Change]
 
 FIRST_VERSION = 1
 """The version of an empty store; 0 means "any version" to clients."""
@@ -99,6 +101,7 @@ class ObjectStore:
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
         self._batch: list[Change] | None = None
+        self._followers: list[Changes] = []
         self._broken = ""
 
     # --------------------------------------------------------------------- versions
@@ -200,12 +203,11 @@ class ObjectStore:
             It has another version or uid.
         """
         kind = kind_of(obj)
-        obj = with_document(obj)
+        if not obj.raw:
+            obj = with_document(obj)
         key = obj.key
         current = self._require(kind, key)
-        if expected is None and obj.metadata.resource_version:
-            expected = version_number(obj.metadata.resource_version)
-        self._check(kind, current, uid=obj.uid, expected=expected)
+        check_body(kind, current, obj, expected)
         version = self._history.current + 1
         rules = self._rules.get(kind, CUSTOM)
         new = updated(current, obj, scope=scope, rules=rules, version=version)
@@ -239,7 +241,7 @@ class ObjectStore:
             It has a node, is being deleted, has scheduling gates, or is another pod.
         """
         pod = cast(Pod, self._require(POD, key))
-        self._check(POD, pod, uid=uid, expected=expected)
+        check(POD, pod, uid=uid, expected=expected)
         refusal = binding_refusal(pod)
         if refusal:
             raise Conflict(POD, key, refusal)
@@ -291,7 +293,7 @@ class ObjectStore:
         """
         kind = group_kind(kind)
         current = self._require(kind, key)
-        self._check(kind, current, uid=uid, expected=expected)
+        check(kind, current, uid=uid, expected=expected)
         step = deletion(
             kind,
             current,
@@ -386,21 +388,13 @@ class ObjectStore:
         elif self._journal is not None:
             self._journal.append(changes)
         for change in changes:
-            self._table(change.kind).put(change.key, change.new)
+            table = self._tables.get(change.kind) or self._table(change.kind)
+            table.put(change.key, change.new)
             self._history.append(change)
+            for follower in self._followers:
+                follower.append(change)
         if self._batch is None:
             self._trim()
-
-    def _check(
-        self, kind: GroupKind, current: KubernetesObject, *, uid: str, expected: int | None
-    ) -> None:
-        if uid and uid != current.uid:
-            raise Conflict(kind, current.key, field="uid", expected=uid, found=current.uid)
-        found = current.metadata.resource_version
-        if expected is not None and str(expected) != found:
-            raise Conflict(
-                kind, current.key, field="resourceVersion", expected=str(expected), found=found
-            )
 
     def _require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
         table = self._tables.get(kind)
@@ -549,6 +543,12 @@ class ObjectStore:
         ]
         return Cursor(self._history, wanted, query, version, initial_events(objects, version))
 
+    def follow(self) -> Changes:
+        """Return a list to which every change from now on is added; it is the caller's to empty."""
+        changes: Changes = []
+        self._followers.append(changes)
+        return changes
+
     # ------------------------------------------------------------------ housekeeping
 
     def compact(self, before: int) -> None:
@@ -562,7 +562,7 @@ class ObjectStore:
 
     def _trim(self) -> None:
         # A quarter more than wanted is kept, so that this is rare.
-        if self._history.current - self._history.oldest <= self._window + self._window // 4:
+        if self._history.current - self._history.oldest <= self._window * 5 // 4:
             return
         # What was written is written; a full disk refuses the next write, not this one.
         with suppress(UnusableStore):

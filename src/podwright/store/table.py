@@ -13,7 +13,7 @@ from typing import TypeAlias
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.objects.selector import Requirement
 from podwright.store.fields import FIELDS, INDEXED, Getter
-from podwright.store.kinds import GroupKind
+from podwright.store.kinds import POD, GroupKind
 from podwright.store.query import Query
 
 Keys: TypeAlias = set[NamespacedName]
@@ -76,6 +76,10 @@ class KindTable:
         self._getters: tuple[tuple[dict[str, Keys], Getter], ...] = tuple(
             (index, own[name]) for name, index in self._fields.items()
         )
+        # Of a typed kind, the section in which an indexed field is.
+        self._sections = tuple(
+            name.partition(".")[0] if kind == POD else "raw" for name in self._fields
+        )
 
     def put(self, key: NamespacedName, new: KubernetesObject | None) -> None:
         """Set an object, or remove it with None."""
@@ -117,15 +121,21 @@ class KindTable:
 
     def _move(self, key: NamespacedName, old: KubernetesObject, new: KubernetesObject) -> None:
         was, now = old.metadata, new.metadata
-        if was.labels != now.labels:
+        # What a write leaves alone is the same object in both versions.
+        if was.labels is not now.labels and was.labels != now.labels:
             self._remove_labels(key, was.labels)
             self._add_labels(key, now.labels)
-        if was.owner_references != now.owner_references:
+        if (
+            was.owner_references is not now.owner_references
+            and was.owner_references != now.owner_references
+        ):
             for owner in was.owner_references:
                 _remove(self._owners, owner.uid, key)
             for owner in now.owner_references:
                 self._owners.setdefault(owner.uid, set()).add(key)
-        for index, getter in self._getters:
+        for (index, getter), section in zip(self._getters, self._sections, strict=True):
+            if getattr(old, section) is getattr(new, section):
+                continue
             before, after = getter(old), getter(new)
             if before != after:
                 _remove(index, before, key)

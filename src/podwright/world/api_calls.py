@@ -5,7 +5,7 @@ Upstream: pkg/registry/core/pod/storage/storage.go
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from podwright.framework.binding import CallError
 from podwright.machine import (
@@ -34,6 +34,9 @@ from podwright.store import Conflict, NotFound, ObjectStore, version_number
 ApiCall: TypeAlias = (
     Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim
 )
+
+API_CALLS: Final = get_args(ApiCall)
+"""The classes of calls."""
 
 
 def make_call(store: ObjectStore, call: ApiCall, now_ns: int) -> CallDone:

@@ -69,6 +69,11 @@ class EventHeap(Generic[T]):
     now_ns : int
         The time to begin at.
 
+    Attributes
+    ----------
+    now_ns : int
+        The virtual time; to read.
+
     Examples
     --------
     >>> from podwright.world import EventHeap, Turn
@@ -82,17 +87,12 @@ class EventHeap(Generic[T]):
     """
 
     def __init__(self, now_ns: int = 0) -> None:
-        self._now_ns = now_ns
+        self.now_ns = now_ns
         self._counter = 0
         self._heap: list[tuple[int, int, int, T]] = []
 
     def __len__(self) -> int:
         return len(self._heap)
-
-    @property
-    def now_ns(self) -> int:
-        """The virtual time."""
-        return self._now_ns
 
     @property
     def counter(self) -> int:
@@ -109,11 +109,11 @@ class EventHeap(Generic[T]):
 
         What is due after `LAST_NS` never happens: no table and no log could say when.
         """
-        assert due_ns >= self._now_ns, f"due at {due_ns}, which is before now, {self._now_ns}"
+        assert due_ns >= self.now_ns, f"due at {due_ns}, which is before now, {self.now_ns}"
         counter = self._counter
         self._counter += 1
         if due_ns <= LAST_NS:
-            heapq.heappush(self._heap, (due_ns, int(turn), counter, event))
+            heapq.heappush(self._heap, (due_ns, turn, counter, event))
         return counter
 
     def pop(self, until_ns: int | None = None) -> Due[T] | None:
@@ -132,16 +132,21 @@ class EventHeap(Generic[T]):
         if not self._heap or (until_ns is not None and self._heap[0][0] > until_ns):
             return None
         due_ns, turn, counter, event = heapq.heappop(self._heap)
-        assert due_ns >= self._now_ns, f"time would go back from {self._now_ns} to {due_ns}"
-        self._now_ns = due_ns
+        assert due_ns >= self.now_ns, f"time would go back from {self.now_ns} to {due_ns}"
+        self.now_ns = due_ns
         return Due(due_ns, turn, counter, event)
+
+    def take_due(self) -> T | None:
+        """Return what comes next at the time that it is, None if nothing is due yet."""
+        heap = self._heap
+        return heapq.heappop(heap)[3] if heap and heap[0][0] <= self.now_ns else None
 
     def advance(self, now_ns: int) -> None:
         """Let time pass up to a moment before which nothing is due."""
-        assert now_ns >= self._now_ns, f"time would go back from {self._now_ns} to {now_ns}"
+        assert now_ns >= self.now_ns, f"time would go back from {self.now_ns} to {now_ns}"
         next_ns = self.next_ns
         assert next_ns is None or now_ns <= next_ns, f"{now_ns} is after what is due at {next_ns}"
-        self._now_ns = now_ns
+        self.now_ns = now_ns
 
     def entries(self) -> list[Due[T]]:
         """Return all that is due, in order."""

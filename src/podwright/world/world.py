@@ -31,10 +31,8 @@ from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
 from podwright.framework.profile import TieRule
 from podwright.machine import (
-    Bind,
     CallExtender,
     CycleDue,
-    DeletePod,
     EmitEvent,
     Event,
     ExtenderReplied,
@@ -43,11 +41,7 @@ from podwright.machine import (
     Machine,
     ObjectDeleted,
     ObjectPut,
-    PatchPodGroupStatus,
-    PatchPodStatus,
     TimerFired,
-    UpdateClaim,
-    UpdateVolume,
     WakeAt,
 )
 from podwright.machine.actions import Action
@@ -63,12 +57,12 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.queueing import Touch
-from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
+from podwright.store import AlreadyExists, Conflict, GroupKind, NotFound, ObjectStore, kind_of
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.lifecycle import Propagation, Scope
 from podwright.world import first_objects
 from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
-from podwright.world.api_calls import make_call
+from podwright.world.api_calls import API_CALLS, ApiCall, make_call
 from podwright.world.clock import EventHeap, Turn
 from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
 from podwright.world.controllers.contract import (
@@ -85,6 +79,7 @@ from podwright.world.controllers.contract import (
     SyncNext,
     UpdateObject,
 )
+from podwright.world.hearing import Hearing, hearing_of
 from podwright.world.lifecycle import (
     Lifecycle,
     LifecycleAction,
@@ -111,7 +106,7 @@ from podwright.world.operations import (
     may_update,
 )
 from podwright.world.replay import record
-from podwright.world.scheduler_view import NOT_READ, SELECTING, is_news
+from podwright.world.scheduler_view import is_news
 from podwright.world.stages import Stage
 
 if TYPE_CHECKING:
@@ -238,6 +233,7 @@ class World:
         self._tell_machine = recorder.handle
         self._life = Lifecycle(parts.stages, seed=seed)
         self._lives = frozenset(self._life.kinds)
+        self._hearings: dict[GroupKind, Hearing] = {}
         makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
         self._controllers = Controllers(makers)
         self._admission = Admission(self.store)
@@ -247,8 +243,9 @@ class World:
         self._inputs: Iterator[tuple[int, Operation]] = iter(())
         self.inputs_taken = 0
         self._todo: deque[_Wanted] = deque()
-        self._changes = self.store.watch(since=self.store.resource_version)
+        self._changes = self.store.follow()
         self._steps_at_once = 0
+        self._doers = self._who_does()
 
     # ------------------------------------------------------------------------- from outside
 
@@ -333,23 +330,21 @@ class World:
             False if there is none, or none until that time.
         """
         heap = self._heap
-        now_ns, next_ns = heap.now_ns, heap.next_ns
-        if next_ns is not None and next_ns <= now_ns:
-            due = heap.pop()
-            assert due is not None, "something was due"
-            self._happen(due.event)
+        due = heap.take_due()
+        if due is not None:
+            self._happen(due)
         elif self.machine.has_next:
             self._tell(_CYCLE_DUE)
         elif self._controllers.has_next:
-            self._todo.extend(self._controllers.handle(_SYNC_NEXT, now_ns))
+            self._todo.extend(self._controllers.handle(_SYNC_NEXT, heap.now_ns))
         else:
-            return self._wait(next_ns, until_ns)
+            return self._wait(heap.next_ns, until_ns)
         self._follow()
         self._steps_at_once += 1
         if self._steps_at_once > STEPS_AT_ONCE_MAX:
             raise WorldError(
-                f"{STEPS_AT_ONCE_MAX:,} things happened at {now_ns} ns and time does not go on:"
-                " does a pod end at once, and its controller make another one?"
+                f"{STEPS_AT_ONCE_MAX:,} things happened at {self.now_ns} ns and time does not go"
+                " on: does a pod end at once, and its controller make another one?"
             )
         return True
 
@@ -395,7 +390,7 @@ class World:
     def _happen(self, event: _Due) -> None:
         now_ns = self._heap.now_ns
         match event:
-            case StageDue():
+            case StageDue():  # by far the most
                 self._todo.extend(self._life.handle(event, now_ns))
             case SyncDue():
                 self._todo.extend(self._controllers.handle(event, now_ns))
@@ -411,69 +406,76 @@ class World:
 
     def _follow(self) -> None:
         """Tell of all changes and do all that is wanted, until nothing is."""
-        todo = self._todo
+        todo, doers = self._todo, self._doers
         self._announce()
         while todo:
-            self._do(todo.popleft())
+            action = todo.popleft()
+            doers[type(action)](action)
 
     def _announce(self) -> None:
         """Tell everybody of the changes since the last time."""
-        if not self._changes.is_behind:
+        fresh = self._changes
+        if not fresh:
             return
-        now_ns = self._heap.now_ns
-        for change in self._changes.poll():
-            obj: Any = change.object
-            assert obj is not None, "a change without an object"
-            kind = kind_of(obj)
-            is_gone = change.type == "DELETED"
-            event = ObjectDeleted(obj) if is_gone else ObjectPut(obj)
-            if kind in Admission.READ:
-                (self._admission.forget if is_gone else self._admission.put)(obj)
-            if kind in self._lives:
-                self._todo.extend(self._life.handle(event, now_ns))
-            if kind not in NOT_READ and (
-                kind not in SELECTING or is_news(change.old, None if is_gone else obj)
-            ):
-                self._todo.extend(self._tell_machine(event, now_ns))
+        changes = fresh.copy()
+        fresh.clear()
+        now_ns, todo = self._heap.now_ns, self._todo
+        for change in changes:
+            old, new = change.old, change.new
+            hearing = self._hearings.get(change.kind)
+            if hearing is None:
+                hearing = self._hearings[change.kind] = hearing_of(change.kind, self._lives)
+            obj: Any = change.event.object
+            event = ObjectPut(obj) if new is not None else ObjectDeleted(obj)
+            if hearing.is_admitting:
+                (self._admission.forget if new is None else self._admission.put)(obj)
+            if hearing.is_alive:
+                todo.extend(self._life.handle(event, now_ns))
+            if hearing.is_scheduled and (not hearing.is_selecting or is_news(old, new)):
+                todo.extend(self._tell_machine(event, now_ns))
             self._controllers.handle(event, now_ns)
             for observer in self._observers:
-                observer.changed(change.old, None if is_gone else obj, now_ns)
+                observer.changed(old, new, now_ns)
 
-    def _do(self, action: _Wanted) -> None:
+    def _who_does(self) -> dict[type, Callable[[Any], None]]:
+        """Return what is to be called for each kind of action."""
+        return dict.fromkeys(API_CALLS, self._call) | {
+            EmitEvent: self._record,
+            RecordEvent: self._record,
+            PlayAt: self._play_at,
+            PutObject: self._update,
+            UpdateObject: self._update,
+            CreateObject: self._create,
+            RemoveObject: self._delete,
+            DeleteObject: self._delete,
+            SyncAt: self._sync_at,
+            WakeAt: self._wake_at,
+            CallExtender: self._ask,
+        }
+
+    def _play_at(self, action: PlayAt) -> None:
+        self._heap.push(action.due_ns, Turn.STAGE, action.event)
+
+    def _sync_at(self, action: SyncAt) -> None:
+        self._heap.push(max(action.due_ns, self.now_ns), Turn.CONTROLLER, action.event)
+
+    def _wake_at(self, action: WakeAt) -> None:
+        self._heap.push(max(action.due_ns, self.now_ns), Turn.TIMER, TimerFired())
+
+    def _call(self, action: ApiCall) -> None:
         now_ns = self._heap.now_ns
-        match action:
-            case EmitEvent() | RecordEvent():
-                if self._observers:
-                    self._note(noted(action))
-            case PlayAt():
-                self._heap.push(action.due_ns, Turn.STAGE, action.event)
-            case (
-                Bind()
-                | PatchPodStatus()
-                | PatchPodGroupStatus()
-                | DeletePod()
-                | UpdateVolume()
-                | UpdateClaim()
-            ):
-                done = make_call(self.store, action, now_ns)
-                self._announce()
-                self._todo.extend(self._tell_machine(done, now_ns))
-            case PutObject(obj=obj, scope=scope) | UpdateObject(obj=obj, scope=scope):
-                self._update(obj, scope)
-            case CreateObject():
-                self._create(action)
-            case RemoveObject():
-                self._delete(action, grace_seconds=0, propagation=None)
-            case DeleteObject():
-                self._delete(action, action.grace_seconds, action.propagation)
-            case SyncAt():
-                self._heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)
-            case WakeAt():
-                self._heap.push(max(action.due_ns, now_ns), Turn.TIMER, TimerFired())
-            case CallExtender():
-                assert self._call_extender is not None, "extenders, and nobody to call them"
-                reply = self._call_extender(action.request)
-                self._tell(ExtenderReplied(action.call, reply))
+        done = make_call(self.store, action, now_ns)
+        self._announce()
+        self._todo.extend(self._tell_machine(done, now_ns))
+
+    def _ask(self, action: CallExtender) -> None:
+        assert self._call_extender is not None, "extenders, and nobody to call them"
+        reply = self._call_extender(action.request)
+        self._tell(ExtenderReplied(action.call, reply))
+
+    def _record(self, action: EmitEvent | RecordEvent) -> None:
+        if self._observers:
+            self._note(noted(action))
 
     def _note(self, event: Noted) -> None:
         for observer in self._observers:
@@ -490,19 +492,18 @@ class World:
             return
         self._announce()
 
-    def _update(self, obj: KubernetesObject, scope: Scope) -> None:
+    def _update(self, action: PutObject | UpdateObject) -> None:
         try:
-            self.store.update(obj, scope=scope)
+            self.store.update(action.obj, scope=action.scope)
         except (NotFound, Conflict):
             return
         self._announce()
 
-    def _delete(
-        self,
-        action: RemoveObject | DeleteObject,
-        grace_seconds: int | None,
-        propagation: Propagation | None,
-    ) -> None:
+    def _delete(self, action: RemoveObject | DeleteObject) -> None:
+        grace_seconds: int | None = 0
+        propagation: Propagation | None = None
+        if isinstance(action, DeleteObject):
+            grace_seconds, propagation = action.grace_seconds, action.propagation
         try:
             self.store.delete(
                 (action.group, action.object_kind),

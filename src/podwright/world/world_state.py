@@ -157,7 +157,6 @@ def restored_world(
     known.update(decode_objects(state.others, {}))
     objects = [known[number] for number in state.numbers]
     world.store.restore(objects, state.resource_version)
-    world._changes = world.store.watch(since=state.resource_version)
     for obj in objects:
         if kind_of(obj) in Admission.READ:
             world._admission.put(obj)

@@ -314,3 +314,21 @@ def test_polls_can_be_limited(store):
         assert len(events) <= 2
         shown += [event.resource_version for event in events]
     assert shown == [2, 3, 4, 5, 6]
+
+
+def test_whoever_follows_a_store_has_what_a_watch_of_everything_shows(store: ObjectStore) -> None:
+    store.create(a_pod("before"), NOW)
+    changes = store.follow()
+    cursor = store.watch(since=store.resource_version)
+    assert changes == []
+    pod = store.create(a_pod("web"), NOW).object
+    store.create(a_config_map("settings"), NOW)
+    store.update(pod)  # as it is: no change
+    store.bind(pod.key, "n1", NOW)
+    store.delete(Pod, pod.key, NOW)
+    store.delete(Pod, pod.key, NOW, grace_seconds=0)  # marked, and gone
+    assert [change.version for change in changes] == [3, 4, 5, 6, 7, 8]
+    assert [change.event for change in changes] == cursor.poll()
+    changes.clear()
+    store.drop(Pod, "default/before")
+    assert [(change.key, change.new) for change in changes] == [("default/before", None)]
