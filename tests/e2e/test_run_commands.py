@@ -233,7 +233,7 @@ def test_the_beginning_of_a_run_has_nothing_in_its_queue(a_run):
 
 def test_after_the_end_is_the_end(a_run):
     late = run(f"run show {a_run} --at 10h")
-    assert "the run ends 13m0s into the run" in late.stderr
+    assert "nothing happens after 13m0s into the run" in late.stderr
     assert late.stdout == run(f"run show {a_run}").stdout
 
 

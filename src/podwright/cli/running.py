@@ -50,7 +50,7 @@ def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> 
     with looking_at(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:
-            say(f"the run ends {run.told(run.end_ns)}; this is its end")
+            say(f"nothing happens after {run.told(run.end_ns)}; this is how it stays")
             now_ns = run.end_ns
         index = run.log.index_at(now_ns)
         machine = replay(run.log, until=index, plugins=own)
