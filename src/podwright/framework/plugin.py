@@ -23,7 +23,7 @@ from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.events import EventHint
 from podwright.framework.handle import Handle
-from podwright.framework.scores import Normalization, Scores
+from podwright.framework.scores import Normalization, ScoreGroups, Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Node, Pod
@@ -106,6 +106,11 @@ class Plugin:
     key_varies : bool
         True where most pods have a key of their own (their requests): answers for one key
         are then kept only if it comes again. It changes nothing but speed.
+    key_reads_all_labels : bool
+        False promises that `pod_key` and the answers look at no labels of the pod but those
+        that workloads, affinity terms, or its own terms and constraints select by. `pod_key` is
+        then asked about the pod without the others, and pods that differ in them alone share
+        all answers. A class that has a `pod_key` of its own has to promise anew.
     filters_columns, scores_columns : bool
         Whether the class has the column forms; set by itself.
     """
@@ -121,6 +126,7 @@ class Plugin:
     scores_in_range: ClassVar[bool] = False
     rests_when_skipped: ClassVar[bool] = False
     key_varies: ClassVar[bool] = False
+    key_reads_all_labels: ClassVar[bool] = True
     filters_columns: ClassVar[bool] = False
     scores_columns: ClassVar[bool] = False
 
@@ -131,6 +137,8 @@ class Plugin:
         super().__init_subclass__(**keywords)
         cls.filters_columns = cls.implements("filter_columns")
         cls.scores_columns = cls.implements("score_columns")
+        if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
+            cls.key_reads_all_labels = True
         # Who writes a `normalize_score` means it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
@@ -269,6 +277,15 @@ class Plugin:
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""
         raise NotImplementedError
+
+    def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
+        """Return groups of slots that get one score, if there are few; after `pre_score`.
+
+        It changes nothing but speed, and is for scores that depend on the other nodes. Instead of
+        scoring every slot in every cycle, podwright then asks for one score per group. The
+        answers have to be those of `score_columns` and `normalize_score`.
+        """
+        return None
 
     # ------------------------------------------------------------ placing
 

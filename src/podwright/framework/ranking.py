@@ -7,10 +7,11 @@ that look further ("sweeping" ones) are asked anew in every cycle.
 If all rows are local and their normalisation does not depend on the other nodes, the totals
 are *settled*: they change only where a slot changed, a count of slots per total gives the
 greatest total and the number of ties at once, and a decision costs the slots that changed
-since the last one. Otherwise a cycle *sweeps*: it starts from the local totals and lets the
-other plugins go over all slots.
+since the last one. The same holds if a single score depends on other nodes and tells few
+groups of slots apart (`groups`). Otherwise a cycle *sweeps*: it starts from the local totals
+and lets the other plugins go over all slots.
 
-Both ways give the same decision; `tests/properties` holds them against each other and
+All ways give the same decision; `tests/properties` holds them against each other and
 against the oracle.
 """
 
@@ -24,6 +25,7 @@ from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import PluginFailure, judges_node_by_node, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
+from podwright.framework.groups import GroupedTotals
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.rows import ScoreRow, VerdictRow
@@ -147,6 +149,7 @@ class Ranking:
         self._constant_sum = 0
         self._scratch = scratch
         self._is_kept = is_kept
+        self._grouped: GroupedTotals | None = None
         self._totals: I32Array = np.empty(0, dtype=np.int32)
         self._counts: I32Array = scratch.counts[:0]
         self._state: I64Array = np.zeros(3, dtype=np.int64) if is_kept else scratch.state
@@ -155,10 +158,9 @@ class Ranking:
 
     @property
     def is_settled(self) -> bool:
-        """Whether totals depend on nothing but each slot itself."""
+        """Whether the totals are known without going over all slots."""
         return (
-            not self._sweeps
-            and not self.sweeping_scores
+            (self._grouped is not None or (not self._sweeps and not self.sweeping_scores))
             and self.failure is None
             and not self._scaled
             and not self._may_fail
@@ -167,21 +169,32 @@ class Ranking:
     @property
     def feasible_count(self) -> int:
         """How many slots pass the local filters."""
-        return int(self._state[FEASIBLE])
+        grouped = self._grouped
+        return int(self._state[FEASIBLE]) if grouped is None else grouped.feasible_count
 
     @property
     def best_total(self) -> int:
-        """The greatest settled total; -1 if no slot is feasible."""
-        return int(self._state[BEST])
+        """The greatest settled total, after `pick`; -1 if no slot is feasible."""
+        grouped = self._grouped
+        return int(self._state[BEST]) if grouped is None else grouped.best_total
 
     @property
     def tie_count(self) -> int:
-        """How many slots have the greatest settled total."""
-        return int(self._state[TIES])
+        """How many slots have the greatest settled total, after `pick`."""
+        grouped = self._grouped
+        return int(self._state[TIES]) if grouped is None else grouped.tie_count
 
     def pick(self, draw: int) -> int:
-        """Return one of the best slots of a settled ranking; -1 if there is none."""
-        return pick_settled(self._totals, self._state, draw)
+        """Return one of the best slots of a settled ranking.
+
+        -1 if there is none, or if it has to be found by sweeping after all.
+        """
+        if self._grouped is None:
+            return pick_settled(self._totals, self._state, draw)
+        slot = self._grouped.pick(draw, self.cycle)
+        if slot < 0 and self._grouped.is_outdated:
+            self._node_version = -1
+        return slot
 
     def refresh(self, cluster: Cluster) -> None:
         """Bring all local rows and totals up to date."""
@@ -214,16 +227,18 @@ class Ranking:
                 row.catch_up(slots, pods_version)
             elif row.pods_version != pods_version:
                 row.bring_up_to_date(cluster, self.cycle, self.objects_version)
-        self._pods_version = pods_version
         if len(slots) == 1:
-            one_total = self._scratch.one_total
-            one_total[0] = self._total_of(slots[0])
-            settle(slots, one_total, self._totals, self._counts, self._state)
+            totals = self._scratch.one_total
+            totals[0] = self._total_of(slots[0])
         elif len(slots) <= _FEW:
             totals = np.array([self._total_of(slot) for slot in slots], dtype=np.int32)
-            settle(slots, totals, self._totals, self._counts, self._state)
         else:
-            settle(slots, self._totals_of(slots), self._totals, self._counts, self._state)
+            totals = self._totals_of(slots)
+        if self._grouped is None:
+            settle(slots, totals, self._totals, self._counts, self._state)
+        elif not self._grouped.follow(slots, totals, self.cycle):
+            self._sum_up()
+        self._pods_version = pods_version
 
     def _start_over(self, cluster: Cluster) -> None:
         """Bring every row up to date and add everything up again."""
@@ -266,14 +281,40 @@ class Ranking:
                 reject(verdict_row.verdicts.codes, totals)
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
-        largest = MAX_NODE_SCORE * sum(weight for _, weight in self._plain) + self._constant_sum
+        self._sum_up()
+        self._node_version = node_version
+        self._pods_version = nodes.pods_journal.version
+
+    def _sum_up(self) -> None:
+        """Count the slots per total, or per group and total."""
+        self._grouped = self._group()
+        if self._grouped is not None:
+            return
+        largest = self._constant_sum + self._greatest_plain
         if not self._is_kept:
             self._counts = self._scratch.counts_up_to(largest)
         elif len(self._counts) != largest + 1:
             self._counts = np.zeros(largest + 1, dtype=np.int32)
-        count_totals(totals, self._counts, self._state)
-        self._node_version = node_version
-        self._pods_version = nodes.pods_journal.version
+        count_totals(self._totals, self._counts, self._state)
+
+    def _group(self) -> GroupedTotals | None:
+        """Return the totals per group of slots, if that is how the sweeping score sees them."""
+        if (
+            not self._is_kept
+            or self._sweeps
+            or len(self.sweeping_scores) != 1
+            or self.failure is not None
+            or self._scaled
+        ):
+            return None
+        ((plugin, weight),) = self.sweeping_scores
+        between = self._constant_sum, self._constant_sum + self._greatest_plain
+        return GroupedTotals.of(plugin, weight, self.cycle, self._totals, between, self._scratch)
+
+    @property
+    def _greatest_plain(self) -> int:
+        """The most that the rows which differ from slot to slot can add."""
+        return MAX_NODE_SCORE * sum(weight for _, weight in self._plain)
 
     def _sort_scores(self) -> None:
         """Tell rows that are the same everywhere from those that are not."""

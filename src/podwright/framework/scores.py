@@ -52,3 +52,47 @@ class Scores:
         kept = self.values[:n_slots]
         fitting[: len(kept)] = kept
         self.values = fitting
+
+
+class ScoreGroups:
+    """Groups of slots that a score does not tell apart; see `Plugin.score_groups`.
+
+    Attributes
+    ----------
+    n_groups : int
+        The groups are numbered from 0.
+    """
+
+    n_groups: int = 0
+
+    def assign(self, slots: I32Array, out: I32Array) -> bool:
+        """Write the group of every slot in `slots` to `out`.
+
+        A slot may change its group whenever its pods or its Node change, and at no other time.
+
+        Parameters
+        ----------
+        slots : (k,) int32
+        out : (n_slots,) int32, written
+
+        Returns
+        -------
+        bool
+            False if a slot is in none of the groups: they have to be made anew.
+        """
+        raise NotImplementedError
+
+    def scores(self, sizes: I64Array) -> I64Array | None:
+        """Return the normalised score of the slots of each group.
+
+        Parameters
+        ----------
+        sizes : (n_groups,) int64
+            How many feasible slots are in each.
+
+        Returns
+        -------
+        (n_groups,) int64, optional
+            Anything for empty groups. None: the groups have to be made anew.
+        """
+        raise NotImplementedError

@@ -19,7 +19,7 @@ class Scratch:
     totals : (n_slots,) int32
     swept, values : (n_slots,) int64
     feasible : (n_slots,) bool
-    rows : (n_slots,) int32
+    rows, groups : (n_slots,) int32
     counts : (largest + 1,) int32
         Slots per total; see `counts_up_to`.
     state : (3,) int64
@@ -30,6 +30,7 @@ class Scratch:
     __slots__ = (
         "counts",
         "feasible",
+        "groups",
         "one_total",
         "rows",
         "state",
@@ -61,3 +62,4 @@ class Scratch:
         self.values: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.feasible: Mask = np.zeros(n_slots, dtype=np.bool_)
         self.rows: I32Array = np.zeros(n_slots, dtype=np.int32)
+        self.groups: I32Array = np.zeros(n_slots, dtype=np.int32)

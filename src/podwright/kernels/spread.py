@@ -93,6 +93,16 @@ def _with_domain(domains: I32Array, rows: I32Array) -> int:
 
 
 @kernel
+def _rounded(value: float) -> int:
+    """Round to the nearest integer, halves up."""
+    whole = math.floor(value)
+    rounded = np.int64(whole)
+    if value - whole >= 0.5:
+        rounded += 1
+    return int(rounded)
+
+
+@kernel
 def spread_scores(
     domains: tuple[I32Array, ...],
     counts: tuple[I64Array, ...],
@@ -137,11 +147,7 @@ def spread_scores(
             if domain >= 0:
                 sums[i] += float(count_of[domain]) * weight + rest
     for i in range(len(rows)):
-        whole = math.floor(sums[i])
-        rounded = np.int64(whole)
-        if sums[i] - whole >= 0.5:
-            rounded += 1
-        values[rows[i]] = rounded
+        values[rows[i]] = _rounded(sums[i])
 
 
 @kernel
@@ -182,3 +188,130 @@ def normalize_spread(
             values[slot] = np.int64(float(100 * (greatest + least - values[slot])) / divisor)
         else:
             values[slot] = divide(100 * (greatest + least - values[slot]), greatest)
+
+
+@kernel
+def spread_groups(
+    domains: tuple[I32Array, ...],
+    counts: tuple[I64Array, ...],
+    settings: I64Matrix,
+    bases: I64Array,
+    slots: I32Array,
+    groups: I32Array,
+) -> bool:
+    """Give slots numbers by what spreading sees of them.
+
+    Parameters
+    ----------
+    domains, counts, settings
+        As for `spread_scores`.
+    bases : (n_constraints,) int64
+        How many digits there are per constraint. A digit is the domain, or the count where
+        `IS_PER_NODE`; the last one means that the slot has no domain.
+    slots : (k,) int32
+    groups : (n_slots,) int32, written
+        At `slots`. The first constraint has the last digit.
+
+    Returns
+    -------
+    bool
+        False if there is no digit for a slot; `groups` holds anything then.
+    """
+    for i in range(len(slots)):
+        slot = slots[i]
+        group = np.int64(0)
+        stride = np.int64(1)
+        for c in range(len(domains)):
+            domain = domains[c][slot]
+            digit = bases[c] - 1
+            if domain >= 0:
+                digit = counts[c][domain] if settings[c, IS_PER_NODE] else np.int64(domain)
+                if digit >= bases[c] - 1:
+                    return False
+            group += stride * digit
+            stride *= bases[c]
+        groups[slot] = group
+    return True
+
+
+@kernel
+def _distinct_digits(absent_domain: int, base: int, stride: int, rows: I32Array) -> int:
+    """Count the distinct digits of groups; the greatest one stands for `absent_domain`."""
+    seen = np.zeros(base, dtype=np.bool_)
+    size = 0
+    for i in range(len(rows)):
+        digit = np.int64(rows[i] // stride % base)
+        if digit == base - 1:
+            digit = np.int64(absent_domain)
+        if digit >= 0 and not seen[digit]:
+            seen[digit] = True
+            size += 1
+    return size
+
+
+@kernel
+def _slots_without(digit: int, base: int, stride: int, rows: I32Array, sizes: I64Array) -> int:
+    """Count the slots in groups that do not have this digit."""
+    size = np.int64(0)
+    for i in range(len(rows)):
+        if rows[i] // stride % base != digit:
+            size += sizes[rows[i]]
+    return int(size)
+
+
+@kernel
+def score_spread_groups(
+    counts: tuple[I64Array, ...],
+    settings: I64Matrix,
+    bases: I64Array,
+    requires_all: bool,  # noqa: FBT001 - kernels take no keywords
+    sizes: I64Array,
+    values: I64Array,
+) -> None:
+    """Score groups as `spread_scores` and `normalize_spread` score their slots.
+
+    Parameters
+    ----------
+    counts, settings, requires_all
+        As for `spread_scores`.
+    bases : (n_constraints,) int64
+        As for `spread_groups`.
+    sizes : (n_groups,) int64
+        How many feasible slots are in each group.
+    values : (n_groups,) int64, written
+        0 to 100; anything for empty groups.
+    """
+    n_groups = len(sizes)
+    rows = np.empty(n_groups, dtype=np.int32)
+    n_rows = 0
+    for group in range(n_groups):
+        if sizes[group] > 0:
+            rows[n_rows] = group
+            n_rows += 1
+    rows = rows[:n_rows]
+    first = np.zeros(n_groups, dtype=np.int32)
+    sums = np.zeros(n_rows, dtype=np.float64)
+    stride = 1
+    for c in range(len(counts)):
+        count_of = counts[c]
+        base = int(bases[c])
+        none = base - 1
+        is_per_node = settings[c, IS_PER_NODE] != 0
+        if is_per_node:
+            absent = none if requires_all else -1
+            size = _slots_without(absent, base, stride, rows, sizes)
+        else:
+            size = _distinct_digits(settings[c, ABSENT_DOMAIN], base, stride, rows)
+        weight = math.log(float(size + 2))
+        rest = float(settings[c, MAX_SKEW_LESS_ONE])
+        for i in range(n_rows):
+            digit = rows[i] // stride % base
+            if c == 0:
+                first[rows[i]] = -1 if digit == none else digit
+            if digit != none:
+                count = digit if is_per_node else count_of[digit]
+                sums[i] += float(count) * weight + rest
+        stride *= base
+    for i in range(n_rows):
+        values[rows[i]] = _rounded(sums[i])
+    normalize_spread(first, requires_all, rows, values)

@@ -28,7 +28,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array, I64Matrix
+from podwright._arrays import I64Matrix
 from podwright.columns.counters import Counter
 from podwright.columns.default_selector import conjunction, default_selector
 from podwright.columns.domains import DomainRule
@@ -43,6 +43,7 @@ from podwright.framework import (
     PlacedPod,
     Plugin,
     Reads,
+    ScoreGroups,
     Scores,
     StateKey,
     Status,
@@ -50,7 +51,6 @@ from podwright.framework import (
 )
 from podwright.framework.events import EventHint
 from podwright.kernels.spread import (
-    ABSENT_DOMAIN,
     IS_PER_NODE,
     MAX_SKEW_LESS_ONE,
     MISSING_LABEL,
@@ -76,6 +76,7 @@ from podwright.objects.selector import (
     labels_as_selector,
 )
 from podwright.plugins.hints import pod_topology_spread as hints
+from podwright.plugins.soft_spreading import ScoreState, SpreadGroups
 
 _HOSTNAME = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
@@ -273,47 +274,17 @@ class _TwoLowest:
             domains[1], counts[1] = domain, count
 
 
-class _ScoreState:
-    """The soft constraints and their counts.
-
-    Attributes
-    ----------
-    counters : tuple of Counter
-    settings : (n_constraints, 3) int64
-        See `kernels.spread.spread_scores`.
-    requires_all : bool
-        Whether nodes that lack one of the topology keys are ignored.
-    """
-
-    __slots__ = ("counters", "requires_all", "settings")
-
-    def __init__(
-        self, counters: tuple[Counter, ...], settings: I64Matrix, *, requires_all: bool
-    ) -> None:
-        self.counters = counters
-        self.settings = settings
-        self.requires_all = requires_all
-
-    def counts(self) -> tuple[I64Array, ...]:
-        """Return the counts, and bring the domains up to date on the way."""
-        counts = tuple([counter.current() for counter in self.counters])
-        if not self.requires_all:
-            for i, counter in enumerate(self.counters):
-                if counter.domains.rule.absent_is_empty:
-                    self.settings[i, ABSENT_DOMAIN] = counter.domains.empty_domain
-        return counts
-
-
 _PLAIN_POD = Pod()
 
 _FILTER: StateKey[_FilterState] = StateKey("PodTopologySpread/filter")
-_SCORE: StateKey[_ScoreState] = StateKey("PodTopologySpread/score")
+_SCORE: StateKey[ScoreState] = StateKey("PodTopologySpread/score")
 
 
 class PodTopologySpread(Plugin):
     """Spread matching pods over topology domains."""
 
     name = "PodTopologySpread"
+    key_reads_all_labels = False
     Args: ClassVar[type[PodTopologySpreadArgs]] = PodTopologySpreadArgs
     pre_filter_reads = Reads.WORKLOADS
     filter_reads = Reads.CLUSTER
@@ -449,7 +420,7 @@ class PodTopologySpread(Plugin):
             )
             settings[i, MAX_SKEW_LESS_ONE] = constraint.max_skew - 1
             settings[i, IS_PER_NODE] = is_per_node
-        state = _ScoreState(tuple(counters), settings, requires_all=requires_all)
+        state = ScoreState(tuple(counters), settings, requires_all=requires_all)
         cycle.write(_SCORE, state)
         return Status.OK
 
@@ -465,6 +436,10 @@ class PodTopologySpread(Plugin):
         state = cycle.read(_SCORE)
         domains = state.counters[0].domains.reading
         normalize_spread(domains, state.requires_all, out.rows, out.values)
+
+    def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
+        """Return nodes of one domain that have equally many of the pods as groups."""
+        return SpreadGroups.of(cycle.read(_SCORE))
 
     # ------------------------------------------------------------ constraints
 

@@ -1,0 +1,119 @@
+"""Counts of soft spread constraints, and the groups of nodes that they do not tell apart.
+
+Spreading sees of a node the domain that it is in, and how many of the pods are on it. With
+few zones and few of the pods on any node that makes few groups.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright.columns.counters import Counter
+from podwright.framework import ScoreGroups
+from podwright.kernels.spread import (
+    ABSENT_DOMAIN,
+    IS_PER_NODE,
+    score_spread_groups,
+    spread_groups,
+)
+
+_MOST_GROUPS = 128
+"""With more groups than this it is as quick to go over all slots."""
+
+_SPARE_COUNTS = 4
+"""By how much the pods on a node may grow before the groups are made anew."""
+
+
+class ScoreState:
+    """The soft constraints and their counts.
+
+    Attributes
+    ----------
+    counters : tuple of Counter
+    settings : (n_constraints, 3) int64
+        See `kernels.spread.spread_scores`.
+    requires_all : bool
+        Whether nodes that lack one of the topology keys are ignored.
+    """
+
+    __slots__ = ("counters", "requires_all", "settings")
+
+    def __init__(
+        self, counters: tuple[Counter, ...], settings: I64Matrix, *, requires_all: bool
+    ) -> None:
+        self.counters = counters
+        self.settings = settings
+        self.requires_all = requires_all
+
+    def counts(self) -> tuple[I64Array, ...]:
+        """Return the counts, and bring the domains up to date on the way."""
+        counts = tuple([counter.current() for counter in self.counters])
+        if not self.requires_all:
+            for i, counter in enumerate(self.counters):
+                if counter.domains.rule.absent_is_empty:
+                    self.settings[i, ABSENT_DOMAIN] = counter.domains.empty_domain
+        return counts
+
+
+class SpreadGroups(ScoreGroups):
+    """Nodes with the same domains, and the same number of pods where hosts are domains.
+
+    A group's number has one digit per constraint, the first one last: the domain, or the
+    number of pods on the node. The greatest digit stands for nodes without a domain.
+    """
+
+    __slots__ = ("_bases", "_domains", "_scores", "_state", "n_groups")
+
+    def __init__(self, state: ScoreState, bases: list[int]) -> None:
+        self.n_groups = math.prod(bases)
+        self._state = state
+        self._bases: I64Array = np.array(bases, dtype=np.int64)
+        self._domains = tuple([counter.domains for counter in state.counters])
+        self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
+
+    @classmethod
+    def of(cls, state: ScoreState) -> SpreadGroups | None:
+        """Return the groups for the present counts; None if there are many."""
+        bases = [
+            2 * int(counts.max(initial=0)) + _SPARE_COUNTS if is_per_node else len(counts) + 1
+            for counts, is_per_node in zip(
+                state.counts(), state.settings[:, IS_PER_NODE].tolist(), strict=True
+            )
+        ]
+        return cls(state, bases) if math.prod(bases) <= _MOST_GROUPS else None
+
+    def assign(self, slots: I32Array, out: I32Array) -> bool:
+        """Write the group of every slot in `slots` to `out`."""
+        counts = self._counts()
+        if counts is None:
+            return False
+        reading = tuple([domains.reading for domains in self._domains])
+        return spread_groups(reading, counts, self._state.settings, self._bases, slots, out)
+
+    def scores(self, sizes: I64Array) -> I64Array | None:
+        """Return the points of the slots of each group."""
+        counts = self._counts()
+        if counts is None:
+            return None
+        state = self._state
+        score_spread_groups(
+            counts, state.settings, self._bases, state.requires_all, sizes, self._scores
+        )
+        return self._scores
+
+    def _counts(self) -> tuple[I64Array, ...] | None:
+        """Return the counts; None if domains have other numbers now."""
+        counts = self._state.counts()
+        for counter, domains, base, settings in zip(
+            self._state.counters, self._domains, self._bases, self._state.settings, strict=True
+        ):
+            if counter.domains is not domains:
+                return None
+            if not settings[IS_PER_NODE] and domains.n_domains + 1 != base:
+                return None
+        return counts
