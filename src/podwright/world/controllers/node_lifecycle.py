@@ -71,6 +71,8 @@ class NodeLifecycleController:
     def __init__(self, view: View) -> None:
         self._view = view
         self._silent_since_ns: dict[str, int] = {}
+        # Nodes of whose pods it was said that they are not ready.
+        self._marked: dict[str, None] = {}
         self._zones = Zones()
         self._look_ns: int | None = None
 
@@ -92,13 +94,11 @@ class NodeLifecycleController:
         """Look at a node whose conditions, taints or cordon changed."""
         if not isinstance(new, Node):
             if isinstance(old, Node):
-                self._silent_since_ns.pop(old.name, None)
-                self._zones.remove(old.name)
+                self._forget(old.name)
             return (_ZONES,)
         if isinstance(old, Node):
             if old.uid != new.uid:
-                self._silent_since_ns.pop(new.name, None)
-                self._zones.remove(new.name)
+                self._forget(new.name)
             elif (
                 old.spec == new.spec
                 and old.metadata.labels == new.metadata.labels
@@ -106,6 +106,11 @@ class NodeLifecycleController:
             ):
                 return ()
         return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
+
+    def _forget(self, node: str) -> None:
+        self._silent_since_ns.pop(node, None)
+        self._marked.pop(node, None)
+        self._zones.remove(node)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Say how a node is, and taint it; or look at the zones."""
@@ -131,7 +136,11 @@ class NodeLifecycleController:
             new = changed(node, spec=spec, status={"conditions": written} if written else {})
             actions.append(UpdateObject(new, "whole", self.name))
         if was_ready and not is_ready:
+            self._marked[key] = None
             actions.extend(self._marked_not_ready(node, now_ns))
+        elif is_ready and key in self._marked:
+            del self._marked[key]
+            actions.extend(self._ready_again(node, now_ns))
         return actions
 
     def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
@@ -197,10 +206,22 @@ class NodeLifecycleController:
             )
         return actions
 
+    def _ready_again(self, node: Node, now_ns: int) -> Iterable[ControllerAction]:
+        """Say of pods what their kubelet knows of them; it is back.
+
+        Upstream: pkg/kubelet/status/status_manager.go, needsReconcile
+        """
+        for _, pod in sorted(self._view.pods_on(node.name).items()):
+            ready = condition_of(pod, "Ready")
+            if ready is not None and ready.status != "True" and _runs_ready(pod):
+                new = changed(pod, status={"conditions": _ready(pod, now_ns)})
+                yield UpdateObject(new, "status", self.name)
+
     def state(self) -> dict[str, Any]:
         """Return who is silent, since when, and how zones are."""
         return {
             "silent_since_ns": dict(self._silent_since_ns),
+            "marked": list(self._marked),
             "zones": self._zones.state(),
             "look_ns": self._look_ns,
         }
@@ -208,6 +229,7 @@ class NodeLifecycleController:
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._silent_since_ns = dict(state["silent_since_ns"])
+        self._marked = dict.fromkeys(state["marked"])
         self._zones.restore(state["zones"])
         self._look_ns = state["look_ns"]
 
@@ -294,9 +316,33 @@ def _is_tainted_for_eviction(node: Node) -> bool:
 
 
 def _not_ready(pod: Pod, now_ns: int) -> list[Document]:
+    return _with_ready(pod, "False", timestamp_text(now_ns))
+
+
+def _ready(pod: Pod, now_ns: int) -> list[Document]:
+    """Return the conditions as the kubelet has them: ready for as long as the containers are."""
+    containers = condition_of(pod, "ContainersReady")
+    since = None if containers is None else containers.last_transition_time
+    return _with_ready(pod, "True", since or timestamp_text(now_ns))
+
+
+def _with_ready(pod: Pod, status: str, since: str) -> list[Document]:
     return [
-        each | {"status": "False", "lastTransitionTime": timestamp_text(now_ns)}
+        each | {"status": status, "lastTransitionTime": since}
         if each.get("type") == "Ready"
         else each
         for each in part(pod, "status").get("conditions") or ()
     ]
+
+
+def _runs_ready(pod: Pod) -> bool:
+    """Whether nothing but its node kept a pod from being ready."""
+    containers = part(pod, "status").get("containerStatuses") or ()
+    gates = part(pod, "spec").get("readinessGates") or ()
+    known = {each.type: each.status for each in pod.status.conditions}
+    return (
+        pod.status.phase == "Running"
+        and bool(containers)
+        and all(each.get("ready") for each in containers)
+        and all(known.get(gate.get("conditionType")) == "True" for gate in gates)
+    )

@@ -79,10 +79,17 @@ def test_a_node_that_returns_in_time_is_as_before():
 def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("daemon"))
     cluster.edit(POD, "default/daemon", "spec", tolerations=[{"operator": "Exists"}])
+    cluster.run(3)
+    before = ready(cluster, POD, "default/a")
     cluster.tell(NodeDown("n1"))
     cluster.run(200)
+    assert ready(cluster, POD, "default/a")["status"] == "False"
+    cluster.replace_controllers()
     cluster.tell(NodeUp("n1"))
     cluster.run(1_000)
+    # As a kubelet that compares what it knows with what somebody else has written.
+    assert ready(cluster, POD, "default/a") == before
+    assert ready(cluster, POD, "default/daemon")["status"] == "True"
     assert taints(cluster) == []
     assert ready(cluster, NODE, "n1")["status"] == "True"
     assert [pod.name for pod in cluster.pods()] == ["a", "daemon"]
