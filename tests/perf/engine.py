@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
 from tests.perf import templates
 from tests.perf.case import MEBIBYTES, OPERATIONS_PER_SECOND, PODS_PER_SECOND, SECONDS, Case
 
@@ -50,6 +51,22 @@ def distinct() -> float:
     ]
     initial = templates.pods(templates.pod_document(), 1_000, "initial")
     return _pods_per_second(_cluster(templates.nodes(5_000)), initial, own)
+
+
+def labels() -> float:
+    """5,000 nodes, then 10,000 pods of an indexed Job after 1,000: each has a label of its own."""
+    template = templates.pod_document(labels={"job-name": "job"})
+    members = [
+        msgspec.structs.replace(
+            pod,
+            metadata=msgspec.structs.replace(
+                pod.metadata,
+                labels=pod.metadata.labels | {"batch.kubernetes.io/job-completion-index": str(i)},
+            ),
+        )
+        for i, pod in enumerate(templates.pods(template, 11_000, "member"))
+    ]
+    return _pods_per_second(_cluster(templates.nodes(5_000)), members[:1_000], members[1_000:])
 
 
 def spread_hard() -> float:
@@ -243,6 +260,7 @@ def _pods_case(name: str, measure: object, target: float) -> Case:
 CASES = (
     _pods_case("engine_basic_5000", basic, 50_000),
     _pods_case("engine_distinct_5000", distinct, 10_000),
+    _pods_case("engine_labels_5000", labels, 50_000),
     _pods_case("engine_spread_hard_5000", spread_hard, 10_000),
     _pods_case("engine_spread_soft_5000", spread_soft, 10_000),
     _pods_case("engine_affinity_required_5000", affinity_required, 10_000),

@@ -279,20 +279,27 @@ class Histories(RuleBasedStateMachine):
             self.world.put_other(data.draw(documents.claims(name, namespace)))
 
     def _new_pod(self, which: int, nominated: str | None = None) -> tuple[Pod, Document]:
-        """Return the next pod of a template; its object shares the template's spec."""
+        """Return the next pod of a template; its object shares the template's spec.
+
+        Every other one has a label of its own, which few selectors look at.
+        """
         which %= len(self.templates)
         self.number += 1
         like = self.prototypes[which]
+        labels = like.metadata.labels
+        if self.number % 2:
+            labels = labels | {documents.INDEX: str(self.number % 3)}
         metadata = ObjectMeta(
             name=f"p{self.number}",
             namespace=like.metadata.namespace,
             uid=f"u-p{self.number}",
-            labels=like.metadata.labels,
+            labels=labels,
             owner_references=like.metadata.owner_references,
         )
         document = self.templates[which] | {
             "metadata": self.templates[which]["metadata"]
             | {"name": metadata.name, "uid": metadata.uid}
+            | ({"labels": labels} if labels else {})
         }
         if nominated is None:
             return msgspec.structs.replace(like, metadata=metadata), document

@@ -27,6 +27,7 @@ from podwright.columns.placement import PlacedPod, PodKeys
 from podwright.columns.pod_keys import PodKeysCache
 from podwright.columns.ports import PortUse
 from podwright.columns.ranked_pods import RankedPods
+from podwright.columns.selected_labels import SelectedLabels
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
@@ -81,6 +82,8 @@ class Cluster:
         What dry runs of preemption found.
     budgets : BudgetIndex
         Disruption budgets.
+    selected_labels : SelectedLabels
+        By which labels workloads and affinity terms tell pods apart.
     numbering : int
         Grows when nodes get new slots; whatever is kept per slot is then worthless.
     """
@@ -92,11 +95,12 @@ class Cluster:
         self.namespaces: dict[str, dict[str, str]] = {}
         self.namespaces_version = 0
         self.storage = StorageIndex(self.nodes)
-        self.workloads = WorkloadIndex()
+        self.selected_labels = SelectedLabels()
+        self.workloads = WorkloadIndex(self.selected_labels)
         self.budgets = BudgetIndex()
         self.ports = PortUse()
         self.images = ImageIndex()
-        self.selectors = SelectorCounters(self.nodes)
+        self.selectors = SelectorCounters(self.nodes, self.selected_labels)
         self._keys = PodKeysCache(self.nodes, self.selectors)
         self.nominations = Nominations(self.nodes, self._keys)
         self.ranked_pods = RankedPods(self.nodes, self.pods_on, self.budgets)

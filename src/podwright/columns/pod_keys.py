@@ -41,19 +41,27 @@ class PodKeysCache:
             like, keys = known
             if (
                 like.spec is pod.spec
+                and like.metadata.namespace == pod.metadata.namespace
                 and (
                     like.status is pod.status
                     or not (has_actual_resources(like) or has_actual_resources(pod))
                 )
-                and like.metadata.labels == pod.metadata.labels
-                and like.metadata.namespace == pod.metadata.namespace
             ):
-                return keys
+                if like.metadata.labels == pod.metadata.labels:
+                    return keys
+                # Pods of a Job or StatefulSet are told apart by a label, and by nothing else.
+                return self._with_labels_of(pod, keys)
         if len(self._known) >= _MOST_REMEMBERED:
             self.forget()
         keys = self._of_like(pod)
         self._known[id(pod.spec)] = (pod, keys)
         return keys
+
+    def _with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
+        """Return the keys of a pod that has other labels than the one that had `keys`."""
+        metadata = pod.metadata
+        class_id = self._selectors.class_of(metadata.namespace, metadata.labels)
+        return msgspec.structs.replace(keys, class_id=class_id)
 
     def forget(self) -> None:
         """Drop everything: selectors were renumbered."""

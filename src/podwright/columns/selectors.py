@@ -29,6 +29,7 @@ from podwright.columns.matching import (
 )
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod
+from podwright.columns.selected_labels import SelectedLabels, keys_of_selector
 from podwright.columns.terms import AffinityTerm, Term, TermKind, affinity_terms
 from podwright.objects import Pod
 
@@ -45,6 +46,14 @@ _LEAST_COUNTERS = 16
 class SelectorCounters:
     """Label classes, terms, and the counters over them.
 
+    Parameters
+    ----------
+    nodes : NodeColumns
+    selected : SelectedLabels, optional
+        Told by which labels terms select.
+    counter_bytes : int
+        How much memory counters may take.
+
     Attributes
     ----------
     terms_version : int
@@ -53,8 +62,15 @@ class SelectorCounters:
         its first pod, or loses the last one.
     """
 
-    def __init__(self, nodes: NodeColumns, *, counter_bytes: int = _COUNTER_BYTES) -> None:
+    def __init__(
+        self,
+        nodes: NodeColumns,
+        selected: SelectedLabels | None = None,
+        *,
+        counter_bytes: int = _COUNTER_BYTES,
+    ) -> None:
         self.terms_version = 0
+        self._selected = SelectedLabels() if selected is None else selected
         self._nodes = nodes
         self._class_ids: Interner[tuple[str, frozenset[tuple[str, str]]]] = Interner()
         self._classes: list[LabelClass] = []
@@ -247,6 +263,7 @@ class SelectorCounters:
         presence.follow(log)
         term = Term(number, spec, log, presence)
         self._terms.append(term)
+        self._selected.add(keys_of_selector(spec.selector))
         namespaces = spec.namespaces if spec.namespace_selector.is_nothing else None
         self._term_file.add(term, spec.selector, namespaces)
         return term

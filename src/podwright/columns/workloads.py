@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podwright.columns.selected_labels import SelectedLabels, keys_of_label_selector
 from podwright.objects import (
     Object,
     ReplicaSet,
@@ -17,10 +18,16 @@ class WorkloadIndex:
     """Services, ReplicationControllers, ReplicaSets and StatefulSets by namespace and name.
 
     `version` grows with every change of what selects pods.
+
+    Parameters
+    ----------
+    selected : SelectedLabels, optional
+        Told by which labels they select.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, selected: SelectedLabels | None = None) -> None:
         self.version = 0
+        self._selected = SelectedLabels() if selected is None else selected
         self.services: dict[str, dict[str, Service]] = {}
         self.controllers: dict[tuple[str, str, str], Workload] = {}
 
@@ -31,6 +38,7 @@ class WorkloadIndex:
             old = of_namespace.get(obj.metadata.name)
             if old is None or old.spec != obj.spec:
                 self.version += 1
+                self._selected.add(obj.spec.selector)
             of_namespace[obj.metadata.name] = obj
         elif isinstance(obj, ReplicationController | ReplicaSet | StatefulSet):
             key = _key(obj)
@@ -38,6 +46,11 @@ class WorkloadIndex:
             # Their status changes all the time and selects nothing.
             if known is None or known.spec != obj.spec:
                 self.version += 1
+                self._selected.add(
+                    obj.spec.selector
+                    if isinstance(obj, ReplicationController)
+                    else keys_of_label_selector(obj.spec.selector)
+                )
             self.controllers[key] = obj
 
     def delete(self, obj: Object) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeAlias
 
+import msgspec
+
+from podwright.columns.selected_labels import SelectedLabels, own_label_keys
 from podwright.framework.adapter import PluginFailure, raised
 from podwright.framework.plugin import Plugin
 from podwright.objects import ObjectMeta, Pod, PodSpec
@@ -53,18 +56,33 @@ class KeyNumbers:
 class PodKeyBook:
     """Keys of pods, remembered for pods that share their spec.
 
+    Labels that nobody selects by are no part of a key, unless a plugin reads them all. When
+    somebody begins to select by another label the keys say too little: `is_outdated`.
+
     Parameters
     ----------
     plugins : sequence of Plugin
         In the order of the numbers in a key.
+    selected : SelectedLabels
     """
 
-    def __init__(self, plugins: Sequence[Plugin]) -> None:
+    def __init__(self, plugins: Sequence[Plugin], selected: SelectedLabels) -> None:
         self.numbers = [KeyNumbers(plugin) for plugin in plugins]
+        self._selected = selected
+        self._version = selected.version
         # The parts by themselves: for a pod like no other they are looked up for each plugin.
-        self._asked = [(n.plugin, n.pod_key, n.numbers.get, n.add) for n in self.numbers]
+        self._asked = [
+            (n.plugin, n.plugin.key_reads_all_labels, n.pod_key, n.numbers.get, n.add)
+            for n in self.numbers
+        ]
+        self._reads_all_labels = any(plugin.key_reads_all_labels for plugin in plugins)
         self._doubting = [plugin for plugin in plugins if _may_depend_on_more(plugin)]
-        self._templates: dict[int, tuple[PodSpec, ObjectMeta, Key]] = {}
+        self._templates: dict[int, tuple[PodSpec, ObjectMeta, frozenset[str], Key]] = {}
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether pods can be told apart by more labels than when the first key was made."""
+        return self._version != self._selected.version
 
     @property
     def is_full(self) -> bool:
@@ -73,6 +91,7 @@ class PodKeyBook:
 
     def clear(self) -> None:
         """Forget all keys; they get other numbers when they come again."""
+        self._version = self._selected.version
         self._templates.clear()
         for numbers in self.numbers:
             numbers.clear()
@@ -86,16 +105,41 @@ class PodKeyBook:
         known = self._templates.get(id(pod.spec))
         if known is None:
             return None
-        spec, metadata, key = known
+        spec, metadata, own_keys, key = known
         ours = pod.metadata
         if (
             spec is pod.spec
-            and metadata.labels == ours.labels
+            and (
+                metadata.labels == ours.labels
+                or self._look_alike(metadata.labels, ours.labels, own_keys)
+            )
             and metadata.namespace == ours.namespace
             and metadata.owner_references == ours.owner_references
         ):
             return key
         return None
+
+    def _look_alike(
+        self, some: Mapping[str, str], others: Mapping[str, str], own_keys: frozenset[str]
+    ) -> bool:
+        """Tell whether nobody who counts can tell labels apart."""
+        if self._reads_all_labels:
+            return False
+        keys = self._selected.keys
+        for key, _ in some.items() ^ others.items():  # noqa: SIM110 - a generator doubles the time
+            if key in keys or key in own_keys:
+                return False
+        return True
+
+    def _without_idle_labels(self, pod: Pod, own_keys: frozenset[str]) -> Pod:
+        """Return a pod without the labels that nobody selects by."""
+        metadata, keys = pod.metadata, self._selected.keys
+        seen = {
+            key: value for key, value in metadata.labels.items() if key in keys or key in own_keys
+        }
+        if len(seen) == len(metadata.labels):
+            return pod
+        return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(metadata, labels=seen))
 
     def key_of(self, pod: Pod) -> Key:
         """Return the key of a pod.
@@ -108,10 +152,12 @@ class PodKeyBook:
         key = self.template_key(pod)
         if key is None:
             found = []
+            own_keys = own_label_keys(pod)
+            seen = self._without_idle_labels(pod, own_keys)
             plugin = None
             try:
-                for plugin, pod_key, find, add in self._asked:  # noqa: B007 - for the message
-                    of_plugin = pod_key(pod)
+                for plugin, reads_all, pod_key, find, add in self._asked:  # noqa: B007 - for the message
+                    of_plugin = pod_key(pod if reads_all else seen)
                     number = find(of_plugin)
                     found.append(add(of_plugin) if number is None else number)
                 key = tuple(found)
@@ -124,7 +170,7 @@ class PodKeyBook:
                 raise PluginFailure(plugin, "PodKey", text) from error
             if len(self._templates) >= _MOST_TEMPLATES:
                 self._templates.clear()
-            self._templates[id(pod.spec)] = (pod.spec, pod.metadata, key)
+            self._templates[id(pod.spec)] = (pod.spec, pod.metadata, own_keys, key)
         return key
 
 

@@ -106,6 +106,11 @@ class Plugin:
     key_varies : bool
         True where most pods have a key of their own (their requests): answers for one key
         are then kept only if it comes again. It changes nothing but speed.
+    key_reads_all_labels : bool
+        False promises that `pod_key` and the answers look at no labels of the pod but those
+        that workloads, affinity terms, or its own terms and constraints select by. `pod_key` is
+        then asked about the pod without the others, and pods that differ in them alone share
+        all answers. A class that has a `pod_key` of its own has to promise anew.
     filters_columns, scores_columns : bool
         Whether the class has the column forms; set by itself.
     """
@@ -121,6 +126,7 @@ class Plugin:
     scores_in_range: ClassVar[bool] = False
     rests_when_skipped: ClassVar[bool] = False
     key_varies: ClassVar[bool] = False
+    key_reads_all_labels: ClassVar[bool] = True
     filters_columns: ClassVar[bool] = False
     scores_columns: ClassVar[bool] = False
 
@@ -131,6 +137,8 @@ class Plugin:
         super().__init_subclass__(**keywords)
         cls.filters_columns = cls.implements("filter_columns")
         cls.scores_columns = cls.implements("score_columns")
+        if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
+            cls.key_reads_all_labels = True
         # Who writes a `normalize_score` means it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM

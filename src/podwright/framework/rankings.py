@@ -80,7 +80,7 @@ class Rankings:
         self._profile = profile
         self._cluster = cluster
         plugins = profile.deciding
-        self._book = PodKeyBook(plugins)
+        self._book = PodKeyBook(plugins, cluster.selected_labels)
         self._names = [plugin.name for plugin in plugins]
         self._preparation = Preparation(profile, cluster)
         self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
@@ -116,6 +116,8 @@ class Rankings:
         PluginFailure
             If PreFilter or a local filter or score failed.
         """
+        if self._book.is_outdated:
+            self._forget_all()
         key = self._book.key_of(pod)
         ranking = self._rankings.get(key)
         if ranking is None:
@@ -328,7 +330,7 @@ class Rankings:
                 kept.popitem(last=False)
 
     def _forget_all(self) -> None:
-        """Start numbering keys anew: too many different pods have been seen."""
+        """Start numbering keys anew: too many were seen, or they say less than they should."""
         self._book.clear()
         for kept in (self._rankings, self._frames, self._filter_rows, self._score_rows):
             kept.clear()

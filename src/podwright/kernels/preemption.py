@@ -484,4 +484,4 @@ def least_ranked(rows: I64Array, slots: I32Array, ranks: I32Array) -> np.int64:
         rank = ranks[slots[row]]
         if rank < least:
             best, least = row, rank
-    return best
+    return np.int64(best)

@@ -25,6 +25,7 @@ class DefaultBinder(Plugin):
     """Let the machine bind the pod."""
 
     name = "DefaultBinder"
+    key_reads_all_labels = False
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the same for every pod."""

@@ -45,6 +45,7 @@ class DynamicResources(Plugin):
     """Refuse pods with resource claims, and leave all others alone."""
 
     name = "DynamicResources"
+    key_reads_all_labels = False
     Args: ClassVar[type[DynamicResourcesArgs]] = DynamicResourcesArgs
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NOTHING

@@ -36,6 +36,7 @@ class GangScheduling(Plugin):
     """Schedule at least `minCount` pods of a group, or none."""
 
     name = "GangScheduling"
+    key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""

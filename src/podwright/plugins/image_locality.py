@@ -32,6 +32,7 @@ class ImageLocality(Plugin):
     """Score nodes by the images that they have."""
 
     name = "ImageLocality"
+    key_reads_all_labels = False
     score_reads = Reads.NODE | Reads.IMAGES
     scores_in_range = True
 

@@ -208,6 +208,7 @@ class InterPodAffinity(Plugin):
     """Place pods near or away from other pods."""
 
     name = "InterPodAffinity"
+    key_reads_all_labels = False
     Args: ClassVar[type[InterPodAffinityArgs]] = InterPodAffinityArgs
     pre_filter_reads = Reads.NAMESPACES | Reads.TERMS
     filter_reads = Reads.CLUSTER

@@ -58,6 +58,7 @@ class NodeAffinity(Plugin):
     """Keep pods on the nodes that they ask for."""
 
     name = "NodeAffinity"
+    key_reads_all_labels = False
     Args: ClassVar[type[NodeAffinityArgs]] = NodeAffinityArgs
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE

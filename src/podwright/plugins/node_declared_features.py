@@ -39,6 +39,7 @@ class NodeDeclaredFeatures(Plugin):
     """Reject nodes that do not declare the features that the pod needs."""
 
     name = "NodeDeclaredFeatures"
+    key_reads_all_labels = False
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE
     takes_gates = True

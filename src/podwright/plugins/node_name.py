@@ -30,6 +30,7 @@ class NodeName(Plugin):
     """Reject all nodes but the one that the pod names."""
 
     name = "NodeName"
+    key_reads_all_labels = False
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:

@@ -32,6 +32,7 @@ class NodePorts(Plugin):
     """Reject nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
+    key_reads_all_labels = False
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE | Reads.PODS
 

@@ -43,6 +43,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     """Score nodes by the balance of their resources."""
 
     name = "NodeResourcesBalancedAllocation"
+    key_reads_all_labels = False
     Args: ClassVar[type[NodeResourcesBalancedAllocationArgs]] = NodeResourcesBalancedAllocationArgs
     pre_score_reads = Reads.NOTHING
     score_reads = Reads.NODE | Reads.PODS

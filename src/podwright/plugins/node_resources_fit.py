@@ -124,6 +124,7 @@ class NodeResourcesFit(Plugin):
     """Reject nodes without room, and score the others by how full they are."""
 
     name = "NodeResourcesFit"
+    key_reads_all_labels = False
     Args: ClassVar[type[NodeResourcesFitArgs]] = NodeResourcesFitArgs
     pre_filter_reads = Reads.NOTHING
     filter_reads = Reads.NODE | Reads.PODS

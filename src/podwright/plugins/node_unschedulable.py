@@ -31,6 +31,7 @@ class NodeUnschedulable(Plugin):
     """Reject cordoned nodes."""
 
     name = "NodeUnschedulable"
+    key_reads_all_labels = False
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:

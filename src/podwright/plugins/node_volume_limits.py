@@ -51,6 +51,7 @@ class NodeVolumeLimits(Plugin):
     """Attach no more volumes to a node than its CSI drivers take."""
 
     name = "NodeVolumeLimits"
+    key_reads_all_labels = False
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.PODS | Reads.STORAGE
     takes_gates: ClassVar[bool] = True

@@ -284,6 +284,7 @@ class PodTopologySpread(Plugin):
     """Spread matching pods over topology domains."""
 
     name = "PodTopologySpread"
+    key_reads_all_labels = False
     Args: ClassVar[type[PodTopologySpreadArgs]] = PodTopologySpreadArgs
     pre_filter_reads = Reads.WORKLOADS
     filter_reads = Reads.CLUSTER

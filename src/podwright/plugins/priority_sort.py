@@ -24,6 +24,7 @@ class PrioritySort(Plugin):
     """Order queued pods by priority and time."""
 
     name = "PrioritySort"
+    key_reads_all_labels = False
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return the priority."""

@@ -27,6 +27,7 @@ class SchedulingGates(Plugin):
     """Keep pods with scheduling gates out of the queue."""
 
     name = "SchedulingGates"
+    key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""

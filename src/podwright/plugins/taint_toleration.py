@@ -71,6 +71,7 @@ class TaintToleration(Plugin):
     """Reject nodes with untolerated taints, and prefer nodes with few."""
 
     name = "TaintToleration"
+    key_reads_all_labels = False
     filter_reads = Reads.NODE
     pre_score_reads = Reads.NOTHING
     score_reads = Reads.NODE

@@ -148,6 +148,7 @@ class VolumeBinding(Plugin):
     """Put pods where their volumes are, can be bound or can be made."""
 
     name = "VolumeBinding"
+    key_reads_all_labels = False
     Args: ClassVar = VolumeBindingArgs
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE

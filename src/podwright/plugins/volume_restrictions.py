@@ -65,6 +65,7 @@ class VolumeRestrictions(Plugin):
     """Keep pods apart that cannot use one volume at the same time."""
 
     name = "VolumeRestrictions"
+    key_reads_all_labels = False
     # The index raises its version when a claim for one pod is taken or released, so the
     # claims' users need not be read as Reads.PODS.
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE

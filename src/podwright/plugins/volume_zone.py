@@ -71,6 +71,7 @@ class VolumeZone(Plugin):
     """Keep pods in the zones of their volumes."""
 
     name = "VolumeZone"
+    key_reads_all_labels = False
     pre_filter_reads: ClassVar[Reads] = Reads.STORAGE
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
 

@@ -15,6 +15,8 @@ GPU = "example.com/gpu"
 NODES = [f"n{i}" for i in range(7)]
 NAMESPACES = ["default", "other"]
 APPS = ["web", "db"]
+INDEX = "index"
+"""A label that tells the pods of one template apart, as a Job or StatefulSet gives it."""
 CLAIMS = ["c0", "c1", "c2"]
 VOLUMES = ["v0", "v1", "v2"]
 IMAGES = {"registry/big:v1": 800 << 20, "registry/small:v1": 60 << 20}
@@ -81,6 +83,7 @@ def _label_selectors() -> st.SearchStrategy[Document]:
         st.sampled_from(APPS).map(lambda app: {"matchLabels": {"app": app}}),
         st.just({"matchExpressions": [{"key": "app", "operator": "Exists"}]}),
         st.just({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}),
+        st.just({"matchLabels": {INDEX: "1"}}),
         st.just({}),
     )
 
@@ -246,14 +249,14 @@ def namespaces() -> st.SearchStrategy[Document]:
 def services() -> st.SearchStrategy[Document]:
     """Draw a service that selects one app."""
     return st.builds(
-        lambda namespace, app: {
+        lambda namespace, selector: {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": {"name": "service", "namespace": namespace},
-            "spec": {"selector": {"app": app}},
+            "spec": {"selector": selector},
         },
         st.sampled_from(NAMESPACES),
-        st.sampled_from(APPS),
+        st.sampled_from([*[{"app": app} for app in APPS], {INDEX: "0"}]),
     )
 
 

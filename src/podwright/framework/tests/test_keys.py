@@ -1,0 +1,206 @@
+"""Pods that no selector can tell apart share what was found for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.registry import Registry
+from podwright.columns import Cluster, Reads
+from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.framework import Plugin, Status
+from podwright.framework.rankings import Rankings
+from podwright.objects import Pod, decode, decode_pod
+from podwright.testing import make_node
+
+SELECTS_INDEX = {"labelSelector": {"matchLabels": {"index": "1"}}, "topologyKey": "zone"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ANTI_AFFINITY = {"affinity": {"podAntiAffinity": {REQUIRED: [SELECTS_INDEX]}}}
+SPREADING = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchExpressions": [{"key": "index", "operator": "Exists"}]},
+        }
+    ]
+}
+BY_LABEL_KEYS = {
+    "topologySpreadConstraints": [
+        SPREADING["topologySpreadConstraints"][0]
+        | {"labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["index"]}
+    ]
+}
+
+
+def pod(index: str, **spec: Any) -> Pod:
+    return decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"web-{index}",
+                "namespace": "default",
+                "uid": f"uid-{index}",
+                "labels": {"app": "web", "index": index},
+            },
+            "spec": {"containers": [{"name": "main", "image": "web"}], **spec},
+        }
+    )
+
+
+def selecting(kind: str, selector: dict[str, Any], api_version: str = "apps/v1") -> Any:
+    return decode(
+        {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"selector": selector},
+        }
+    )
+
+
+def rankings_of(cluster: Cluster, *plugins: type[Plugin]) -> Rankings:
+    registry = Registry(plugins)
+    configuration = effective(
+        registry.enable_own(KubeSchedulerConfiguration()),
+        DEFAULT_GATES,
+        implements=registry.points_of,
+    )
+    return Rankings(build_profiles(configuration, registry)["default-scheduler"], cluster)
+
+
+def cluster_of(*objects: Any) -> Cluster:
+    cluster = Cluster()
+    for obj in (make_node("n1"), *objects):
+        cluster.put(obj)
+    return cluster
+
+
+def share(rankings: Rankings, some: Pod, other: Pod) -> bool:
+    """Tell whether a pod gets the ranking that was kept for another one.
+
+    Whether both share the object of their spec, as pods of one template do, must not matter.
+    """
+    rankings.of(some)
+    kept = rankings.of(some)
+    is_shared = rankings.of(other) is kept
+    like = msgspec.structs.replace(other, spec=some.spec)
+    rankings.of(some)
+    assert (rankings.of(like) is kept) is is_shared
+    return is_shared
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec"),
+    [
+        pytest.param([], {}, id="nobody selects"),
+        pytest.param([selecting("Service", {"app": "web"}, "v1")], {}, id="by another label"),
+        pytest.param(
+            [selecting("StatefulSet", {"matchLabels": {"app": "web"}})], {}, id="their owner does"
+        ),
+    ],
+)
+def test_pods_that_differ_in_a_label_that_nobody_selects_by_share_a_ranking(objects, spec):
+    assert share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec"),
+    [
+        pytest.param([selecting("Service", {"index": "1"}, "v1")], {}, id="a service"),
+        pytest.param(
+            [selecting("ReplicationController", {"index": "1"}, "v1")],
+            {},
+            id="a replication controller",
+        ),
+        pytest.param(
+            [selecting("ReplicaSet", {"matchLabels": {"index": "1"}})], {}, id="a replica set"
+        ),
+        pytest.param(
+            [
+                selecting(
+                    "StatefulSet", {"matchExpressions": [{"key": "index", "operator": "Exists"}]}
+                )
+            ],
+            {},
+            id="an expression of a stateful set",
+        ),
+        pytest.param(
+            [pod("9", nodeName="n1", **ANTI_AFFINITY)], {}, id="a term of a pod on a node"
+        ),
+        pytest.param([], ANTI_AFFINITY, id="the pod's own term"),
+        pytest.param([], SPREADING, id="its own constraint"),
+        pytest.param([], BY_LABEL_KEYS, id="its own constraint, by matchLabelKeys"),
+    ],
+)
+def test_pods_that_somebody_can_tell_apart_have_rankings_of_their_own(objects, spec):
+    assert not share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
+
+
+def test_rankings_are_split_when_somebody_begins_to_select():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster)
+    assert share(rankings, pod("0"), pod("1"))
+    cluster.put(selecting("Service", {"index": "1"}, "v1"))
+    assert not share(rankings, pod("0"), pod("1"))
+    assert share(rankings, pod("0"), pod("0"))
+
+
+def test_a_key_from_before_somebody_selected_is_not_taken_for_one_from_after():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster)
+    some, without = pod("0"), pod("0")
+    rankings.of(some)
+    kept = rankings.of(some)
+    # A term that no pod on a node carries: no answer of a plugin has changed by it.
+    waiting = pod("9", **ANTI_AFFINITY)
+    cluster.nominate(waiting, "n1")
+    metadata = msgspec.structs.replace(without.metadata, labels={"app": "web"})
+    assert rankings.of(msgspec.structs.replace(without, metadata=metadata)) is not kept
+
+
+class ReadsLabels(Plugin):
+    """Says nothing about the labels that its key depends on."""
+
+    name = "ReadsLabels"
+    pre_filter_reads = Reads.NOTHING
+
+    def pod_key(self, pod: Pod) -> object:
+        return tuple(pod.metadata.labels.values())
+
+    def pre_filter(self, cycle: Any) -> Status:
+        return Status.OK
+
+
+class Promises(ReadsLabels):
+    """Promises to read selected labels only."""
+
+    name = "Promises"
+    key_reads_all_labels = False
+
+
+class Breaks(Promises):
+    """Has a key of its own again."""
+
+    name = "Breaks"
+
+    def pod_key(self, pod: Pod) -> object:
+        return pod.metadata.labels["index"]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "is_shared"),
+    [
+        pytest.param(ReadsLabels, False, id="one that says nothing"),
+        pytest.param(Promises, True, id="one that promises"),
+        pytest.param(Breaks, False, id="one that inherits a promise but not the key"),
+    ],
+)
+def test_a_plugin_sees_all_labels_unless_it_promises_not_to_look(plugin, is_shared):
+    rankings = rankings_of(cluster_of(), plugin)
+    assert share(rankings, pod("0"), pod("1")) is is_shared
