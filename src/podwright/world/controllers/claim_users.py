@@ -20,27 +20,33 @@ def claims_of(pod: Pod) -> Iterator[NamespacedName]:
 
 
 class ClaimUsers:
-    """The pods of every claim; a pod's volumes never change."""
+    """The pods of every claim; a pod's volumes never change.
+
+    Attributes
+    ----------
+    pods : dict
+        By the key of a claim: the keys of its pods; to read.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        self.pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         """Take note of a pod that came or is gone."""
         if old is None and isinstance(new, Pod):
             for claim in claims_of(new):
-                self._pods.setdefault(claim, {})[new.key] = None
+                self.pods.setdefault(claim, {})[new.key] = None
         elif new is None and isinstance(old, Pod):
             for claim in claims_of(old):
-                pods = self._pods.get(claim, {})
+                pods = self.pods.get(claim, {})
                 pods.pop(old.key, None)
                 if not pods:
-                    self._pods.pop(claim, None)
+                    self.pods.pop(claim, None)
 
     def of(self, claim: NamespacedName) -> Iterator[Pod]:
         """Yield the pods that use a claim, in the order of their names."""
-        for key in sorted(self._pods.get(claim, ())):
+        for key in sorted(self.pods.get(claim, ())):
             pod = self._view.get(_POD, key)
             if isinstance(pod, Pod):
                 yield pod

@@ -15,7 +15,8 @@ the expectations and conflict retries by which upstream's controllers live with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
+from enum import IntFlag
 from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -40,6 +41,9 @@ __all__ = [
     "NodeEvent",
     "NodeUp",
     "PodOwnerController",
+    "PodPart",
+    "PodReader",
+    "PodWaiter",
     "RefusedController",
     "SyncAt",
     "SyncDue",
@@ -52,6 +56,15 @@ GroupKind: TypeAlias = tuple[str, str]
 
 EVERY_KIND: Final[GroupKind] = ("*", "*")
 """Among the kinds of a controller: it is told of the changes of all."""
+
+
+class PodPart(IntFlag):
+    """A part of a pod in which two versions of it may differ."""
+
+    METADATA = 1
+    SPEC = 2
+    STATUS = 4
+
 
 # ------------------------------------------------------------------------------- events
 
@@ -212,6 +225,38 @@ class PodOwnerController(Protocol):
     """
 
     owner_kind: str
+
+
+@runtime_checkable
+class PodReader(Protocol):
+    """A controller to which not all of a pod matters.
+
+    It is not told of a new version of a pod that is as it was in these parts. What comes and what
+    goes it is told of always.
+
+    Attributes
+    ----------
+    pod_parts : PodPart
+    """
+
+    pod_parts: PodPart
+
+
+@runtime_checkable
+class PodWaiter(Protocol):
+    """A controller to which new versions of pods matter only while it has something in hand.
+
+    Attributes
+    ----------
+    in_hand : sized
+        While it is empty, the controller is not told of new versions of pods. Always the same
+        collection, whatever is in it.
+    """
+
+    @property
+    def in_hand(self) -> Sized:
+        """What makes pods matter."""
+        ...
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ Upstream: pkg/controller/disruption/disruption.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final, cast
 
 import msgspec
@@ -120,6 +120,11 @@ class DisruptionController:
         self._covered: dict[str, dict[NamespacedName, _Covered]] = {}
 
     # ---------------------------------------------------------------------- what happens
+
+    @property
+    def in_hand(self) -> Sized:
+        """The namespaces that have budgets."""
+        return self._covered
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

@@ -11,7 +11,7 @@ Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final, cast
 
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodDisruptionBudget
@@ -53,6 +53,11 @@ class DrainController:
             return ()
         self._leaving[event.node] = None
         return (event.node,)
+
+    @property
+    def in_hand(self) -> Sized:
+        """The nodes that are being drained."""
+        return self._leaving
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -149,7 +154,6 @@ class DrainController:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._leaving = {
-            node: None if pods is None else dict(pods) for node, pods in state["leaving"].items()
-        }
+        for node, pods in state["leaving"].items():
+            self._leaving[node] = None if pods is None else dict(pods)
         self._tried_ns = dict(state["tried_ns"])

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
-from podwright.world.controllers.contract import ControllerAction, CreateObject, GroupKind
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    GroupKind,
+    PodPart,
+)
 from podwright.world.controllers.documents import event_by, part
 from podwright.world.controllers.view import View, controller_of
 
@@ -22,6 +27,7 @@ class EphemeralVolumeController:
 
     name = "ephemeral-volume-controller"
     kinds: Sequence[GroupKind] = (POD, CLAIM)
+    pod_parts = PodPart(0)  # those that come
 
     def __init__(self, view: View) -> None:
         self._view = view

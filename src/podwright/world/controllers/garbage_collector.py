@@ -26,6 +26,7 @@ from podwright.world.controllers.contract import (
     EVERY_KIND,
     ControllerAction,
     GroupKind,
+    PodPart,
     UpdateObject,
 )
 from podwright.world.controllers.documents import changed, deletion_by, part, without_finalizer
@@ -39,6 +40,7 @@ class GarbageCollector:
 
     name = "garbage-collector-controller"
     kinds: Sequence[GroupKind] = (EVERY_KIND,)
+    pod_parts = PodPart.METADATA
 
     def __init__(self, view: View) -> None:
         self._view = view

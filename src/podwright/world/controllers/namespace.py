@@ -9,7 +9,7 @@ status_condition_utils.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.objects import Document, KubernetesObject, NamespacedName
@@ -18,6 +18,7 @@ from podwright.world.controllers.contract import (
     EVERY_KIND,
     ControllerAction,
     GroupKind,
+    PodPart,
     UpdateObject,
 )
 from podwright.world.controllers.documents import changed, deletion_by, part, with_condition_set
@@ -51,10 +52,16 @@ class NamespaceController:
 
     name = "namespace-controller"
     kinds: Sequence[GroupKind] = (EVERY_KIND,)
+    pod_parts = PodPart.METADATA
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._terminating: dict[str, None] = {}
+
+    @property
+    def in_hand(self) -> Sized:
+        """The namespaces that are being emptied."""
+        return self._terminating
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

@@ -38,6 +38,7 @@ from podwright.world.controllers.contract import (
     ControllerAction,
     CreateObject,
     GroupKind,
+    PodPart,
     UpdateObject,
 )
 from podwright.world.controllers.documents import (
@@ -73,6 +74,7 @@ class PersistentVolumeController:
 
     name = "persistentvolume-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, STORAGE_CLASS, POD)
+    pod_parts = PodPart(0)  # those that come and go
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -60,6 +60,8 @@ class PodTally:
         self.terminating = 0
         self.strangers = 0
         self._known: dict[NamespacedName, int] = {}
+        self._labels: dict[str, str] | None = None
+        self._label_marks = STRANGER
         # Ready pods that are not known to be available yet, and when they will be.
         self._waiting: dict[NamespacedName, int] = {}
         self._due: list[tuple[int, NamespacedName]] = []
@@ -114,21 +116,28 @@ class PodTally:
         return self._due[0][0] if self._due else None
 
     def _marks(self, pod: Pod) -> int:
-        metadata, rules = pod.metadata, self.rules
-        if not rules.selector.matches(metadata.labels):
+        metadata = pod.metadata
+        # Pods of one template have the same labels, which are matched once.
+        if metadata.labels is not self._labels:
+            self._labels, self._label_marks = metadata.labels, self._marks_of(metadata.labels)
+        marks = self._label_marks
+        if marks == STRANGER:
             return STRANGER
         status = pod.status
         if status.phase == "Succeeded" or status.phase == "Failed":  # noqa: PLR1714 - hot
             return 0
         if metadata.deletion_timestamp is not None:
             return TERMINATING
-        marks = ACTIVE
-        if rules.labels.items() <= metadata.labels.items():
-            marks |= LABELED
         for condition in status.conditions:
             if condition.type == "Ready":
                 return marks | READY if condition.status == "True" else marks
         return marks
+
+    def _marks_of(self, labels: dict[str, str]) -> int:
+        """Return what an active pod with labels counts as."""
+        if not self.rules.selector.matches(labels):
+            return STRANGER
+        return ACTIVE | LABELED if self.rules.labels.items() <= labels.items() else ACTIVE
 
     def _wait(self, key: NamespacedName, pod: Pod, marks: int) -> bool:
         from_ns = available_from_ns(pod, self.rules.min_ready_seconds) if marks & READY else None

@@ -6,8 +6,8 @@ already is not entered twice, however many changes concern it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sized
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,9 @@ from podwright.world.controllers.contract import (
     NodeDown,
     NodeUp,
     PodOwnerController,
+    PodPart,
+    PodReader,
+    PodWaiter,
     RefusedController,
     SyncAt,
     SyncDue,
@@ -32,6 +35,11 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.documents import event_by
 from podwright.world.controllers.view import View, controller_of, kind_of
+
+# As plain numbers, because they are added for every change.
+_METADATA: Final = int(PodPart.METADATA)
+_SPEC: Final = int(PodPart.SPEC)
+_STATUS: Final = int(PodPart.STATUS)
 
 
 class ControllersState(msgspec.Struct, frozen=True):
@@ -50,6 +58,41 @@ class ControllersState(msgspec.Struct, frozen=True):
     line: tuple[tuple[str, NamespacedName], ...]
     wakes: tuple[tuple[str, NamespacedName, int], ...]
     memories: dict[str, dict[str, Any]]
+
+
+_Listener: TypeAlias = tuple[
+    str,
+    Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
+    Sized | None,
+]
+"""The name of a controller, its `observe`, and what it has in hand if that matters."""
+
+
+def differences(old: Pod, new: Pod) -> int:
+    """Return the parts in which two versions of a pod may differ, as a `PodPart`.
+
+    What a write leaves alone is the same object in both versions. The version itself does not
+    count.
+    """
+    parts = 0
+    was, now = old.metadata, new.metadata
+    if not (
+        was.labels is now.labels
+        and was.annotations is now.annotations
+        and was.owner_references is now.owner_references
+        and was.finalizers is now.finalizers
+        and was.deletion_timestamp == now.deletion_timestamp
+        and was.deletion_grace_period_seconds == now.deletion_grace_period_seconds
+        and was.generation == now.generation
+        and was.uid == now.uid
+        and was.creation_timestamp == now.creation_timestamp
+    ):
+        parts |= _METADATA
+    if old.spec is not new.spec:
+        parts |= _SPEC
+    if old.status is not new.status:
+        parts |= _STATUS
+    return parts
 
 
 class Controllers:
@@ -78,6 +121,8 @@ class Controllers:
                 self._observers.setdefault(kind, []).append(controller)
         self._told: dict[GroupKind, list[Controller]] = {}
         self._told_of_pods: dict[str, list[Controller]] = {}
+        # By the kind of the owner, and the parts in which two versions of a pod differ.
+        self._told_of_versions: dict[tuple[str, int], list[_Listener]] = {}
         self._line: dict[tuple[str, NamespacedName], None] = {}
         self._wakes: dict[tuple[str, NamespacedName], int] = {}
         self._refused_owners: list[str] = []
@@ -91,7 +136,11 @@ class Controllers:
         """Take an event, and say what is to be done."""
         match event:
             case ObjectPut(obj):
-                self._changed(self.view.put(obj), obj)
+                old = self.view.put(obj)
+                if type(obj) is Pod and type(old) is Pod:
+                    self._pod_changed(old, obj)
+                else:
+                    self._changed(old, obj)
             case ObjectDeleted(obj):
                 old = self.view.delete(obj)
                 if old is not None:
@@ -169,6 +218,30 @@ class Controllers:
                 or controller.owner_kind == owner.kind
             ]
         return of_owner
+
+    def _pod_changed(self, old: Pod, new: Pod) -> None:
+        """Tell of another version of a pod those to whom the difference matters."""
+        owners = new.metadata.owner_references
+        if old.metadata.owner_references is not owners:
+            self._changed(old, new)
+            return
+        owner = controller_of(new) if owners else None
+        place = "" if owner is None else owner.kind, differences(old, new)
+        listeners = self._told_of_versions.get(place)
+        if listeners is None:
+            told = [
+                each
+                for each in self._told_of(new, old, new)
+                if not isinstance(each, PodReader) or each.pod_parts & place[1]
+            ]
+            listeners = self._told_of_versions[place] = [
+                (each.name, each.observe, each.in_hand if isinstance(each, PodWaiter) else None)
+                for each in told
+            ]
+        for name, observe, in_hand in listeners:
+            if in_hand is None or in_hand:
+                for key in observe(old, new):
+                    self._line[name, key] = None
 
     def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:

@@ -11,13 +11,14 @@ Upstream: pkg/controller/tainteviction/taint_eviction.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Taint, tolerates
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
+    PodPart,
     SyncAt,
     SyncDue,
     UpdateObject,
@@ -38,12 +39,18 @@ class TaintEvictionController:
 
     name = "taint-eviction-controller"
     kinds: Sequence[GroupKind] = (NODE, POD)
+    pod_parts = PodPart.SPEC
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._taints: dict[str, tuple[Taint, ...]] = {}
         # By the key of a pod: its uid, when it was decided that it has to leave, and when it does.
         self._leaving: dict[NamespacedName, tuple[str, int, int]] = {}
+
+    @property
+    def in_hand(self) -> Sized:
+        """The nodes that pods have to leave."""
+        return self._taints
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

@@ -81,33 +81,39 @@ class View:
 
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
         """Take an object in and return what it was before."""
-        kind, key = kind_of(obj), obj.key
         # On the way of every change: what is there is asked for before something is made.
+        kind, key, metadata = kind_of(obj), obj.key, obj.metadata
         objects = self._objects.get(kind)
         if objects is None:
             objects = self._objects[kind] = {}
         old = objects.get(key)
         objects[key] = obj
-        namespace = obj.metadata.namespace
-        if namespace:
-            place = (kind, namespace)
+        if metadata.namespace:
+            place = (kind, metadata.namespace)
             neighbours = self._in_namespace.get(place)
             if neighbours is None:
                 neighbours = self._in_namespace[place] = {}
             neighbours[key] = obj
-        owner = controller_of(obj)
-        if old is not None:
+        owner = controller_of(obj) if metadata.owner_references else None
+        if old is not None and old.metadata.owner_references is not metadata.owner_references:
             was = controller_of(old)
             if was is not None and (owner is None or was.uid != owner.uid):
                 self._let_go((was.uid, kind), key)
         if owner is not None:
-            self._controlled_by.setdefault((owner.uid, kind), {})[key] = obj
-        if isinstance(obj, Pod):
+            owned = (owner.uid, kind)
+            siblings = self._controlled_by.get(owned)
+            if siblings is None:
+                siblings = self._controlled_by[owned] = {}
+            siblings[key] = obj
+        if type(obj) is Pod:
             node = obj.spec.node_name
             if isinstance(old, Pod) and old.spec.node_name and old.spec.node_name != node:
                 self._leave_node(old)
             if node:
-                self._pods_on.setdefault(node, {})[key] = obj
+                pods = self._pods_on.get(node)
+                if pods is None:
+                    pods = self._pods_on[node] = {}
+                pods[key] = obj
         return old
 
     def delete(self, obj: KubernetesObject) -> KubernetesObject | None:

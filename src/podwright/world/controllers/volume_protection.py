@@ -9,7 +9,7 @@ pkg/controller/volume/pvprotection/pv_protection_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.objects import (
@@ -20,7 +20,12 @@ from podwright.objects import (
     Pod,
 )
 from podwright.world.controllers.claim_users import ClaimUsers, claims_of
-from podwright.world.controllers.contract import ControllerAction, GroupKind, UpdateObject
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    UpdateObject,
+)
 from podwright.world.controllers.documents import changed, part, without_finalizer
 from podwright.world.controllers.view import View
 
@@ -39,10 +44,16 @@ class VolumeProtectionController:
 
     name = "volume-protection-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, POD)
+    pod_parts = PodPart.STATUS
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._users = ClaimUsers(view)
+
+    @property
+    def in_hand(self) -> Sized:
+        """The claims that pods use."""
+        return self._users.pods
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

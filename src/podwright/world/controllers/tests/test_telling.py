@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from podwright.objects import KubernetesObject, decode
 from podwright.testing import make_node, make_pod
-from podwright.world.controllers import running
-from podwright.world.operations import Delete, FailNode, Operation, RestoreNode, Scale
+from podwright.world.controllers import Controllers, running
+from podwright.world.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.world.world import World
 
 SECOND = 1_000_000_000
@@ -45,6 +45,14 @@ def a_workload(kind: str, name: str) -> KubernetesObject:
     )
 
 
+BUDGET = decode(
+    {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "calm", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": LABELS}},
+    }
+)
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 WHAT = st.one_of(
     st.sampled_from(KINDS).map(lambda kind: a_workload(kind, f"a-{kind.lower()}")),
@@ -61,6 +69,7 @@ WHAT = st.one_of(
     ),
     st.just(make_pod("stray", labels=LABELS)),
     st.sampled_from([FailNode("n1"), RestoreNode("n1"), Delete(("", "Node"), "n1")]),
+    st.sampled_from([BUDGET, Drain("n2"), Delete(("", "Namespace"), "default")]),
 )
 HISTORIES = st.lists(st.tuples(st.integers(0, 400), WHAT), min_size=1, max_size=6)
 
@@ -87,4 +96,5 @@ def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history
     some = played(history)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "PodOwnerController", Nobody)
+        patch.setattr(Controllers, "_pod_changed", Controllers._changed)
         assert played(history) == some
