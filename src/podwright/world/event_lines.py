@@ -14,7 +14,8 @@ What a recorded line becomes follows the policies of kube-scheduler-simulator's 
 nothing is copied of what was decided there.
 
 - Owners (`OWNERS`) are not copied and no object keeps a reference to one: their pods come from
-  the record, and our controllers would make them a second time.
+  the record, and our controllers would make them a second time. A claim that was made for a pod
+  stays that pod's, or the scheduler would not let the pod use it.
 - A pod that has a node when it is first seen keeps it. Another one is there without what its
   scheduler said of it; later changes count until it has a node there, or here.
 - A pod that ended ends here after it ran for as long as it did there.
@@ -39,6 +40,7 @@ from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Object,
+    OwnerReference,
     Pod,
     decode,
     encode,
@@ -79,6 +81,7 @@ OWNERS: Final = frozenset(
 """Kinds whose pods a record has anyhow."""
 
 _NODE: Final = ("", "Node")
+_POD: Final = ("", "Pod")
 _MADE_BY_CONTROLLERS: Final = frozenset(
     {
         ("", "Pod"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"),
@@ -274,7 +277,7 @@ class _Reading:
             return None
         if change.event == "Delete":
             return Delete(kind, obj.key, grace_seconds=0)
-        obj = with_times_moved(_without_owners(obj), self._shift_ns)
+        obj = with_times_moved(self._without_owners(obj), self._shift_ns)
         if isinstance(obj, Pod):
             if change.old is None:
                 return Put(self._new_pod(obj))
@@ -282,6 +285,16 @@ class _Reading:
         if change.old is not None and kind == ("", "PersistentVolumeClaim"):
             return Update(obj)
         return Put(obj)
+
+    def _without_owners(self, obj: Object) -> Object:
+        owners = obj.metadata.owner_references
+        kept = tuple(owner for owner in owners if self._is_of_a_pod(obj, owner))
+        if len(kept) == len(owners):
+            return obj
+        return with_fields(obj, "metadata", owner_references=kept)
+
+    def _is_of_a_pod(self, obj: Object, owner: OwnerReference) -> bool:
+        return owner.kind == "Pod" and (_POD, f"{obj.namespace}/{owner.name}") in self._known
 
     def _new_pod(self, pod: Pod) -> Pod:
         if not pod.spec.node_name:
@@ -422,12 +435,6 @@ def _error(source: str, message: str, *, path: str = "") -> FieldError:
 
 def _since(duration_ns: int) -> str:
     return format_duration(duration_ns)
-
-
-def _without_owners(obj: Object) -> Object:
-    if not obj.metadata.owner_references:
-        return obj
-    return with_fields(obj, "metadata", owner_references=())
 
 
 def _undecided(pod: Pod) -> Pod:

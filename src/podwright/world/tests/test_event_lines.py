@@ -223,6 +223,20 @@ def test_a_recorded_pod_comes_without_owners_and_without_what_was_said_of_it():
     assert "status" not in put.obj.raw
 
 
+def test_a_claim_that_was_made_for_a_pod_stays_that_pods():
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {}}
+
+    def claim_of(owner: str) -> dict[str, Any]:
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": "u1"}
+        metadata = {"name": f"{owner}-data", "namespace": "a", "ownerReferences": [reference]}
+        return claim | {"metadata": metadata}
+
+    lines = read(*(recorded("Add", each) for each in (POD, claim_of("p"), claim_of("nobody"))))
+    puts = [operation.obj for _, operation in lines if isinstance(operation, Put)]
+    owners = {obj.name: [one.uid for one in obj.metadata.owner_references] for obj in puts}
+    assert owners == {"p": [], "p-data": ["u1"], "nobody-data": []}
+
+
 def test_a_pod_that_has_a_node_when_it_is_first_seen_keeps_it():
     bound = with_parts(POD, spec={"nodeName": "n1"}, status={"phase": "Running"})
     ((_, put),) = read(recorded("Add", bound))
