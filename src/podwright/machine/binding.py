@@ -209,15 +209,20 @@ class BindingCycles:
 
     def call_done(self, binding: Binding, done: CallDone) -> None:
         """Take an answer; go on if it is the last one that was waited for."""
+        if (
+            done.error is None
+            and binding.stage is Stage.BIND
+            and binding.placing.binds_simply
+            and len(binding.asked) == 1
+        ):
+            # Nearly all calls are of this kind.
+            self._bound(binding)
+            return
         match binding.stage:
             case Stage.NOMINATING:
                 # Nobody depends on the patch; a failed one changes nothing.
                 binding.asked.clear()
                 self._pass_permit(binding)
-            case Stage.BIND if (
-                done.error is None and binding.placing.binds_simply and len(binding.asked) == 1
-            ):
-                self._bound(binding)
             case Stage.PRE_BIND | Stage.BIND:
                 binding.answers[done.call] = Answer(done.error, done.obj)
                 if len(binding.answers) == len(binding.asked):
@@ -454,7 +459,7 @@ class BindingCycles:
         number = state.next_call()
         match call:
             case PodBinding():
-                state.actions.append(Bind(number, binding.pod.key, binding.uid, binding.node))
+                state.actions.append(Bind(number, binding.queued.key, binding.uid, binding.node))
             case VolumeUpdate(volume):
                 state.actions.append(UpdateVolume(number, volume))
             case ClaimUpdate(claim):

@@ -178,7 +178,7 @@ class Machine:
             self._resume_cycle()
         if state.ready:
             self._go_on()
-        if state.timers:
+        if state.timers.heap:
             self._ask_to_be_woken()
         return actions
 

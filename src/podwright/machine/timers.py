@@ -32,36 +32,39 @@ class Timer(NamedTuple):
 
 
 class Timers:
-    """A heap of timers. Nothing is ever taken back: who is woken looks whether it matters."""
+    """A heap of timers. Nothing is ever taken back: who is woken looks whether it matters.
+
+    Attributes
+    ----------
+    heap : list of Timer
+        To see whether there are any: every event asks, and a call would cost more than the look.
+    """
 
     def __init__(self) -> None:
-        self._heap: list[Timer] = []
+        self.heap: list[Timer] = []
         self._counter = 0
-
-    def __len__(self) -> int:
-        return len(self._heap)
 
     def add(self, due_ns: int, number: int, uid: str, plugin: str = "") -> int:
         """Wish to be woken; returns the timer's counter."""
         self._counter += 1
-        heapq.heappush(self._heap, Timer(due_ns, self._counter, number, plugin, uid))
+        heapq.heappush(self.heap, Timer(due_ns, self._counter, number, plugin, uid))
         return self._counter
 
     def pop_due(self, now_ns: int) -> Timer | None:
         """Take out the first timer whose time has come; None if there is none."""
-        if self._heap and self._heap[0].due_ns <= now_ns:
-            return heapq.heappop(self._heap)
+        if self.heap and self.heap[0].due_ns <= now_ns:
+            return heapq.heappop(self.heap)
         return None
 
     def snapshot(self) -> tuple[int, tuple[Timer, ...]]:
         """Return how many timers there were, and those that are left, in order."""
-        return self._counter, tuple(sorted(self._heap))
+        return self._counter, tuple(sorted(self.heap))
 
     def restore(self, counter: int, timers: Iterable[Timer]) -> None:
         """Become as the timers were that `snapshot` was taken of."""
         self._counter = counter
-        self._heap = sorted(timers)
+        self.heap = sorted(timers)
 
     def next_due_ns(self) -> int | None:
         """Return the earliest time; None if there are no timers."""
-        return self._heap[0].due_ns if self._heap else None
+        return self.heap[0].due_ns if self.heap else None

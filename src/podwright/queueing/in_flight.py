@@ -76,6 +76,8 @@ class InFlight:
         ended = self._begins.pop(uid, None)
         if ended is None:
             return None
+        if not self._events:
+            return ended[1]
         oldest = next(iter(self._begins.values()), None)
         keep_from = self._dropped_count + len(self._events) if oldest is None else oldest[0]
         while self._dropped_count < keep_from:

@@ -160,13 +160,13 @@ class Places:
         return queued
 
     def _leave(self, queued: QueuedPod) -> None:
-        match queued.place:
-            case QueueName.ACTIVE:
-                self.active.remove(queued.key)
-            case QueueName.BACKOFF | QueueName.ERROR_BACKOFF:
-                self.backoff.remove(queued.key)
-            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+        place = queued.place
+        # Mostly the pod is new, or comes back; a `match` asks for every name on the way.
+        if place is not QueueName.NOWHERE:
+            if place in SET_APART:
                 self.unschedulable.remove(queued)
-            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
-                pass
+            elif place in BACKING_OFF:
+                self.backoff.remove(queued.key)
+            elif place is QueueName.ACTIVE:
+                self.active.remove(queued.key)
         queued.place = QueueName.NOWHERE

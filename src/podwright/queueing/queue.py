@@ -130,8 +130,9 @@ class SchedulingQueue:
 
     def add(self, pod: Pod, now_ns: int) -> QueueName:
         """Take in a new pending pod; one of the same name that waits is replaced."""
-        self._discard(pod.key, now_ns)
-        return self._enter(pod, _ADDED, now_ns)
+        queued = self._begin(pod, now_ns)
+        self._discard(queued.key, now_ns)
+        return self._enter(queued, _ADDED, now_ns)
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
         """Take over a newer version of a pending pod.
@@ -160,7 +161,8 @@ class SchedulingQueue:
             return QueueName.IN_FLIGHT
         queued = self._places.get(new.key)
         if queued is None:
-            return self._enter(new, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
+            entry = self._begin(new, now_ns)
+            return self._enter(entry, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
         before = queued.pod if old is None else old
         self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
         self._places.renew(queued, new)
@@ -478,13 +480,16 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------ inside
 
-    def _enter(self, pod: Pod, label: str, now_ns: int) -> QueueName:
+    def _begin(self, pod: Pod, now_ns: int) -> QueuedPod:
         """Make the entry of a pod the queue does not know."""
-        queued = QueuedPod(pod, self._entered_count, now_ns)
         self._entered_count += 1
+        return QueuedPod(pod, self._entered_count - 1, now_ns)
+
+    def _enter(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
+        """Let a new entry in."""
         place = self._to_active(queued, label, now_ns)
         if place is QueueName.ACTIVE:
-            self.nominator.add(pod)
+            self.nominator.add(queued.pod)
         return place
 
     def _discard(self, name: str, now_ns: int) -> None:

@@ -21,7 +21,7 @@ def test_timers_fire_in_order_of_time_and_then_of_making():
     assert timers.pop_due(9) is None
     fired = [timers.pop_due(20) for _ in range(3)]
     assert [timer.number for timer in fired if timer is not None] == [2, 3, 1]
-    assert not timers
+    assert not timers.heap
     assert timers.next_due_ns() is None
 
 
