@@ -24,15 +24,15 @@ class GroupedTotals:
 
     Attributes
     ----------
-    best_total, tie_count : int
-        The greatest total that the last `pick` found, and how many slots have it.
+    best_total, tie_count, feasible_count : int
+        Of the last `pick`: the greatest total, how many slots have it, how many are feasible.
     is_outdated : bool
         Whether the groups have to be made anew.
     """
 
     __slots__ = (
         "_counts", "_groups", "_known", "_least", "_plugin", "_scratch", "_state", "_totals",
-        "_weight", "best_total", "is_outdated", "tie_count",
+        "_weight", "best_total", "feasible_count", "is_outdated", "tie_count",
     )  # fmt: skip
 
     def __init__(
@@ -54,7 +54,7 @@ class GroupedTotals:
         self._groups: I32Array = np.zeros(len(totals), dtype=np.int32)
         self._counts: I32Matrix = np.zeros((n, greatest - self._least + 1), dtype=np.int32)
         self._state: I64Matrix = np.zeros((2, n), dtype=np.int64)
-        self.best_total = self.tie_count = -1
+        self.best_total = self.tie_count = self.feasible_count = -1
         self.is_outdated = False
 
     @classmethod
@@ -103,11 +103,6 @@ class GroupedTotals:
         )
         return grouped
 
-    @property
-    def feasible_count(self) -> int:
-        """How many slots are feasible."""
-        return int(self._state[SIZE].sum())
-
     def follow(self, slots: I32Array, new_totals: I32Array, cycle: Cycle) -> bool:
         """Take over new local totals; False if a slot is in none of the groups any more.
 
@@ -142,7 +137,7 @@ class GroupedTotals:
         if scores is None:
             self.is_outdated = True
             return -1
-        slot, self.best_total, self.tie_count = pick_of_groups(
+        slot, self.best_total, self.tie_count, self.feasible_count = pick_of_groups(
             self._totals,
             self._groups,
             self._least,

@@ -168,7 +168,7 @@ class Ranking:
 
     @property
     def feasible_count(self) -> int:
-        """How many slots pass the local filters."""
+        """How many slots pass the local filters, after `pick`."""
         grouped = self._grouped
         return int(self._state[FEASIBLE]) if grouped is None else grouped.feasible_count
 

@@ -105,7 +105,7 @@ def pick_of_groups(
     scores: I64Array,
     weight: int,
     draw: int,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Return one of the slots with the greatest total, each equally likely.
 
     Parameters
@@ -121,11 +121,12 @@ def pick_of_groups(
 
     Returns
     -------
-    (slot, total, ties)
+    (slot, total, ties, feasible)
         The slot, -1 if none is feasible, as `select.pick_drawn` would take it; the greatest
-        total; how many slots have it.
+        total; how many slots have it, and how many are feasible.
     """
     best = state[BEST]
+    feasible = int(state[SIZE].sum())
     greatest = np.int64(-1)
     ties = np.int64(0)
     wanted = np.full(len(best), -2, dtype=np.int64)
@@ -144,6 +145,6 @@ def pick_of_groups(
     for slot in range(len(totals) if ties else 0):
         if totals[slot] == wanted[groups[slot]]:
             if left == 0:
-                return slot, int(greatest), int(ties)
+                return slot, int(greatest), int(ties), feasible
             left -= 1
-    return -1, int(greatest), int(ties)
+    return -1, int(greatest), int(ties), feasible

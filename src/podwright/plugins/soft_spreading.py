@@ -67,13 +67,15 @@ class SpreadGroups(ScoreGroups):
     number of pods on the node. The greatest digit stands for nodes without a domain.
     """
 
-    __slots__ = ("_bases", "_domains", "_scores", "_state", "n_groups")
+    __slots__ = ("_bases", "_counted", "_domains", "_scores", "_state", "n_groups")
 
     def __init__(self, state: ScoreState, bases: list[int]) -> None:
         self.n_groups = math.prod(bases)
         self._state = state
         self._bases: I64Array = np.array(bases, dtype=np.int64)
-        self._domains = tuple([counter.domains for counter in state.counters])
+        # Nodes change nothing of this: the groups are made anew when one does.
+        self._counted = tuple([(counter, counter.domains) for counter in state.counters])
+        self._domains = tuple([counter.domains.reading for counter in state.counters])
         self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
 
     @classmethod
@@ -92,8 +94,7 @@ class SpreadGroups(ScoreGroups):
         counts = self._counts()
         if counts is None:
             return False
-        reading = tuple([domains.reading for domains in self._domains])
-        return spread_groups(reading, counts, self._state.settings, self._bases, slots, out)
+        return spread_groups(self._domains, counts, self._state.settings, self._bases, slots, out)
 
     def scores(self, sizes: I64Array) -> I64Array | None:
         """Return the points of the slots of each group."""
@@ -108,12 +109,9 @@ class SpreadGroups(ScoreGroups):
 
     def _counts(self) -> tuple[I64Array, ...] | None:
         """Return the counts; None if domains have other numbers now."""
-        counts = self._state.counts()
-        for counter, domains, base, settings in zip(
-            self._state.counters, self._domains, self._bases, self._state.settings, strict=True
-        ):
+        counts = tuple([counter.current() for counter, _ in self._counted])
+        for counter, domains in self._counted:
+            # A counter that was dropped meanwhile may count over domains of its own.
             if counter.domains is not domains:
-                return None
-            if not settings[IS_PER_NODE] and domains.n_domains + 1 != base:
                 return None
         return counts
