@@ -115,6 +115,10 @@ class StatefulSetController:
         keys: list[NamespacedName] = []
         if was is None or now is None:
             keys += self._orphans.changed(old, new)
+        if new is None and old is not None and was is None:
+            # A set may wait for the name of a pod that was nobody's.
+            parent, ordinal = parent_and_ordinal(old.name)
+            keys += [f"{old.namespace}/{parent}"] if ordinal >= 0 else []
         for obj, owner in ((old, was), (new, now)):
             if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
                 keys.append(f"{obj.namespace}/{owner.name}")

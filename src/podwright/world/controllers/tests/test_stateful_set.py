@@ -332,6 +332,20 @@ def test_a_pod_of_the_right_name_and_labels_is_adopted():
     assert world.told()[-1] == "db: SuccessfulUpdate: Update Pod db-1 in StatefulSet db successful"
 
 
+def test_a_pod_that_was_let_go_keeps_its_name_until_it_is_gone():
+    world = cluster()
+    world.apply(SET)
+    world.run(10)
+    world.patch("pod", "db-0", {"metadata": {"labels": {"app": "other"}}})
+    world.run(5)
+    assert not world.get("pod", "db-0").metadata.owner_references
+    assert world.status("statefulset", "db")["replicas"] == 2
+    world.delete("pod", "db-0")
+    world.run(10)
+    assert world.get("pod", "db-0").metadata.labels["app"] == "db"
+    assert world.status("statefulset", "db")["replicas"] == 3
+
+
 def test_broken_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
     world = cluster(ready_after=None)
     world.apply(PARALLEL)
