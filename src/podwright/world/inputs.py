@@ -251,12 +251,18 @@ def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
 
 def _at_first(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
     """Return what is there at the beginning; a dump was made so much before."""
-    several = sorted(objects, key=lambda obj: _ORDER.get(kind_of(obj), _OTHER))
+    several = sorted(objects, key=_place_at_first)
     uids = {obj.uid for obj in several if obj.uid}
     return [
         Put(with_times_moved(_owned(obj, uids), shift_ns)) if obj.uid else Apply(obj)
         for obj in several
     ]
+
+
+def _place_at_first(obj: Object) -> tuple[int, str]:
+    """Pods that say when they were made queue in that order, as for `podwright schedule`."""
+    made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
+    return _ORDER.get(kind_of(obj), _OTHER), made
 
 
 def _owned(obj: Object, uids: set[str]) -> Object:

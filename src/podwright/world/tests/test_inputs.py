@@ -114,6 +114,16 @@ def test_a_dump_keeps_its_uids_and_those_owners_that_are_there(read):
     assert owners == {"r": [], "kept": ["r1"], "orphan": []}
 
 
+def test_pods_that_say_when_they_were_made_queue_in_that_order(read):
+    dated = pod("young") + pod("old") + pod("now")
+    for name, day in (("young", 2), ("old", 1)):
+        dated = dated.replace(
+            f"{{name: {name}}}", f"{{name: {name}, creationTimestamp: '2026-01-0{day}T00:00:00Z'}}"
+        )
+    applied = [operation.obj.name for _, operation in read(dated) if isinstance(operation, Apply)]
+    assert applied == ["now", "old", "young"]
+
+
 def test_pods_of_the_trace_come_and_are_given_up_at_their_times(read, tmp_path):
     inputs = read(NODE, OPENB)
     told = [
