@@ -164,7 +164,9 @@ class RunFolder:
         """
         folder = Path(path)
         try:
-            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            if folder.exists() and not folder.is_dir():
+                raise RunError(f"{folder} is a file: choose a folder, which need not exist yet")
+            if folder.exists() and any(folder.iterdir()):
                 hint = "choose another folder"
                 if (folder / "manifest.json").exists():
                     hint += f", or go on with the run in it: podwright simulate --resume {folder}"

@@ -160,7 +160,7 @@ def test_a_folder_with_something_in_it_is_not_taken(tmp_path, name, begun):
 
 def test_a_file_is_no_folder(tmp_path, begun):
     (tmp_path / "run").write_text("mine")
-    with pytest.raises(RunError, match="is not empty"):
+    with pytest.raises(RunError, match="is a file: choose a folder"):
         begun(tmp_path / "run")
 
 
