@@ -8,12 +8,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 EXTRAS ?= dev,tables
 ARGS   ?=
+SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-all lint types imports check format docs bench coverage wheel clean
+.PHONY: help run test test-all lint types imports check format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,9 @@ format: $(VENV)/.installed  ## Let ruff fix what it can
 
 docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_UPDATE_DOCS=1 rewrites)
 	$(BIN)/python -m pytest docs README.md tests/test_docs.py tests/test_reference_pages.py $(ARGS)
+
+soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=0-999)
+	PODWRIGHT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/world $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

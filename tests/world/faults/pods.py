@@ -1,0 +1,45 @@
+"""Pods are deleted, with grace and without, change their labels, or are pushed aside."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.world.faults import Fault
+
+from podwright.objects import decode, encode
+from podwright.testing import make_pod
+from podwright.world.operations import Apply, Delete
+from podwright.world.world import World
+
+POD = ("", "Pod")
+
+
+def delete(draw: Random, world: World) -> None:
+    """Somebody deletes a pod."""
+    if world.pods:
+        world.do(Delete(POD, draw.choice(world.pods).key))
+
+
+def relabel(draw: Random, world: World) -> None:
+    """Somebody takes a pod out of its set, or puts it back."""
+    pods = [pod for pod in world.pods if "app" in pod.metadata.labels and not pod.is_terminating]
+    if not pods:
+        return
+    pod = draw.choice(pods)
+    document = dict(encode(pod))
+    metadata = dict(document["metadata"])
+    app = metadata["labels"]["app"]
+    new = app.removesuffix("-out") if app.endswith("-out") else f"{app}-out"
+    metadata["labels"] = metadata["labels"] | {"app": new}
+    world.do(Apply(decode(document | {"metadata": metadata})))
+
+
+def push_aside(draw: Random, world: World) -> None:
+    """An important pod comes, for which others may have to go."""
+    name = f"urgent-{draw.randrange(6)}"
+    if world.store.get(POD, f"default/{name}") is None:
+        cpu = draw.choice(("500m", "1", "3"))
+        world.add(make_pod(name, cpu=cpu, priority=draw.choice((10, 1000))))
+
+
+POD_FAULTS: tuple[Fault, ...] = (delete, delete, relabel, push_aside)
