@@ -268,7 +268,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     check_seed("seed", seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
     loaded, files = _loaded(objects, errors)
-    event_files, more = _events(events)
+    event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
     if errors:
@@ -411,7 +411,7 @@ def _loaded(given: Any, errors: list[FieldError]) -> tuple[LoadedObjects, list[I
     return msgspec.structs.replace(loaded, sourced=(*loaded.sourced, *sourced)), files
 
 
-def _events(given: Any) -> tuple[list[EventFile], list[InputFile]]:
+def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list[InputFile]]:
     lines: list[bytes] = []
     events: list[EventFile] = []
     files: list[InputFile] = []
@@ -419,8 +419,12 @@ def _events(given: Any) -> tuple[list[EventFile], list[InputFile]]:
         if isinstance(one, Mapping):
             lines.append(msgspec.json.encode(one))
         else:
+            try:
+                files.append(InputFile("events", str(one), sha256_of_file(str(one))))
+            except OSError as error:
+                errors.append(_error(str(one), f"cannot be read: {error.strerror or error}"))
+                continue
             events.append(event_file(str(one)))
-            files.append(InputFile("events", str(one), sha256_of_file(str(one))))
     if lines:
         numbered = [(number, line, True) for number, line in enumerate(lines, start=1)]
         events.append(EventFile("events", lambda: numbered))

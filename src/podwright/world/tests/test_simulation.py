@@ -254,10 +254,11 @@ def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
         ({"start": "0001-01-01T00:00:00Z"}, "start: .*the years from 1678 to 2261"),
         ({"until": "9999-12-31T23:59:59Z"}, "until: .*the years from 1678 to 2261"),
         ({"events": [{"at": "2300-01-01T00:00:00Z", "drain": "n0"}]}, "events: a line is due out"),
+        ({"events": "nowhere.jsonl"}, "nowhere.jsonl: cannot be read"),
         ({"seed": 2**63}, "seed: .*at most 64 bits"),
         ({"sample": "0s"}, 'sample: Invalid value: "0s"'),
     ],
 )
-def test_times_and_seeds_that_are_none_are_refused(options, message):
+def test_times_seeds_and_files_that_are_none_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         pw.simulate(OBJECTS, **options)
