@@ -197,7 +197,13 @@ class Cluster:
             if old.pod is pod:
                 return
             if self._counts_the_same(old, pod):
-                old.pod = pod
+                if old.is_terminating == pod.is_terminating:
+                    old.pod = pod
+                else:
+                    # Spreading leaves terminating pods out; to all others nothing happened.
+                    self.selectors.placed(old, -1)
+                    old.pod = pod
+                    self.selectors.placed(old, 1)
                 self.nodes.pods_journal.note(old.slot)
                 return
             self.remove(key)
@@ -210,10 +216,10 @@ class Cluster:
             self.place(pod, slot)
 
     def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
-        """Tell whether a new version of a placed pod counts exactly as the old one does.
+        """Tell whether a new version of a placed pod takes exactly what the old one does.
 
-        Most updates are of that kind: the pod is seen with the node that it was given, or
-        its status says how it is doing.
+        Most updates are of that kind: the pod is seen with the node that it was given, its
+        status says how it is doing, or it is being deleted.
         """
         old = placed.pod
         before, after = old.metadata, pod.metadata
@@ -221,7 +227,6 @@ class Cluster:
             self.nodes.names[placed.slot] == pod.spec.node_name
             and before.labels == after.labels
             and before.uid == after.uid
-            and before.deletion_timestamp == after.deletion_timestamp
             and not has_actual_resources(old)
             and not has_actual_resources(pod)
             and _same_but_for_the_node(old.spec, pod.spec)
