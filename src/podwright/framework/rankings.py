@@ -29,6 +29,9 @@ _MOST_FRAMES = 4_096
 _ROW_BYTES = 128 << 20
 """How much memory rankings, filter rows and score rows may take each, roughly."""
 
+_GROUPS_BYTES = 24 << 10
+"""What a ranking may take that keeps its totals per group of nodes; most have few groups."""
+
 _MOST_TOTALS = 1 << 20
 """Greatest possible total for which totals are kept settled."""
 
@@ -324,9 +327,13 @@ class Rankings:
 
         A row that rankings still use stays with them.
         """
-        most = max(16, _ROW_BYTES // (8 * self._cluster.nodes.n_slots + 4_096))
-        for kept in (self._rankings, self._filter_rows, self._score_rows):
-            while len(kept) > most:
+        row_bytes = 8 * self._cluster.nodes.n_slots + 4_096
+        for kept, one_bytes in (
+            (self._rankings, row_bytes + _GROUPS_BYTES),
+            (self._filter_rows, row_bytes),
+            (self._score_rows, row_bytes),
+        ):
+            while len(kept) > max(16, _ROW_BYTES // one_bytes):
                 kept.popitem(last=False)
 
     def _forget_all(self) -> None:
