@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.machine import ObjectPut
 from podwright.world.addresses import Addresses
 from podwright.world.jq import _NoValue, _run, query
+from podwright.world.lifecycle import Lifecycle, PlayAt
 from podwright.world.patches import plain_patch, strategic_patch
-from podwright.world.run_stages import default_stages
+from podwright.world.run_stages import RUN_DELAY, STOP_DELAY, default_stages
 from podwright.world.selection import Selection
 from podwright.world.stages import Moment, PatchStep, Requirement, Stage
-from podwright.world.tests.playing import NOW, SECOND, at
+from podwright.world.tests.playing import NOW, SECOND, a_pod, at
 
 pytestmark = pytest.mark.property
 
@@ -153,3 +155,42 @@ def test_a_path_finds_what_its_steps_find(text, document):
     except _NoValue:
         expected = []
     assert path.values(document) == expected
+
+
+VERSIONS = st.fixed_dictionaries(
+    {
+        "name": NAMES,
+        "node": st.sampled_from(["", "n1"]),
+        "phase": st.sampled_from(["Pending", "Running", "Succeeded"]),
+        "metadata": st.fixed_dictionaries(
+            {},
+            optional={
+                "deletionTimestamp": st.just(at(30)),
+                "annotations": st.dictionaries(
+                    st.sampled_from([RUN_DELAY, STOP_DELAY]), st.sampled_from(["5s", "1m", "x"])
+                ),
+                "ownerReferences": st.just([{"kind": "Job", "name": "j", "uid": "u"}]),
+            },
+        ),
+    }
+)
+
+
+@given(st.lists(VERSIONS, max_size=6))
+def test_a_plan_that_is_known_beforehand_is_the_one_that_would_be_made(versions):
+    fast, plain = Lifecycle(seed=3), Lifecycle(seed=3)
+    plain._fixed = {kind: [None] * len(own) for kind, own in plain._fixed.items()}
+    for seconds, version in enumerate(versions):
+        pod = a_pod(
+            version["name"],
+            status={"phase": version["phase"]},
+            spec={"nodeName": version["node"]},
+            **version["metadata"],
+        )
+        now_ns = NOW + seconds * SECOND
+        wanted = fast.handle(ObjectPut(pod), now_ns)
+        assert plain.handle(ObjectPut(pod), now_ns) == wanted
+        for action in wanted:
+            if isinstance(action, PlayAt) and action.due_ns <= now_ns:
+                assert fast.handle(action.event, now_ns) == plain.handle(action.event, now_ns)
+    assert fast.state() == plain.state()

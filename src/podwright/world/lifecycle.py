@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -237,6 +237,10 @@ class LifecycleState(msgspec.Struct, frozen=True):
     silent_nodes: tuple[str, ...] = ()
 
 
+_Fixed: TypeAlias = tuple[str, int, int, str]
+"""Of a plan that looks the same for all objects: its basis, its delay, its stage, and the name."""
+
+
 class Lifecycle:
     """Plays stages.
 
@@ -268,6 +272,10 @@ class Lifecycle:
         for stage in default_stages() if stages is None else stages:
             self._stages.setdefault((stage.group, stage.kind), []).append(stage)
         self._selections = {kind: Selection(own) for kind, own in self._stages.items()}
+        self._fixed = {
+            kind: [_fixed(stage, index) for index, stage in enumerate(own)]
+            for kind, own in self._stages.items()
+        }
         self._lives: dict[Place, Life] = {}
         self._plan_count = 0
         self._addresses = Addresses()
@@ -358,9 +366,13 @@ class Lifecycle:
         if not applying:
             life.plan = None
             return []
+        if len(applying) == 1:
+            fixed = self._fixed[kind][applying[0]]
+            if fixed is not None:
+                return self._planned_as(fixed, place, life, now_ns)
         weights = [stages[index].weight.of(document) for index in applying]
         sources = [stages[index].delay.sources(document) for index in applying]
-        basis = msgspec.json.encode((applying, weights, sources)).decode()
+        basis = _basis(applying, weights, sources)
         if life.plan is not None and life.plan.basis == basis:
             return []
         chosen = 0
@@ -380,6 +392,19 @@ class Lifecycle:
         life.plan_count += 1
         self._plan_count += 1
         return [PlayAt(due_ns, StageDue(*place, life.plan.number), stage.name)]
+
+    def _planned_as(
+        self, fixed: _Fixed, place: Place, life: Life, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Do as `_planned` for the only stage that applies, whose delay nothing can change."""
+        basis, delay_ns, stage, name = fixed
+        if life.plan is not None and life.plan.basis == basis:
+            return []
+        number, due_ns = self._plan_count, now_ns + delay_ns
+        life.plan = Plan(number, stage, due_ns, basis)
+        life.plan_count += 1
+        self._plan_count = number + 1
+        return [PlayAt(due_ns, StageDue(*place, number), name)]
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
         place = (event.group, event.object_kind, event.key)
@@ -524,6 +549,23 @@ class Lifecycle:
             if life.plan is not None:
                 stage = self._stages[place[:2]][life.plan.stage]
                 assert stage.applies_to(encode(life.obj)), f"{place}: {stage.name} does not apply"
+
+
+def _basis(applying: list[int], weights: list[int | None], sources: list[tuple[Any, Any]]) -> str:
+    return msgspec.json.encode((applying, weights, sources)).decode()
+
+
+def _fixed(stage: Stage, index: int) -> _Fixed | None:
+    """Return the plan of a stage for which objects can say neither weight nor delay, else None."""
+    delay = stage.delay
+    asked = (stage.weight.query, delay.duration.query, delay.jitter.query)
+    if any(query is not None for query in asked):
+        return None
+    least_ns, most_ns = delay.bounds((None, None), 0)
+    if most_ns > least_ns:
+        return None
+    basis = _basis([index], [stage.weight.default], [(None, None)])
+    return basis, least_ns, index, stage.name
 
 
 def _place(obj: KubernetesObject) -> Place:
