@@ -21,8 +21,8 @@ from tests.world.faults.nodes import NODE_FAULTS, a_node, with_taints
 from tests.world.faults.pods import POD, POD_FAULTS
 from tests.world.workloads import WORK, fill
 
-from podwright.objects import Document, encode
-from podwright.world.operations import Cordon, Delete, RestoreNode, Scale
+from podwright.objects import Document, decode, encode
+from podwright.world.operations import Apply, Cordon, Delete, RestoreNode, Scale
 from podwright.world.replay import resume
 from podwright.world.world import World
 from podwright.world.world_state import (
@@ -122,6 +122,9 @@ class Trial:
         for pod in world.pods:
             if pod.metadata.controller is None:
                 world.do(Delete(POD, pod.key))
+        for job in world.store.list(("batch", "Job")).objects:
+            spec = job.raw["spec"] | {"suspend": False}
+            world.do(Apply(decode(job.raw | {"spec": spec})))
         for kind in (("apps", "Deployment"), ("apps", "StatefulSet")):
             for obj in world.store.list(kind).objects:
                 if obj.raw["spec"]["replicas"] > 2:

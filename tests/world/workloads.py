@@ -150,6 +150,24 @@ def update_set(draw: Random, world: World) -> None:
     world.do(Apply(a_daemon_set(draw)))
 
 
+def update_stateful_set(draw: Random, world: World) -> None:
+    """Somebody applies other pods for the stateful set; the rest of it is not to be changed."""
+    there = world.store.get(("apps", "StatefulSet"), "default/db")
+    if there is not None:
+        template = a_template("db", "500m", draw.randrange(3))
+        spec = there.raw["spec"] | {"template": template}
+        world.do(Apply(an_object("StatefulSet", "apps/v1", "default", "db", spec)))
+
+
+def suspend(draw: Random, world: World) -> None:
+    """Somebody suspends a job, or lets it go on."""
+    jobs = world.store.list(("batch", "Job")).objects
+    if jobs:
+        job = draw.choice(jobs)
+        spec = job.raw["spec"] | {"suspend": draw.random() < 0.5}
+        world.do(Apply(decode(job.raw | {"spec": spec})))
+
+
 def scale(draw: Random, world: World) -> None:
     """Somebody scales."""
     group, kind = draw.choice(SETS)
@@ -178,4 +196,14 @@ def delete_workload(draw: Random, world: World) -> None:
         world.remove(draw.choice(found))
 
 
-WORK = (roll_out, roll_out, update_set, scale, scale, start_job, delete_workload)
+WORK = (
+    roll_out,
+    roll_out,
+    update_set,
+    update_stateful_set,
+    suspend,
+    scale,
+    scale,
+    start_job,
+    delete_workload,
+)
