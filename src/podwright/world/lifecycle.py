@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -46,6 +46,7 @@ from podwright.store.lifecycle import Scope
 from podwright.world.addresses import Addresses, AddressesState
 from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.patches import PatchError
+from podwright.world.plans import FixedPlan, basis_of, fixed_plan
 from podwright.world.run_stages import default_stages
 from podwright.world.selection import Selection
 from podwright.world.stage_effects import patched, read_again, scope_of, with_finalizers
@@ -205,6 +206,8 @@ class Life(msgspec.Struct):
         When a stage was last played, and how many were at that time.
     last_stages : tuple of str
         The stages that were played last.
+    order : int
+        Who came before whom.
     """
 
     obj: KubernetesObject
@@ -213,6 +216,7 @@ class Life(msgspec.Struct):
     played_ns: int = -1
     play_count: int = 0
     last_stages: tuple[str, ...] = ()
+    order: int = 0
 
 
 class LifeState(msgspec.Struct, frozen=True):
@@ -235,10 +239,6 @@ class LifecycleState(msgspec.Struct, frozen=True):
     plan_count: int
     addresses: AddressesState
     silent_nodes: tuple[str, ...] = ()
-
-
-_Fixed: TypeAlias = tuple[str, int, int, str]
-"""Of a plan that looks the same for all objects: its basis, its delay, its stage, and the name."""
 
 
 class Lifecycle:
@@ -273,13 +273,15 @@ class Lifecycle:
             self._stages.setdefault((stage.group, stage.kind), []).append(stage)
         self._selections = {kind: Selection(own) for kind, own in self._stages.items()}
         self._fixed = {
-            kind: [_fixed(stage, index) for index, stage in enumerate(own)]
+            kind: [fixed_plan(stage, index) for index, stage in enumerate(own)]
             for kind, own in self._stages.items()
         }
         self._lives: dict[Place, Life] = {}
         self._plan_count = 0
         self._addresses = Addresses()
-        self._silent: dict[str, None] = {}  # nodes, in the order in which they fell silent
+        self._life_count = 0
+        # By node, in the order in which they fell silent: what fell due since, None if unknown.
+        self._silent: dict[str, dict[Place, None] | None] = {}
 
     @property
     def kinds(self) -> list[GroupKind]:
@@ -304,7 +306,7 @@ class Lifecycle:
             case StageDue():
                 return self._due(event, now_ns)
             case NodeDown(node=node):
-                self._silent[node] = None
+                self._silent.setdefault(node, {})
                 return []
             case NodeUp(node=node):
                 return self._returned(node, now_ns)
@@ -331,7 +333,9 @@ class Lifecycle:
                 self._forget(life.obj)
             if isinstance(obj, Node):
                 actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
-            life = self._lives[place] = Life(obj)
+            order = self._life_count if life is None else life.order
+            self._life_count += 1
+            life = self._lives[place] = Life(obj, order=order)
         life.obj = obj
         return [*actions, *self._planned(place, life, now_ns)]
 
@@ -372,7 +376,7 @@ class Lifecycle:
                 return self._planned_as(fixed, place, life, now_ns)
         weights = [stages[index].weight.of(document) for index in applying]
         sources = [stages[index].delay.sources(document) for index in applying]
-        basis = _basis(applying, weights, sources)
+        basis = basis_of(applying, weights, sources)
         if life.plan is not None and life.plan.basis == basis:
             return []
         chosen = 0
@@ -394,7 +398,7 @@ class Lifecycle:
         return [PlayAt(due_ns, StageDue(*place, life.plan.number), stage.name)]
 
     def _planned_as(
-        self, fixed: _Fixed, place: Place, life: Life, now_ns: int
+        self, fixed: FixedPlan, place: Place, life: Life, now_ns: int
     ) -> list[LifecycleAction]:
         """Do as `_planned` for the only stage that applies, whose delay nothing can change."""
         basis, delay_ns, stage, name = fixed
@@ -412,7 +416,10 @@ class Lifecycle:
         if life is None or life.plan is None or life.plan.number != event.number:
             return []
         plan = life.plan
-        if self._silent and _node_of(life.obj) in self._silent:
+        if self._silent and (node := _node_of(life.obj)) in self._silent:
+            held = self._silent[node]
+            if held is not None:
+                held[place] = None
             return []  # `_returned` sends it again
         assert now_ns >= plan.due_ns, f"{event.key}: due at {plan.due_ns}, and it is {now_ns}"
         stage = self._stages[place[:2]][plan.stage]
@@ -432,9 +439,16 @@ class Lifecycle:
         """Say again what fell due on a node while its kubelet was silent."""
         if node not in self._silent:
             return []
-        del self._silent[node]
+        held = self._silent.pop(node)
+        # A machine that was restored does not know, and looks at all.
+        found = [
+            (self._lives[place].order, place)
+            for place in (self._lives if held is None else held)
+            if place in self._lives
+        ]
         actions: list[LifecycleAction] = []
-        for (group, kind, key), life in self._lives.items():
+        for _, (group, kind, key) in sorted(found):
+            life = self._lives[group, kind, key]
             plan = life.plan
             if plan is None or plan.due_ns > now_ns or _node_of(life.obj) != node:
                 continue
@@ -524,7 +538,7 @@ class Lifecycle:
         """
         assert not self._lives, "only a new machine can be restored"
         by_place = {_place(obj): obj for obj in objects}
-        for kept in state.lives:
+        for order, kept in enumerate(state.lives):
             place = (kept.group, kept.kind, kept.key)
             self._lives[place] = Life(
                 by_place[place],
@@ -533,7 +547,9 @@ class Lifecycle:
                 kept.played_ns,
                 kept.play_count,
                 kept.last_stages,
+                order,
             )
+        self._life_count = len(state.lives)
         self._plan_count = state.plan_count
         self._addresses = Addresses(state.addresses)
         self._silent = dict.fromkeys(state.silent_nodes)
@@ -549,23 +565,6 @@ class Lifecycle:
             if life.plan is not None:
                 stage = self._stages[place[:2]][life.plan.stage]
                 assert stage.applies_to(encode(life.obj)), f"{place}: {stage.name} does not apply"
-
-
-def _basis(applying: list[int], weights: list[int | None], sources: list[tuple[Any, Any]]) -> str:
-    return msgspec.json.encode((applying, weights, sources)).decode()
-
-
-def _fixed(stage: Stage, index: int) -> _Fixed | None:
-    """Return the plan of a stage for which objects can say neither weight nor delay, else None."""
-    delay = stage.delay
-    asked = (stage.weight.query, delay.duration.query, delay.jitter.query)
-    if any(query is not None for query in asked):
-        return None
-    least_ns, most_ns = delay.bounds((None, None), 0)
-    if most_ns > least_ns:
-        return None
-    basis = _basis([index], [stage.weight.default], [(None, None)])
-    return basis, least_ns, index, stage.name
 
 
 def _place(obj: KubernetesObject) -> Place:

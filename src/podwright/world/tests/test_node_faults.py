@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from podwright.objects import with_fields
 from podwright.world import Lifecycle, StageDue
 from podwright.world.node_faults import NodeDown, NodeUp
@@ -79,3 +82,19 @@ def test_silence_survives_a_checkpoint():
     assert other.handle(due.event, player.heap.now_ns) == []
     assert len(other.handle(NodeUp("n1"), player.heap.now_ns)) == 1
     assert other.handle(NodeUp("n1"), player.heap.now_ns) == []
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=5), st.data())
+def test_what_fell_due_is_said_again_in_the_order_in_which_objects_came(delays, data):
+    player = Player(Lifecycle(seed=1))
+    player.put(a_node())
+    for index, seconds in enumerate(delays):
+        annotations = {RUN_DELAY: f"{seconds}s"}
+        player.put(a_pod(f"p{index}", spec={"restartPolicy": "Never"}, annotations=annotations))
+    silent_at(player, data.draw(st.integers(0, 20)))
+    player.run(40)
+    now_ns = NOW + 40 * SECOND
+    # A machine that was restored does not know what fell due, and looks at all objects.
+    other = Lifecycle(seed=1)
+    other.restore(player.life.state(), player.objects.values())
+    assert player.life.handle(NodeUp("n1"), now_ns) == other.handle(NodeUp("n1"), now_ns)
