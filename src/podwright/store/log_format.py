@@ -50,8 +50,8 @@ AS_BEFORE, NONE = -1, -2
 
 WRITTEN, DOCUMENT, VERSION_ONLY, BOTH_VERSIONS = range(4)
 """Where the metadata of a pod is: written whole, and that of the document apart from it; what the
-document says; the older version's with another resourceVersion, with the same document, or with
-that changed as well."""
+document says, with the pod's names; the older version's with another resourceVersion, with the
+same document, or with that changed as well."""
 
 SPEC_ONLY, BOTH = 1, 2
 """Where the node of a pod has to be put: into its spec, or into the document as well. `NONE` if
@@ -303,16 +303,15 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
         Per pod its shape.
     metadata : list of ObjectMeta
         Of pods whose documents say something else.
-    followed : bytes
-        The metadata of documents from which that of the pods follows.
-    versions, nodes : list of str
-        Per pod that has them apart from all else, the resourceVersion, and the node.
+    names, uids, versions, nodes, addresses : list of str
+        Per pod that has them apart from all else. An address is there for each that the status of
+        a document has as text.
     specs, statuses : list
         Parts of pods; one that several pods share is there once. Specs have no node.
     outlines : list of dict
         Documents without the sections that are parts.
     raw_metadata, raw_specs, raw_statuses : list of dict
-        Sections of documents.
+        Sections of documents. In place of what is written apart, they have "".
     others : list of object
         What is not a pod, whole.
     """
@@ -324,9 +323,11 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     shapes: list[PodShape]
     shape_of: list[int]
     metadata: list[ObjectMeta]
-    followed: msgspec.Raw
+    names: list[str]
+    uids: list[str]
     versions: list[str]
     nodes: list[str]
+    addresses: list[str]
     specs: list[PodSpec]
     statuses: list[PodStatus]
     outlines: list[dict[str, Any]]

@@ -1,10 +1,10 @@
 """Objects to columns and back, inside the blocks of a decision log.
 
 Most of what a log has to say is pods, and most of what it has to say about them was said
-before. A pod is written in parts: spec, status and the sections of its document, without its
-name on the one hand and its node on the other. What several pods of a block have in common is
-written once; so a template is there once per block. Of a newer version of a pod only the parts
-that are not as they were are written: of one that was bound, the node and the version.
+before. A pod is written in parts: spec, status and the sections of its document, each without
+what belongs to one pod alone: names, versions, node, addresses. What several pods of a block have
+in common is written once; so a template is there once per block. Of a newer version of a pod only
+the parts that are not as they were are written: of one that was bound, the node and the version.
 
 What is the same is found by looking at identity first, because that is cheap, and at content
 then, so that the same run makes the same bytes however its objects came to be. The same is what
@@ -14,13 +14,13 @@ another order, comes back as the older one said it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from podwright.objects import KubernetesObject, ObjectMeta, Pod
+from podwright.objects import KubernetesObject, ObjectMeta, Pod, with_node_name
 from podwright.objects.kinds import TYPES, Unknown
 from podwright.store.log_format import (
     AS_BEFORE,
@@ -51,8 +51,11 @@ _POD: Final = _CODES[Pod]
 _NO_POD: Final = Pod()
 _SECTIONS: Final = frozenset({"metadata", "spec", "status"})
 _NO_DOCUMENT: Final[dict[str, Any]] = {}
-_DOCUMENTS: Final = msgspec.msgpack.Decoder(list[dict[str, Any]])
-_METADATA: Final = msgspec.msgpack.Decoder(list[ObjectMeta])
+_UNNAMED: Final = {"name": "", "uid": "", "resourceVersion": ""}
+_ADDRESSES: Final = ("hostIP", "podIP")
+_SAME: Final = (AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE)
+_BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
+_BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
 _replace = msgspec.structs.replace
 
 
@@ -89,14 +92,17 @@ class _Columns:
         self.kinds = bytearray()
         self._older: list[int] = []
         self._metadata: list[ObjectMeta] = []
-        self._followed: list[dict[str, Any]] = []
+        self._names: list[str] = []
+        self._uids: list[str] = []
         self._versions: list[str] = []
         self._nodes: list[str] = []
+        self._addresses: list[str] = []
         self._shape_of: list[int] = []
         self._others: list[Any] = []
         self._specs, self._statuses, self._outlines = _Parts(), _Parts(), _Parts()
         self._raw_metadata, self._raw_specs, self._raw_statuses = _Parts(), _Parts(), _Parts()
         self._shapes: dict[PodShape, int] = {}
+        self._unnamed: dict[int, ObjectMeta | None] = {}
         self._like, self._shape = _NO_POD, -1
 
     def add(self, obj: KubernetesObject) -> None:
@@ -109,7 +115,7 @@ class _Columns:
         like = self._like
         if obj.spec is like.spec and obj.raw is like.raw and obj.status is like.status:
             raw_metadata = _section(obj.raw, "metadata")
-            if raw_metadata is None or not _follows(obj.metadata, raw_metadata):
+            if raw_metadata is None or not _has_names(raw_metadata, obj.metadata):
                 self._metadata.append(obj.metadata)
                 self._shape_of.append(self._shape)
                 if obj.spec.node_name:
@@ -121,10 +127,18 @@ class _Columns:
         """Add a pod of which an older version has a number."""
         self.kinds.append(VERSION)
         self._older.append(number)
-        self._add_parts(pod, old)
+        if not _is_bound(pod, old):
+            self._add_parts(pod, old)
+            return
+        # What happens to every pod has a way of its own, only because that is quicker.
+        self._versions.append(pod.metadata.resource_version)
+        self._nodes.append(pod.spec.node_name)
+        shape = _BOUND if pod.raw else _BOUND_BUT_IN_DOCUMENT
+        self._shape_of.append(self._shapes.setdefault(shape, len(self._shapes)))
 
     def _add_parts(self, pod: Pod, old: Pod | None) -> None:
         raw, old_raw = pod.raw, _NO_DOCUMENT if old is None else old.raw
+        address_count = len(self._addresses)
         outlines = self._outlines
         outline = outlines.place_of_new(_outline(raw) if raw else raw)
         source, raw_metadata = self._add_metadata(pod, old)
@@ -134,7 +148,7 @@ class _Columns:
             status = self._statuses.place_of(pod.status)
         section = _section(raw, "status")
         if old is None or not _is_same(section, _section(old_raw, "status")):
-            raw_status = _place(self._raw_statuses, section)
+            raw_status = self._add_status(section)
         shape = self._shapes.setdefault(
             (
                 source, node, spec, status,
@@ -143,7 +157,7 @@ class _Columns:
             len(self._shapes),
         )  # fmt: skip
         self._shape_of.append(shape)
-        if old is None and source == WRITTEN:
+        if old is None and source == WRITTEN and len(self._addresses) == address_count:
             self._like, self._shape = pod, shape
 
     def _add_metadata(self, pod: Pod, old: Pod | None) -> tuple[int, int]:
@@ -161,11 +175,29 @@ class _Columns:
                 if source is not None:
                     self._versions.append(version)
                     return source, AS_BEFORE
-        if section is not None and _follows(metadata, section):
-            self._followed.append(section)
-            return DOCUMENT, NONE
+        if section is not None and _has_names(section, metadata):
+            place = self._raw_metadata.place_of_new({**section, **_UNNAMED})
+            if place not in self._unnamed:
+                self._unnamed[place] = _metadata_of(section)
+            if self._unnamed[place] == _without_names(metadata):
+                self._names.append(metadata.name)
+                self._uids.append(metadata.uid)
+                self._versions.append(metadata.resource_version)
+                return DOCUMENT, place
         self._metadata.append(metadata)
         return WRITTEN, _place(self._raw_metadata, section)
+
+    def _add_status(self, section: _Section) -> int:
+        """Put the status of a document into the columns; returns its place."""
+        if section is None:
+            return NONE
+        addresses = {
+            name: section[name] for name in _ADDRESSES if isinstance(section.get(name), str)
+        }
+        if not addresses:
+            return self._raw_statuses.place_of(section)
+        self._addresses.extend(addresses.values())
+        return self._raw_statuses.place_of_new({**section, **dict.fromkeys(addresses, "")})
 
     def _add_spec(self, pod: Pod, old: Pod | None) -> tuple[int, int, int]:
         """Put a spec into the columns; returns whose node is written, and the spec's places."""
@@ -201,9 +233,11 @@ class _Columns:
             shapes=list(self._shapes),
             shape_of=self._shape_of,
             metadata=self._metadata,
-            followed=msgspec.Raw(ENCODER.encode(self._followed)),
+            names=self._names,
+            uids=self._uids,
             versions=self._versions,
             nodes=self._nodes,
+            addresses=self._addresses,
             specs=self._specs.written(),
             statuses=self._statuses.written(),
             outlines=self._outlines.written(),
@@ -212,6 +246,18 @@ class _Columns:
             raw_statuses=self._raw_statuses.written(),
             others=self._others,
         )
+
+
+def _is_bound(new: Pod, old: Pod) -> bool:
+    """Tell whether a pod is the older one but for its node and its version."""
+    node, status = new.spec.node_name, new.status
+    if not node or not (status is old.status or status == old.status):
+        return False
+    metadata = _replace(old.metadata, resource_version=new.metadata.resource_version)
+    if metadata != new.metadata or (old.raw and _section(old.raw, "spec") is None):
+        return False
+    bound = with_node_name(old, node)
+    return bound.spec == new.spec and bound.raw == new.raw
 
 
 def _section(document: dict[str, Any], name: str) -> _Section:
@@ -235,14 +281,25 @@ def _is_same(new: object, old: object) -> bool:
     return new is old or new == old
 
 
-def _follows(metadata: ObjectMeta, section: dict[str, Any]) -> bool:
-    """Tell whether metadata is what the document says."""
-    if section.get("name") != metadata.name or section.get("uid", "") != metadata.uid:
-        return False
+def _has_names(section: dict[str, Any], metadata: ObjectMeta) -> bool:
+    """Tell whether a document has the names of a pod; most that do not are a template's."""
+    return (
+        section.get("name") == metadata.name
+        and section.get("uid") == metadata.uid
+        and section.get("resourceVersion") == metadata.resource_version
+    )
+
+
+def _metadata_of(section: dict[str, Any]) -> ObjectMeta | None:
+    """Return what a document says but for the names, None if it cannot be read."""
     try:
-        return msgspec.convert(section, ObjectMeta) == metadata
+        return _without_names(msgspec.convert(section, ObjectMeta))
     except msgspec.ValidationError:
-        return False
+        return None
+
+
+def _without_names(metadata: ObjectMeta) -> ObjectMeta:
+    return _replace(metadata, name="", uid="", resource_version="")
 
 
 def _without_node(section: dict[str, Any]) -> dict[str, Any]:
@@ -365,63 +422,82 @@ def decode_objects(
     """
     classes = [_CLASS_OF[name] for name in objects.kind_names]
     older, others = accumulate(objects.older), iter(objects.others)
-    pods = _decode_pods(objects)
+    pods = _PodReader(objects)
     for code, number in zip(objects.kinds, accumulate(objects.numbers), strict=True):
         if code == VERSION:
             of = next(older)
             old = known[of]
             assert isinstance(old, Pod), f"object {of} is a {old.kind}, not a Pod"
-            yield number, pods(old)
+            yield number, pods.next(old)
         elif classes[code] is Pod:
-            yield number, pods(_NO_POD)
+            yield number, pods.next(_NO_POD)
         else:
             yield number, decoder_of(classes[code]).decode(next(others))
 
 
-def _decode_pods(objects: Objects) -> Callable[[Pod], Pod]:
-    """Return what gives the next pod, told of the one that it is a version of."""
-    shapes, shape_of = objects.shapes, iter(objects.shape_of)
-    specs, statuses, outlines = objects.specs, objects.statuses, objects.outlines
-    raw_specs, raw_statuses = objects.raw_specs, objects.raw_statuses
-    written, raw_metadatas = iter(objects.metadata), objects.raw_metadata
-    followed = iter(_METADATA.decode(objects.followed))
-    raw_followed = iter(_DOCUMENTS.decode(objects.followed))
-    versions, nodes = iter(objects.versions), iter(objects.nodes)
-    # Pods that say less than their document share it.
-    shared: dict[int, dict[str, Any]] = {}
+class _PodReader:
+    """Gives the pods of columns, one after the other."""
 
-    def decode(old: Pod) -> Pod:
-        shape = next(shape_of)
-        source, node_source, spec_at, status_at, outline, *raw_at = shapes[shape]
-        raw_metadata_at, raw_spec_at, raw_status_at = raw_at
-        before = old.raw
-        raw_metadata = _part(raw_metadatas, raw_metadata_at, before, "metadata")
-        if source == DOCUMENT:
-            metadata, raw_metadata = next(followed), next(raw_followed)
-        elif source == WRITTEN:
-            metadata = next(written)
-        else:
-            version = next(versions)
-            metadata = _replace(old.metadata, resource_version=version)
-            if source == BOTH_VERSIONS:
-                raw_metadata = {**cast("dict[str, Any]", raw_metadata), "resourceVersion": version}
-        spec = old.spec if spec_at == AS_BEFORE else specs[spec_at]
-        raw_spec = _part(raw_specs, raw_spec_at, before, "spec")
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._shape_of = iter(objects.shape_of)
+        self._written = iter(objects.metadata)
+        self._names, self._uids = iter(objects.names), iter(objects.uids)
+        self._versions, self._nodes = iter(objects.versions), iter(objects.nodes)
+        self._addresses = iter(objects.addresses)
+        self._unnamed: dict[int, ObjectMeta] = {}
+        # Pods that say less than their document share it.
+        self._shared: dict[int, dict[str, Any]] = {}
+
+    def next(self, old: Pod) -> Pod:
+        """Return the next pod, told of the one that it is a version of."""
+        objects, before = self._objects, old.raw
+        shape = next(self._shape_of)
+        (
+            source, node_source, spec_at, status_at,
+            outline, raw_metadata_at, raw_spec_at, raw_status_at,
+        ) = objects.shapes[shape]  # fmt: skip
+        metadata, raw_metadata = self._metadata(source, raw_metadata_at, old)
+        spec = old.spec if spec_at == AS_BEFORE else objects.specs[spec_at]
+        raw_spec = _part(objects.raw_specs, raw_spec_at, before, "spec")
         if node_source != NONE:
-            node = next(nodes)
+            node = next(self._nodes)
             spec = _replace(spec, node_name=node)
             if node_source == BOTH:
                 raw_spec = {**cast("dict[str, Any]", raw_spec), "nodeName": node}
-        status = old.status if status_at == AS_BEFORE else statuses[status_at]
-        raw = shared.get(shape)
+        status = old.status if status_at == AS_BEFORE else objects.statuses[status_at]
+        raw_status = _part(objects.raw_statuses, raw_status_at, before, "status")
+        is_shared = source == WRITTEN and node_source == NONE and old is _NO_POD
+        if raw_status and raw_status_at >= 0:
+            for name in _ADDRESSES:
+                if isinstance(raw_status.get(name), str):
+                    raw_status = {**raw_status, name: next(self._addresses)}
+                    is_shared = False
+        raw = self._shared.get(shape)
         if raw is None:
-            raw_status = _part(raw_statuses, raw_status_at, before, "status")
-            raw = _document(outlines[outline], raw_metadata, raw_spec, raw_status)
-            if source == WRITTEN and node_source == NONE and old is _NO_POD:
-                shared[shape] = raw
+            rest = before if outline == AS_BEFORE else objects.outlines[outline]
+            raw = _document(rest, raw_metadata, raw_spec, raw_status)
+            if is_shared:
+                self._shared[shape] = raw
         return Pod(metadata=metadata, spec=spec, status=status, raw=raw)
 
-    return decode
+    def _metadata(self, source: int, place: int, old: Pod) -> tuple[ObjectMeta, _Section]:
+        section = _part(self._objects.raw_metadata, place, old.raw, "metadata")
+        if source == WRITTEN:
+            return next(self._written), section
+        version = next(self._versions)
+        if source == VERSION_ONLY:
+            return _replace(old.metadata, resource_version=version), section
+        assert section is not None, "there is no document"
+        if source == BOTH_VERSIONS:
+            metadata = _replace(old.metadata, resource_version=version)
+            return metadata, {**section, "resourceVersion": version}
+        unnamed = self._unnamed.get(place)
+        if unnamed is None:
+            unnamed = self._unnamed[place] = msgspec.convert(section, ObjectMeta)
+        name, uid = next(self._names), next(self._uids)
+        metadata = _replace(unnamed, name=name, uid=uid, resource_version=version)
+        return metadata, {**section, "name": name, "uid": uid, "resourceVersion": version}
 
 
 def _document(

@@ -24,7 +24,7 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.objects import ObjectMeta, Pod, decode, with_fields, with_node_name
+from podwright.objects import ObjectMeta, Pod, decode, decode_pod, with_fields, with_node_name
 from podwright.objects.pod import PodSpec, PodStatus
 from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog
@@ -141,7 +141,7 @@ def bound(pod, node="n1", version="7", **changes):
 STATUSES, SPECS, METADATA = (
     {"statuses", "raw_statuses"},
     {"specs", "raw_specs"},
-    {"followed"},
+    {"raw_metadata"},
 )
 
 
@@ -156,7 +156,14 @@ STATUSES, SPECS, METADATA = (
         ),
         pytest.param(lambda pod: bound(with_fields(pod, "spec", priority=5)), SPECS, id="spec"),
         pytest.param(
-            lambda pod: with_fields(bound(pod), "metadata", labels={"a": "b"}, resource_version=""),
+            lambda pod: with_fields(bound(pod), "metadata", labels={"a": "b"}, uid="v"),
+            {"metadata", "raw_metadata"},
+            id="a pod of the same name",
+        ),
+        pytest.param(
+            lambda pod: with_fields(
+                bound(pod), "metadata", labels={"a": "b"}, resource_version="8"
+            ),
             METADATA,
             id="labels",
         ),
@@ -168,7 +175,7 @@ STATUSES, SPECS, METADATA = (
         pytest.param(
             lambda pod: with_fields(bound(pod), "metadata", resource_version="8"),
             set(),
-            id="a version in its document that had none",
+            id="a version in its document",
         ),
         pytest.param(lambda pod: bound(pod, raw=pod.raw), set(), id="not in its document"),
         pytest.param(
@@ -187,6 +194,7 @@ STATUSES, SPECS, METADATA = (
 )
 def test_of_a_new_version_of_a_pod_only_what_has_changed_is_written(tmp_path, later, written):
     pod = make_pod("web", cpu="1", labels={"app": "web"})
+    pod = with_fields(pod, "metadata", uid="u", resource_version="6")
     new = later(pod)
     assert put_and_read(tmp_path, make_node("n1"), pod, new)[1:] == [pod, new]
     alone, both = parts_written(tmp_path / "alone", pod), parts_written(tmp_path / "both", pod, new)
@@ -205,8 +213,7 @@ def parts_written(folder, *objects):
     put_and_read(folder, *objects)
     with DecisionLog.open(folder) as log:
         found = log._read(log._frames[1], EventBlock, part=1).objects
-    followed = len(msgspec.msgpack.decode(found.followed))
-    return {name: len(getattr(found, name)) for name in PARTS} | {"followed": followed}
+    return {name: len(getattr(found, name)) for name in PARTS}
 
 
 @pytest.mark.parametrize("node", ["n2", ""], ids=["to another node", "off its node"])
@@ -254,8 +261,26 @@ PODS = st.builds(
     st.sampled_from(["", "Running"]),
     DOCUMENT,
 )
+DECODED = st.builds(
+    lambda version, label, node, address: decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": "a", "uid": "a", "labels": {"x": label}, "resourceVersion": version
+            },
+            "spec": {"nodeName": node, "schedulerName": "x"},
+            "status": {"phase": "Running", "hostIP": "1.1.1.1", "podIP": address},
+        }
+    ),
+    TEXT, TEXT, TEXT, TEXT | st.just("1.2.3.4"),
+)  # fmt: skip
 STEPS = st.lists(
-    st.builds(lambda part, pod: (part, pod), st.sampled_from(["all", *Pod.__struct_fields__]), PODS)
+    st.builds(
+        lambda part, pod: (part, pod),
+        st.sampled_from(["all", *Pod.__struct_fields__]),
+        PODS | DECODED,
+    )
 )
 
 
