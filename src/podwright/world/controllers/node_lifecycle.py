@@ -109,7 +109,8 @@ class NodeLifecycleController:
 
     def _forget(self, node: str) -> None:
         self._silent_since_ns.pop(node, None)
-        self._marked.pop(node, None)
+        if not self._view.pods_on(node):
+            self._marked.pop(node, None)  # else its kubelet may register it again
         self._zones.remove(node)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:

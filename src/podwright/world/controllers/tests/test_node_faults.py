@@ -384,12 +384,15 @@ def test_the_pods_of_a_node_that_is_gone_fail_and_go():
 
 
 def test_a_node_that_is_back_within_the_quarantine_keeps_its_pods():
-    cluster = cluster_with(a_pod("a"))
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT))
+    cluster.tell(NodeDown("n1"))
+    cluster.run(60)
     cluster.delete(NODE, "n1")
-    cluster.run(30)
+    cluster.run(90)
     cluster.add(document("Node", "n1"))
-    cluster.run(100)
+    cluster.run(200)
     assert [pod.name for pod in cluster.pods()] == ["a"]
+    assert ready(cluster, POD, "default/a")["status"] == "True"
 
 
 def test_a_deleted_pod_of_a_silent_node_goes_with_the_node():
