@@ -10,9 +10,9 @@ from podwright.config import KubeSchedulerConfiguration, Rules
 from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
 from podwright.store.decision_log import Recorder
 from podwright.testing import make_node, make_pod
-from podwright.world.explain import explain_cycle
-from podwright.world.replay import record, replay, verify
-from podwright.world.what_if import ImpossibleChange, what_if
+from podwright.world.past.explain import explain_cycle
+from podwright.world.past.replay import record, replay, verify
+from podwright.world.past.what_if import ImpossibleChange, what_if
 
 SECOND_NS = 1_000_000_000
 

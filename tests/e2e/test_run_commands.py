@@ -21,8 +21,8 @@ from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
 from podwright.store.log_format import Entry, encode_actions
 from podwright.testing import make_node, make_pod
-from podwright.world.replay import record
-from podwright.world.stepping import Moment, Stepper
+from podwright.world.past.replay import record
+from podwright.world.past.stepping import Moment, Stepper
 from podwright.world.tests.recorded import START, recorded_log
 
 # ---------------------------------------------------------------- explain --run

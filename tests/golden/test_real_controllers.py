@@ -21,7 +21,7 @@ from podwright.store.record_files import load_record
 from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import DeleteObject, DrainNode
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
-from podwright.world.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
+from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
 pytestmark = [
     pytest.mark.golden,

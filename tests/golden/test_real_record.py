@@ -14,8 +14,8 @@ from tests.golden.real_cluster import LOG, REAL, RECORD
 from podwright.store import ObjectStore
 from podwright.store.record_files import apply_line, load_record
 from podwright.store.scheduler_log_files import load_scheduler_log
-from podwright.world.shadow import Shadow
-from podwright.world.shadow_findings import agreement
+from podwright.world.shadow.findings import agreement
+from podwright.world.shadow.shadow import Shadow
 
 pytestmark = [
     pytest.mark.golden,

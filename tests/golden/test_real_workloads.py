@@ -17,7 +17,7 @@ from tests.golden.real_cluster import REAL
 from podwright.objects import PriorityClass, decode_as
 from podwright.world.controllers.tests.driving import Cluster
 from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
-from podwright.world.lifecycle import RecordEvent
+from podwright.world.stages.lifecycle import RecordEvent
 
 DUMP = REAL / "end" / "all.json.gz"
 EVENTS = REAL / "events.jsonl.gz"

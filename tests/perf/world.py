@@ -41,9 +41,9 @@ from podwright.store.collection import rare_collection
 from podwright.store.decision_log import DecisionLog
 from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers
-from podwright.world.lifecycle import Lifecycle
 from podwright.world.observing import Noted
 from podwright.world.operations import Apply, Delete, FailNode, RestoreNode
+from podwright.world.stages.lifecycle import Lifecycle
 from podwright.world.world import World
 
 _OPENB = Path(__file__).parents[3] / "shared" / "traces" / "openb"

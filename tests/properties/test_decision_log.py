@@ -45,8 +45,8 @@ from podwright.store import log_files
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.log_format import decode_actions
 from podwright.testing import make_node
-from podwright.world.explain import find_cycle
-from podwright.world.replay import Replay, machine_of, queue_of, record, resume, verify
+from podwright.world.past.explain import find_cycle
+from podwright.world.past.replay import Replay, machine_of, queue_of, record, resume, verify
 
 pytestmark = pytest.mark.property
 
@@ -211,8 +211,8 @@ import hashlib, pathlib, random, shutil, tempfile
 from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
 from podwright.objects import with_node_name
 from podwright.testing import make_node, make_pod
-from podwright.world.replay import record
-from podwright.world.explain import explain_cycle
+from podwright.world.past.replay import record
+from podwright.world.past.explain import explain_cycle
 
 chance = random.Random(7)
 folder = tempfile.mkdtemp()

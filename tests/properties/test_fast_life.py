@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.machine import ObjectPut
-from podwright.world.addresses import Addresses
-from podwright.world.jq import _NoValue, _run, query
-from podwright.world.lifecycle import Lifecycle, PlayAt
-from podwright.world.patches import plain_patch, strategic_patch
-from podwright.world.run_stages import RUN_DELAY, STOP_DELAY, default_stages
-from podwright.world.selection import Selection
-from podwright.world.stages import Moment, PatchStep, Requirement, Stage
+from podwright.world.stages.addresses import Addresses
+from podwright.world.stages.jq import _NoValue, _run, query
+from podwright.world.stages.lifecycle import Lifecycle, PlayAt
+from podwright.world.stages.patches import plain_patch, strategic_patch
+from podwright.world.stages.run_stages import RUN_DELAY, STOP_DELAY, default_stages
+from podwright.world.stages.selection import Selection
+from podwright.world.stages.stage import Moment, PatchStep, Requirement, Stage
 from podwright.world.tests.playing import NOW, SECOND, a_pod, at
 
 pytestmark = pytest.mark.property

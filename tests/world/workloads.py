@@ -7,7 +7,7 @@ from typing import Any
 
 from podwright.objects import KubernetesObject, decode
 from podwright.world.operations import Apply, Scale
-from podwright.world.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.world.world import World
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))

@@ -9,8 +9,8 @@ from podwright.cli.console import announce_compilation, print_document, say
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import find_past
 from podwright.cli.run_folder import RunFolder, looking_at
-from podwright.world.explain import Cycles
-from podwright.world.kss_annotations import annotations_after, kss_history
+from podwright.world.kss.annotations import annotations_after, kss_history
+from podwright.world.past.explain import Cycles
 
 
 def run_annotate(

@@ -38,7 +38,7 @@ from podwright.store.snapshot_files import (
     missing_namespaces,
     write_snapshot,
 )
-from podwright.world.openb_arrivals import openb_arrivals
+from podwright.world.runs.openb_arrivals import openb_arrivals
 
 _RECORD_KEYS = {"time", "event", "resource"}
 

@@ -17,9 +17,9 @@ from podwright.config.duration import format_duration
 from podwright.framework import Plugin
 from podwright.queueing import QueueName
 from podwright.store.decision_log import DecisionLog
-from podwright.world.aftermath import Aftermath, Fate, aftermath
-from podwright.world.explain import Cycles, PastCycle, find_cycle
-from podwright.world.replay import replay
+from podwright.world.past.aftermath import Aftermath, Fate, aftermath
+from podwright.world.past.explain import Cycles, PastCycle, find_cycle
+from podwright.world.past.replay import replay
 
 IN_WORDS = {
     "active": "active",

@@ -29,8 +29,8 @@ from podwright.config import (
 from podwright.objects import FieldError, InputError
 from podwright.store.record_files import Record, load_record
 from podwright.store.scheduler_log_files import SchedulerLog, load_scheduler_log
-from podwright.world.shadow import Shadow
-from podwright.world.shadow_findings import Agreement, Finding, agreement
+from podwright.world.shadow.findings import Agreement, Finding, agreement
+from podwright.world.shadow.shadow import Shadow
 
 _RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"

@@ -54,10 +54,10 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.world.event_lines import first_recorded_ns
-from podwright.world.inputs import EventFile, Inputs, start_of
-from podwright.world.openb_arrivals import Ending
-from podwright.world.run import (
+from podwright.world.runs.event_lines import first_recorded_ns
+from podwright.world.runs.inputs import EventFile, Inputs, start_of
+from podwright.world.runs.openb_arrivals import Ending
+from podwright.world.runs.run import (
     begin,
     check_seed,
     duration_ns,
@@ -66,8 +66,8 @@ from podwright.world.run import (
     moment_ns,
     time_ns,
 )
-from podwright.world.run_summary import Summary
-from podwright.world.simulation import Rules, Simulation
+from podwright.world.runs.simulation import Rules, Simulation
+from podwright.world.runs.summary import Summary
 from podwright.world.world import START_NS
 
 INTERRUPTED = 130

@@ -20,8 +20,8 @@ from podwright.framework import Plugin
 from podwright.machine import ObjectPut
 from podwright.objects import Pod
 from podwright.objects.errors import PodwrightError
-from podwright.world.explain import find_cycle
-from podwright.world.stepping import Stepper
+from podwright.world.past.explain import find_cycle
+from podwright.world.past.stepping import Stepper
 
 _PROMPT = "step> "
 _NODES_SHOWN = 5

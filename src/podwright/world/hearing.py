@@ -8,7 +8,7 @@ import msgspec
 
 from podwright.store import GroupKind
 from podwright.world.admission import Admission
-from podwright.world.scheduler_view import NOT_READ, SELECTING
+from podwright.world.shadow.scheduler_view import NOT_READ, SELECTING
 
 
 class Hearing(msgspec.Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ import msgspec
 from podwright.framework.decision import Decision
 from podwright.machine import EmitEvent
 from podwright.objects import KubernetesObject
-from podwright.world.lifecycle import RecordEvent
+from podwright.world.stages.lifecycle import RecordEvent
 
 
 class Noted(msgspec.Struct, frozen=True, gc=False):

@@ -80,15 +80,6 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.hearing import Hearing, hearing_of
-from podwright.world.lifecycle import (
-    Lifecycle,
-    LifecycleAction,
-    PlayAt,
-    PutObject,
-    RecordEvent,
-    RemoveObject,
-    StageDue,
-)
 from podwright.world.observing import Noted, Observer, noted
 from podwright.world.operations import (
     Apply,
@@ -105,12 +96,21 @@ from podwright.world.operations import (
     is_placed,
     may_update,
 )
-from podwright.world.replay import record
-from podwright.world.scheduler_view import is_news
-from podwright.world.stages import Stage
+from podwright.world.past.replay import record
+from podwright.world.shadow.scheduler_view import is_news
+from podwright.world.stages.lifecycle import (
+    Lifecycle,
+    LifecycleAction,
+    PlayAt,
+    PutObject,
+    RecordEvent,
+    RemoveObject,
+    StageDue,
+)
+from podwright.world.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from podwright.world.run import Run
+    from podwright.world.runs.run import Run
 
 START_NS: Final = 1_767_225_600_000_000_000
 """When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
@@ -312,7 +312,7 @@ class World:
             pass
         if until_ns is not None and until_ns > self.now_ns:
             self._heap.advance(until_ns)
-        from podwright.world.run import Run  # it knows worlds
+        from podwright.world.runs.run import Run  # it knows worlds
 
         return Run(self)
 

@@ -23,8 +23,8 @@ import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
-from podwright.world.lifecycle import RecordEvent
 from podwright.world.node_faults import NodeDown, NodeUp
+from podwright.world.stages.lifecycle import RecordEvent
 
 __all__ = [
     "EVERY_KIND",

@@ -18,7 +18,7 @@ from podwright.objects import (
 )
 from podwright.world.controllers.contract import DeleteObject
 from podwright.world.controllers.view import kind_of
-from podwright.world.lifecycle import RecordEvent
+from podwright.world.stages.lifecycle import RecordEvent
 
 T = TypeVar("T", bound=KubernetesObject)
 

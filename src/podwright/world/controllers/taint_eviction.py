@@ -27,7 +27,7 @@ from podwright.world.controllers.documents import condition_of, deletion_by, eve
 from podwright.world.controllers.node_lifecycle import NODE
 from podwright.world.controllers.view import View
 from podwright.world.eviction import with_disruption_target
-from podwright.world.lifecycle import RecordEvent
+from podwright.world.stages.lifecycle import RecordEvent
 
 POD: Final[GroupKind] = ("", "Pod")
 _SECOND_NS: Final = 1_000_000_000

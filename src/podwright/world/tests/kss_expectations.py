@@ -2,8 +2,8 @@
 
 import json
 
-from podwright.world.kss_annotations import kss_annotations, kss_attempt
-from podwright.world.kss_results import PREFIX
+from podwright.world.kss.annotations import kss_annotations, kss_attempt
+from podwright.world.kss.results import PREFIX
 
 PLUGIN_KEYS = {
     "selected-node", "prefilter-result-status", "prefilter-result", "filter-result",

@@ -8,9 +8,9 @@ from podwright.framework.binding import CallError
 from podwright.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
 from podwright.store.decision_log import DecisionLog
 from podwright.testing import make_node, make_pod
-from podwright.world.aftermath import Aftermath, Fate, aftermath
-from podwright.world.explain import UnknownCycle, find_cycle
-from podwright.world.replay import record
+from podwright.world.past.aftermath import Aftermath, Fate, aftermath
+from podwright.world.past.explain import UnknownCycle, find_cycle
+from podwright.world.past.replay import record
 from podwright.world.tests.recorded import MINUTE, SECOND, START, recorded_log
 
 

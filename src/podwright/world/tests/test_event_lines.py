@@ -9,7 +9,6 @@ import pytest
 
 from podwright.objects import InputError, KubernetesObject
 from podwright.testing import make_node, make_pod
-from podwright.world.event_lines import EventLines
 from podwright.world.operations import (
     Apply,
     Cordon,
@@ -21,6 +20,7 @@ from podwright.world.operations import (
     Scale,
     Update,
 )
+from podwright.world.runs.event_lines import EventLines
 
 START_NS = 1_000_000_000_000
 SECOND = 1_000_000_000

@@ -9,9 +9,9 @@ import pytest
 from podwright.config import ExtenderReply
 from podwright.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
 from podwright.testing import make_node, make_pod
-from podwright.world.aftermath import Fate, aftermath
-from podwright.world.explain import find_cycle
-from podwright.world.kss_annotations import kss_attempt
+from podwright.world.kss.annotations import kss_attempt
+from podwright.world.past.aftermath import Fate, aftermath
+from podwright.world.past.explain import find_cycle
 from podwright.world.tests.recording import Recorded
 
 EXTENDER = {

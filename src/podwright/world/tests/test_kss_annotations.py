@@ -8,9 +8,9 @@ import podwright as pw
 from podwright.framework import PreFilterResult
 from podwright.objects import with_fields
 from podwright.testing import make_node, make_pod
-from podwright.world.explain import UnknownCycle
-from podwright.world.kss_annotations import kss_annotations, kss_attempt
-from podwright.world.kss_results import HISTORY, PREFIX
+from podwright.world.kss.annotations import kss_annotations, kss_attempt
+from podwright.world.kss.results import HISTORY, PREFIX
+from podwright.world.past.explain import UnknownCycle
 from podwright.world.tests.kss_expectations import (
     PLUGIN_KEYS,
     annotations,

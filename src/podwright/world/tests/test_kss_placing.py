@@ -12,8 +12,8 @@ from podwright.framework.custom_results import add_custom_result
 from podwright.machine import PodAllowed
 from podwright.objects import with_fields
 from podwright.testing import make_node, make_pod
-from podwright.world.kss_annotations import kss_annotations, kss_attempt
-from podwright.world.kss_results import PREFIX
+from podwright.world.kss.annotations import kss_annotations, kss_attempt
+from podwright.world.kss.results import PREFIX
 from podwright.world.tests.kss_expectations import annotations, only, profile, results
 from podwright.world.tests.recording import SECOND_NS, Recorded
 

@@ -19,7 +19,7 @@ from podwright.world import (
     default_stages,
     read_stages,
 )
-from podwright.world.run_stages import back_off_ns
+from podwright.world.stages.run_stages import back_off_ns
 from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
 
 RUN = "pod-complete.stage.kwok.x-k8s.io"

@@ -5,8 +5,8 @@ from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, op
 from podwright.store.files import load_bytes
 from podwright.testing import make_pod
 from podwright.world import Lifecycle, default_stages
-from podwright.world.openb_arrivals import openb_arrivals
-from podwright.world.run_stages import RUN_DELAY
+from podwright.world.runs.openb_arrivals import openb_arrivals
+from podwright.world.stages.run_stages import RUN_DELAY
 from podwright.world.tests.playing import NOW, SECOND, Player
 
 HEAD = (

@@ -12,8 +12,8 @@ from podwright.objects import InputError, Pod, decode
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store.record_files import read_record
 from podwright.store.scheduler_log_files import read_scheduler_log
-from podwright.world.shadow import Shadow
-from podwright.world.shadow_findings import agreement
+from podwright.world.shadow.findings import agreement
+from podwright.world.shadow.shadow import Shadow
 
 START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

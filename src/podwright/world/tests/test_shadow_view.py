@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from podwright.columns import Cluster as Columns
 from podwright.objects import Pod
 from podwright.store.kinds import POD
-from podwright.world.shadow_view import View
+from podwright.world.shadow.view import View
 from podwright.world.tests.test_shadow import Cluster, node, pod, with_status
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from podwright.objects import InputError
 from podwright.world import read_stage, read_stages
-from podwright.world.stages import DeleteStep, EventStep, FinalizersStep, PatchStep
+from podwright.world.stages.stage import DeleteStep, EventStep, FinalizersStep, PatchStep
 
 WHOLE = """
 apiVersion: kwok.x-k8s.io/v1alpha1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podwright.kernels.draw import DRAW_BITS
-from podwright.world.jq import query
-from podwright.world.stages import (
+from podwright.world.stages.jq import query
+from podwright.world.stages.stage import (
     Bound,
     Delay,
     FinalizersStep,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from podwright.machine import CycleDue, ObjectPut, PatchPodStatus
 from podwright.store.decision_log import DecisionLog
 from podwright.testing import make_node
-from podwright.world.replay import queue_of, record, replay
-from podwright.world.stepping import Stepper
+from podwright.world.past.replay import queue_of, record, replay
+from podwright.world.past.stepping import Stepper
 from podwright.world.tests.recorded import MINUTE, SECOND, START, recorded_log
 
 

@@ -41,7 +41,7 @@ from podwright.world.controllers.contract import (
 from podwright.world.controllers.running import Controllers
 from podwright.world.controllers.view import GroupKind, View
 from podwright.world.controllers.workload_writes import status_of
-from podwright.world.lifecycle import RecordEvent
+from podwright.world.stages.lifecycle import RecordEvent
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

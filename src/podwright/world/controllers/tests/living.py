@@ -23,8 +23,8 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.running import Controllers
 from podwright.world.controllers.view import View
-from podwright.world.lifecycle import PlayAt, PutObject, RecordEvent, RemoveObject
-from podwright.world.stages import Stage
+from podwright.world.stages.lifecycle import PlayAt, PutObject, RecordEvent, RemoveObject
+from podwright.world.stages.stage import Stage
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

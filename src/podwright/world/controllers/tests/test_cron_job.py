@@ -15,7 +15,7 @@ from podwright.world.controllers.cron_job import CRON_JOB, CronJobController, la
 from podwright.world.controllers.cron_schedule import parse_schedule, time_zone
 from podwright.world.controllers.job import JOB, JobController
 from podwright.world.controllers.tests.living import NOW, Cluster, at, document
-from podwright.world.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 
 MINUTE = 60
 FIRST = NOW // 60_000_000_000

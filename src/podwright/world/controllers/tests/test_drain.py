@@ -12,7 +12,7 @@ from podwright.world.controllers.disruption_budget import BUDGET, POD, Disruptio
 from podwright.world.controllers.drain import NODE, DrainController
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
 from podwright.world.controllers.tests.test_disruption_budget import a_budget
-from podwright.world.run_stages import STOP_DELAY
+from podwright.world.stages.run_stages import STOP_DELAY
 
 MAKERS = (DisruptionController, DrainController)
 WEB = {"app": "web"}

@@ -19,7 +19,7 @@ from podwright.world.controllers.job_spec import (
 )
 from podwright.world.controllers.job_ttl import JobTTLController
 from podwright.world.controllers.tests.living import Cluster, at, document
-from podwright.world.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 
 MAKERS = (JobController, JobTTLController)
 

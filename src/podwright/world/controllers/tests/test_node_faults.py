@@ -14,7 +14,7 @@ from podwright.world.controllers.node_lifecycle import NODE, NodeLifecycleContro
 from podwright.world.controllers.pod_gc import POD, PodGarbageCollector
 from podwright.world.controllers.taint_eviction import TaintEvictionController
 from podwright.world.controllers.tests.living import Cluster, a_pod, at, document
-from podwright.world.run_stages import RUN_DELAY
+from podwright.world.stages.run_stages import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"

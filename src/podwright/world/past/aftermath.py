@@ -1,0 +1,128 @@
+"""What became of a pod after one of its cycles: it was bound, or it is back in the queue."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from podwright.machine import Bind, CallDone, Machine, PatchPodStatus
+from podwright.objects import NamespacedName
+from podwright.queueing import QueueName
+from podwright.world.past.explain import PastCycle
+
+_MOST_EVENTS = 20_000
+"""After so many events a binding that goes on is said to go on."""
+
+
+class Fate(enum.Enum):
+    """What became of the pod first."""
+
+    BOUND = "bound"
+    QUEUED = "queued"
+    GONE = "gone"
+    BINDING = "binding"
+
+
+class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a pod after a cycle.
+
+    Parameters
+    ----------
+    fate : Fate
+        BINDING: neither bound nor refused when the run ended, or long after.
+    now_ns : int
+        When that was known.
+    node : str
+        That it was to be bound to; "" if none.
+    error : str
+        Why the binding failed; "" if it did not.
+    place : str
+        Where in the queue it went; "" if it did not.
+    waits_for : tuple of str
+        The plugins that rejected it, or hold it back.
+    backoff_end_ns : int
+        Until when it is not tried again; -1: it may be tried at once.
+    nominated_node : str
+        Where room is made for it; "" if nowhere.
+    """
+
+    fate: Fate
+    now_ns: int
+    node: str = ""
+    error: str = ""
+    place: str = ""
+    waits_for: tuple[str, ...] = ()
+    backoff_end_ns: int = -1
+    nominated_node: str = ""
+
+
+def aftermath(past: PastCycle) -> Aftermath:
+    """Let the run go on until it is known what became of the pod.
+
+    The machine of `past` may be another moment's afterwards: explain the cycle first.
+    """
+    return _Follower(past).follow()
+
+
+class _Follower:
+    """Follows one pod through the events after its cycle."""
+
+    def __init__(self, past: PastCycle) -> None:
+        self._past = past
+        self._pod: NamespacedName = past.pod.key
+        self._machine: Machine = past.run.machine
+        self._call = -1
+        self._node = ""
+        self._error = ""
+        self._nominated = past.pod.status.nominated_node_name
+        self._now_ns = past.entry.now_ns
+
+    def follow(self) -> Aftermath:
+        for _ in range(_MOST_EVENTS):
+            step = self._past.run.step()
+            if step is None:
+                break
+            entry, actions = step
+            self._now_ns = entry.now_ns
+            for action in actions:
+                if isinstance(action, Bind) and action.pod == self._pod:
+                    self._call, self._node = action.call, action.node
+                elif isinstance(action, PatchPodStatus) and action.pod == self._pod:
+                    told = action.nominated_node
+                    self._nominated = self._nominated if told is None else told
+            event = entry.event
+            if isinstance(event, CallDone) and event.call == self._call:
+                if event.error is None:
+                    return self._result(Fate.BOUND)
+                self._error = event.error.message
+            if entry.index >= self._past.end:
+                fate = self._fate()
+                if fate is not Fate.BINDING:
+                    return self._result(fate)
+        return self._result(Fate.BINDING)
+
+    def _fate(self) -> Fate:
+        queued = self._machine.queue.get(self._pod)
+        if queued is not None and queued.place not in {QueueName.IN_FLIGHT, QueueName.NOWHERE}:
+            return Fate.QUEUED
+        seen = self._machine.pod(self._pod)
+        if seen is None or seen.metadata.uid != self._past.pod.metadata.uid:
+            return Fate.GONE
+        if seen.spec.node_name:
+            self._node = seen.spec.node_name
+            return Fate.BOUND
+        return Fate.BINDING
+
+    def _result(self, fate: Fate) -> Aftermath:
+        queued = self._machine.queue.get(self._pod) if fate is Fate.QUEUED else None
+        return Aftermath(
+            fate=fate,
+            now_ns=self._now_ns,
+            node=self._node or self._machine.assumed().get(self._pod, ""),
+            error=self._error,
+            place="" if queued is None else queued.place.value,
+            waits_for=() if queued is None else tuple(sorted(queued.rejectors)),
+            backoff_end_ns=-1 if queued is None else self._machine.queue.backoff_end_ns(queued),
+            nominated_node=self._nominated,
+        )

@@ -1,0 +1,201 @@
+"""One past cycle again, with something changed, to see what would have come of it.
+
+Everything but the change is as it was: the cluster, the pod, the number of the draw. Only
+this one cycle is run; what later ones would have made of it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from podwright.assembly.build import build_profiles
+from podwright.assembly.classic import classic_profiles, classic_setup
+from podwright.assembly.registry import Registry
+from podwright.classic import Algorithm, ClassicRunner, MirroredCluster
+from podwright.classic.algorithm import Weighted
+from podwright.config import Gates, KubeSchedulerConfiguration, effective
+from podwright.framework import Plugin
+from podwright.framework.explain import Explanation
+from podwright.framework.extenders import extenders_of
+from podwright.framework.profile import Profile, TieRule
+from podwright.framework.run import Runner
+from podwright.objects import NamespacedName, Node, Taint, with_fields
+from podwright.objects.errors import PodwrightError, nearest
+from podwright.store.decision_log import DecisionLog
+from podwright.store.log_format import Setup
+from podwright.world.past.explain import PastCycle, find_cycle
+
+
+class ImpossibleChange(PodwrightError):  # noqa: N818 - named for what it is
+    """The change names something that is not there."""
+
+
+class WhatIf(msgspec.Struct, frozen=True):
+    """A cycle as it was, and as it would have been.
+
+    Attributes
+    ----------
+    before, after : Explanation
+    """
+
+    before: Explanation
+    after: Explanation
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the pod would have gone to the same node, or to none as well."""
+        return self.before.decision.node == self.after.decision.node
+
+
+def what_if(  # noqa: PLR0913 - one keyword for each kind of change
+    log: DecisionLog,
+    pod: NamespacedName,
+    attempt: int = -1,
+    *,
+    at_ns: int | None = None,
+    configuration: KubeSchedulerConfiguration | None = None,
+    weights: Mapping[str, int] | None = None,
+    taint: tuple[str, Taint, Literal["add", "remove"]] | None = None,
+    add_nodes: Sequence[Node] = (),
+    plugins: Iterable[type[Plugin]] = (),
+) -> WhatIf:
+    """Run one past cycle as it was, and again with changes.
+
+    Parameters
+    ----------
+    log : DecisionLog
+    pod : str
+        `namespace/name`.
+    attempt : int
+        1 is the first cycle of the pod, -1 the last.
+    at_ns : int, optional
+        Instead of `attempt`: the last one that was over at this time.
+    configuration : KubeSchedulerConfiguration, optional
+        Decide by this one.
+    weights : mapping of str to int, optional
+        Weights of score plugins, or of priorities under the classic rules; those of others stay.
+    taint : (str, Taint, "add" or "remove"), optional
+        A node, and a taint that it has or has not. One is removed by key and effect.
+    add_nodes : sequence of Node
+        Nodes that are there as well, empty.
+    plugins : iterable of type
+        The user's own plugin classes that the run was recorded with.
+
+    Raises
+    ------
+    UnknownCycle
+        If the pod was not tried then, or never.
+    ImpossibleChange
+        If a plugin or node that is named does not exist, or a new node does.
+    InputError
+        If the configuration is not valid.
+    LogError
+        If the run cannot be repeated.
+    """
+    own = tuple(plugins)
+    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own)
+    before = past.explain()
+    runner = _runner(past, log.setup, configuration, own)
+    if weights and isinstance(runner, ClassicRunner):
+        runner = runner.with_algorithm(_weighted_priorities(runner.rules.algorithm, weights))
+    elif weights:
+        runner = _like(runner, past, profile=_weighted(runner.profile, weights))
+    if taint is not None:
+        _taint(past, *taint)
+    for node in add_nodes:
+        if node.name in past.machine.cluster.nodes.slot_of:
+            raise ImpossibleChange(f"node {node.name} exists already")
+        past.machine.cluster.put(node)
+    return WhatIf(before, past.explain(runner))
+
+
+def _runner(
+    past: PastCycle,
+    setup: Setup,
+    configuration: KubeSchedulerConfiguration | None,
+    plugins: tuple[type[Plugin], ...],
+) -> Runner:
+    if configuration is None:
+        return past.runner
+    registry = Registry(plugins)
+    ready = effective(
+        registry.enable_own(configuration),
+        Gates(setup.gates),
+        implements=registry.points_of,
+        source="configuration",
+    )
+    name = past.pod.spec.scheduler_name
+    if ready.is_classic:
+        profiles = classic_profiles(ready, registry)
+    else:
+        profiles = build_profiles(ready, registry, tie_rule=TieRule(setup.tie_rule))
+    if name not in profiles:
+        known = ", ".join(profiles)
+        raise ImpossibleChange(f'no profile has schedulerName "{name}", as the pod has: {known}')
+    if ready.is_classic:
+        cluster = past.machine.cluster
+        if not isinstance(cluster, MirroredCluster):
+            raise ImpossibleChange(
+                "this run was decided by the modern rules, which do not keep what the classic ones"
+                " read; podwright compare-rules places the same pods by both"
+            )
+        return classic_setup(ready).runner(profiles[name], cluster, seed=past.runner.seed)
+    runner = Runner(
+        profiles[name],
+        past.machine.cluster,
+        seed=past.runner.seed,
+        extenders=extenders_of(ready),
+    )
+    runner.next_start = past.runner.next_start
+    return runner
+
+
+def _like(runner: Runner, past: PastCycle, *, profile: Profile) -> Runner:
+    changed = Runner(profile, past.machine.cluster, seed=runner.seed, extenders=runner.extenders)
+    changed.next_start = runner.next_start
+    return changed
+
+
+def _check_names(what: str, names: set[str], weights: Mapping[str, int]) -> None:
+    for name in weights:
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"; did you mean {near}?" if near else f": {', '.join(sorted(names))}"
+            raise ImpossibleChange(f"no {what} is called {name}{hint}")
+
+
+def _weighted_priorities(algorithm: Algorithm, weights: Mapping[str, int]) -> Algorithm:
+    _check_names("priority", {entry.priority.name for entry in algorithm.priorities}, weights)
+    priorities = tuple(
+        Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
+        for entry in algorithm.priorities
+    )
+    return msgspec.structs.replace(algorithm, priorities=priorities)
+
+
+def _weighted(profile: Profile, weights: Mapping[str, int]) -> Profile:
+    _check_names("score plugin", {plugin.name for plugin, _ in profile.score}, weights)
+    score = tuple((plugin, weights.get(plugin.name, weight)) for plugin, weight in profile.score)
+    return msgspec.structs.replace(profile, score=score)
+
+
+def _taint(past: PastCycle, name: str, taint: Taint, change: Literal["add", "remove"]) -> None:
+    nodes = past.machine.cluster.nodes
+    slot = nodes.slot_of.get(name)
+    node = None if slot is None else nodes.objects[slot]
+    if node is None:
+        near = nearest(name, nodes.slot_of)
+        hint = f"; did you mean {near}?" if near else ""
+        raise ImpossibleChange(f"there was no node {name}{hint}")
+    others = tuple(
+        present
+        for present in node.spec.taints
+        if (present.key, present.effect) != (taint.key, taint.effect)
+    )
+    if change == "remove" and len(others) == len(node.spec.taints):
+        raise ImpossibleChange(f"node {name} has no taint {taint.key}:{taint.effect}")
+    taints = (*others, taint) if change == "add" else others
+    past.machine.cluster.put(with_fields(node, "spec", taints=taints))

@@ -1,0 +1,456 @@
+"""Lines of what happens to a cluster, as operations at their times.
+
+Two kinds of lines may stand in one file:
+
+- changes that somebody recorded (`store.record_files`); their times, and all times in their
+  objects, are relative to the first of them, which is when the world begins;
+- operations of our own: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is
+  relative to the beginning of the world, or RFC 3339.
+
+A file is read twice: once to find everything that is wrong with it, and how long its pods
+ran; then as it is played. No more of it is kept than what the next line may refer to.
+
+What a recorded line becomes follows the policies of kube-scheduler-simulator's importer:
+nothing is copied of what was decided there.
+
+- Owners (`OWNERS`) are not copied and no object keeps a reference to one: their pods come from
+  the record, and our controllers would make them a second time. A claim that was made for a pod
+  stays that pod's, or the scheduler would not let the pod use it.
+- A pod that has a node when it is first seen keeps it. Another one is there without what its
+  scheduler said of it; later changes count until it has a node there, or here.
+- A pod that ended ends here after it ran for as long as it did there.
+- What was deleted is deleted, at once.
+
+Upstream: simulator/resourceapplier/resourceapplier.go, simulator/recorder/recorder.go
+(kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.config.duration import format_duration, parse_duration
+from podwright.objects import (
+    Document,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    NamespacedName,
+    Object,
+    OwnerReference,
+    Pod,
+    decode,
+    encode,
+    with_fields,
+)
+from podwright.objects.decode import NAMESPACED_GROUPS
+from podwright.objects.errors import invalid, quoted, required, unsupported
+from podwright.objects.kinds import TYPE_OF
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store import GroupKind, kind_of
+from podwright.store.record_files import MAX_STEP_BACK_NS, RecordLine, RecordReader
+from podwright.world.operations import (
+    Apply,
+    Cordon,
+    Delete,
+    Drain,
+    FailNode,
+    Operation,
+    Put,
+    RestoreNode,
+    Scale,
+    Update,
+)
+from podwright.world.runs.recorded_times import with_times_moved
+from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
+
+Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
+"""Gives the lines of a file from its beginning: number, content, whether a line feed ends it."""
+
+Timed: TypeAlias = tuple[int, Operation]
+
+OWNERS: Final = frozenset(
+    {
+        ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+        ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "CronJob"), ("batch", "Job"),
+    }
+)  # fmt: skip
+"""Kinds whose pods a record has anyhow."""
+
+_NODE: Final = ("", "Node")
+_POD: Final = ("", "Pod")
+_MADE_BY_CONTROLLERS: Final = frozenset(
+    {
+        ("", "Pod"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"),
+        ("apps", "ReplicaSet"), ("batch", "Job"),
+    }
+)  # fmt: skip
+"""Kinds of which nobody knows beforehand what there will be."""
+
+_ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
+    "cordon": Cordon,
+    "uncordon": lambda node: Cordon(node, is_cordoned=False),
+    "drain": Drain,
+    "fail": FailNode,
+    "restore": RestoreNode,
+}
+_OPERATIONS: Final = ("apply", "delete", "scale", *_ON_NODES)
+_BESIDE: Final = {"delete": {"namespace", "gracePeriodSeconds"}, "scale": {"namespace", "replicas"}}
+_KINDS: Final[dict[str, GroupKind]] = {
+    name: kind
+    for kind in sorted({*TYPE_OF, *NAMESPACED_GROUPS, *OWNERS}, reverse=True)
+    for name in (kind[1].lower(), f"{kind[1].lower()}s")
+}
+_SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+
+
+class _Heading(msgspec.Struct, frozen=True):
+    """What tells the two kinds of lines apart."""
+
+    at: Any = msgspec.UNSET
+
+
+class _Time(msgspec.Struct, frozen=True):
+    """What says when a recorded line was seen."""
+
+    time: Any = None
+
+
+def first_recorded_ns(lines: Lines) -> int | None:
+    """Return the time of the first recorded change; None if there is none at the beginning."""
+    for _, line, _ in lines():
+        if line.strip():
+            try:
+                written = msgspec.json.decode(line, type=_Time).time
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            return timestamp_ns(written) if isinstance(written, str) else None
+    return None
+
+
+class PodEnd(msgspec.Struct, frozen=True, gc=False):
+    """How a recorded pod ended.
+
+    Attributes
+    ----------
+    ran_ns : int
+        From its start to its end.
+    has_failed : bool
+    """
+
+    ran_ns: int
+    has_failed: bool
+
+
+class EventLines:
+    """A file of lines, checked, and to be played.
+
+    Parameters
+    ----------
+    lines : callable
+        Gives the lines; called twice.
+    source : str
+        The file's name, for errors.
+    start_ns : int
+        When the world begins.
+    there : iterable of KubernetesObject
+        What is there then.
+
+    Attributes
+    ----------
+    ends : dict
+        Per recorded pod and its uid, how it ended there.
+    end_ns : int
+        The time of the last line.
+    added : list of Sourced
+        Where own lines come from and the objects that they apply.
+    unterminated_line : int
+        The number of the last line if it had no line feed and was left out, else 0.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any line.
+    """
+
+    def __init__(
+        self, lines: Lines, source: str, start_ns: int, there: Iterable[KubernetesObject] = ()
+    ) -> None:
+        self.lines = lines
+        self.source = source
+        self.start_ns = start_ns
+        self.ends: dict[tuple[NamespacedName, str], PodEnd] = {}
+        self.there = {(kind_of(obj), obj.key) for obj in there}
+        self.added: list[tuple[str, Object]] = []
+        self.end_ns = start_ns
+        self.unterminated_line = 0
+        reading = _Reading(self, is_check=True)
+        count = 0
+        for due_ns, _ in reading.operations():
+            self.end_ns = due_ns
+            count += 1
+        if reading.errors:
+            raise InputError(reading.errors)
+        if not count:
+            message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
+            raise InputError([_error(source, f"{message} recorded change")])
+
+    def __iter__(self) -> Iterator[Timed]:
+        return _Reading(self, is_check=False).operations()
+
+
+class _Reading:
+    """One way through a file."""
+
+    def __init__(self, lines: EventLines, *, is_check: bool) -> None:
+        self._of = lines
+        self._is_check = is_check
+        self._record = RecordReader(lines.source)
+        self.errors = self._record.errors
+        self._record_start_ns: int | None = None
+        self._shift_ns = 0
+        self._now_ns = lines.start_ns
+        self._known = set(lines.there)
+        self._started_ns: dict[tuple[NamespacedName, str], int] = {}
+
+    def operations(self) -> Iterator[Timed]:
+        """Give what is to be done, in order."""
+        for number, line, is_whole in self._of.lines():
+            if not is_whole:
+                self._of.unterminated_line = number
+            elif line.strip():
+                yield from self._taken(number, line)
+
+    def _taken(self, number: int, line: bytes) -> Iterator[Timed]:
+        place = f"{self._of.source}: line {number}"
+        try:
+            is_own = msgspec.json.decode(line, type=_Heading).at is not msgspec.UNSET
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            is_own = False  # the other reader says what is wrong with it
+        if is_own:
+            operation = self._own(msgspec.json.decode(line), place)
+            if operation is not None:
+                yield self._now_ns, operation
+            return
+        change = self._record.take(number, line)
+        if change is None or not self._is_in_time(change, place):
+            return
+        self._known.add((kind_of(change.object), change.object.key))
+        if self._is_check and isinstance(change.object, Pod):
+            self._note_end(change.object, change.time_ns)
+        operation = self._recorded(change)
+        if operation is not None:
+            yield self._now_ns, operation
+
+    # ------------------------------------------------------------------- recorded lines
+
+    def _is_in_time(self, change: RecordLine, place: str) -> bool:
+        if self._record_start_ns is None:
+            self._record_start_ns = change.time_ns
+            self._shift_ns = self._of.start_ns - change.time_ns
+        due_ns = self._of.start_ns + change.time_ns - self._record_start_ns
+        if due_ns < self._now_ns - MAX_STEP_BACK_NS:
+            message = f"{_since(self._now_ns - due_ns)} before the line above it"
+            self.errors.append(_error(place, message, path="time"))
+            return False
+        self._now_ns = max(self._now_ns, due_ns)
+        return True
+
+    def _note_end(self, pod: Pod, time_ns: int) -> None:
+        key = pod.key, pod.uid
+        started_ns = timestamp_ns((pod.raw.get("status") or {}).get("startTime"))
+        if started_ns is not None or pod.spec.node_name:
+            self._started_ns.setdefault(key, time_ns if started_ns is None else started_ns)
+        if pod.metadata.deletion_timestamp is not None:
+            return  # whoever deleted it has ended it
+        if pod.status.phase in ("Succeeded", "Failed") and key not in self._of.ends:
+            began_ns = self._started_ns.pop(key, time_ns)
+            ran_ns = max(_finished_ns(pod, time_ns) - began_ns, 0)
+            self._of.ends[key] = PodEnd(ran_ns, pod.status.phase == "Failed")
+
+    def _recorded(self, change: RecordLine) -> Operation | None:
+        obj, kind = change.object, kind_of(change.object)
+        if kind in OWNERS or kind[1] in ("Event", "Lease"):
+            return None
+        if change.event == "Delete":
+            return Delete(kind, obj.key, grace_seconds=0)
+        obj = with_times_moved(self._without_owners(obj), self._shift_ns)
+        if isinstance(obj, Pod):
+            if change.old is None:
+                return Put(self._new_pod(obj))
+            return None if obj.spec.node_name else Update(_undecided(obj))
+        if change.old is not None and kind == ("", "PersistentVolumeClaim"):
+            return Update(obj)
+        return Put(obj)
+
+    def _without_owners(self, obj: Object) -> Object:
+        owners = obj.metadata.owner_references
+        kept = tuple(owner for owner in owners if self._is_of_a_pod(obj, owner))
+        if len(kept) == len(owners):
+            return obj
+        return with_fields(obj, "metadata", owner_references=kept)
+
+    def _is_of_a_pod(self, obj: Object, owner: OwnerReference) -> bool:
+        return owner.kind == "Pod" and (_POD, f"{obj.namespace}/{owner.name}") in self._known
+
+    def _new_pod(self, pod: Pod) -> Pod:
+        if not pod.spec.node_name:
+            pod = _undecided(pod)
+        end = self._of.ends.get((pod.key, pod.uid))
+        if end is None or pod.status.phase in ("Succeeded", "Failed"):
+            return pod
+        annotations = {
+            **pod.metadata.annotations,
+            RUN_DELAY: format_duration(end.ran_ns),
+            EXIT_CODE: "1" if end.has_failed else "0",
+        }
+        pod = with_fields(pod, "metadata", annotations=annotations)
+        return with_fields(pod, "spec", restart_policy="Never")
+
+    # ------------------------------------------------------------------------ own lines
+
+    def _own(self, line: Document, place: str) -> Operation | None:
+        """Return what a line of our own asks for, or note what is wrong with it."""
+        before = len(self.errors)
+        self._read_time(line["at"], place)
+        given = [name for name in _OPERATIONS if name in line]
+        if len(given) != 1:
+            message = f"one of {', '.join(_OPERATIONS)} is expected"
+            found = f", not {' and '.join(given)}" if given else ""
+            self._wrong(place, "", message + found)
+            return None
+        name = given[0]
+        for field in line.keys() - {"at", name} - _BESIDE.get(name, set()):
+            allowed = ["at", name, *sorted(_BESIDE.get(name, ()))]
+            self._wrong(place, field, unsupported(field, allowed))
+        operation = self._operation(name, line, place)
+        return operation if len(self.errors) == before else None
+
+    def _read_time(self, at: Any, place: str) -> None:
+        start_ns = self._of.start_ns
+        due_ns = timestamp_ns(at) if isinstance(at, str) else None
+        if due_ns is None:
+            try:
+                due_ns = start_ns + parse_duration(at)
+            except (ValueError, TypeError):
+                detail = "a duration since the beginning is expected, such as 1h30m, or a time"
+                self._wrong(place, "at", invalid(at, detail))
+                return
+        if due_ns < self._now_ns:
+            what = "the beginning" if self._now_ns == start_ns else "the line above it"
+            detail = f"{_since(self._now_ns - due_ns)} before {what}; times cannot go backwards"
+            self._wrong(place, "at", invalid(at, detail))
+            return
+        self._now_ns = due_ns
+
+    def _operation(self, name: str, line: Document, place: str) -> Operation | None:
+        value = line[name]
+        if name == "apply":
+            return self._apply(value, place)
+        if not isinstance(value, str) or not value:
+            self._wrong(place, name, invalid(value, "a name is expected"))
+            return None
+        if name in _ON_NODES:
+            node = value.removeprefix("node/")
+            if (_NODE, node) not in self._known:
+                self._wrong(place, name, f"there is no node {quoted(node)} by then")
+            return _ON_NODES[name](node)
+        found = self._reference(name, value, line, place)
+        if found is None:
+            return None
+        kind, key = found
+        if name == "delete":
+            grace = self._number(line, "gracePeriodSeconds", place)
+            return Delete(kind, key, grace_seconds=grace)
+        if kind[1] not in _SCALED:
+            self._wrong(place, name, unsupported(kind[1], _SCALED))
+        replicas = self._number(line, "replicas", place)
+        if replicas is None:
+            if "replicas" not in line:
+                self._wrong(place, "replicas", required())
+            return None
+        return Scale(kind, key, replicas)
+
+    def _apply(self, value: Any, place: str) -> Operation | None:
+        if not isinstance(value, dict):
+            self._wrong(place, "apply", invalid(value, "an object is expected"))
+            return None
+        try:
+            obj = decode(value, source=place)
+        except InputError as error:
+            self.errors += [
+                msgspec.structs.replace(one, path=f"apply.{one.path}".removesuffix("."))
+                for one in error.errors
+            ]
+            return None
+        if not obj.name and not obj.metadata.generate_name:
+            self._wrong(place, "apply.metadata.name", required("name or generateName"))
+            return None
+        self._known.add((kind_of(obj), obj.key))
+        if self._is_check:
+            self._of.added.append((place, obj))
+        return Apply(obj)
+
+    def _reference(
+        self, name: str, value: str, line: Document, place: str
+    ) -> tuple[GroupKind, NamespacedName] | None:
+        """Return which object is meant by `kind/name` and the line's namespace."""
+        kind_name, slash, object_name = value.partition("/")
+        kind = _KINDS.get(kind_name.lower())
+        if not slash or not object_name or kind is None:
+            self._wrong(
+                place, name, invalid(value, "kind/name is expected, such as deployment/web")
+            )
+            return None
+        namespace = line.get("namespace", "default")
+        if not isinstance(namespace, str) or not namespace:
+            self._wrong(place, "namespace", invalid(namespace, "a name is expected"))
+            return None
+        cls = TYPE_OF.get(kind)
+        is_namespaced = cls.namespaced if cls is not None else True
+        key = f"{namespace}/{object_name}" if is_namespaced else object_name
+        if (kind, key) not in self._known and kind not in _MADE_BY_CONTROLLERS:
+            self._wrong(place, name, f"there is no {kind[1]} {quoted(key)} by then")
+        return kind, key
+
+    def _number(self, line: Document, name: str, place: str) -> int | None:
+        value = line.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            self._wrong(place, name, invalid(value, "a whole number is expected"))
+            return None
+        return value
+
+    def _wrong(self, place: str, path: str, message: str) -> None:
+        self.errors.append(_error(place, message, path=path))
+
+
+def _error(source: str, message: str, *, path: str = "") -> FieldError:
+    return FieldError(source=source, path=path, message=message)
+
+
+def _since(duration_ns: int) -> str:
+    return format_duration(duration_ns)
+
+
+def _undecided(pod: Pod) -> Pod:
+    """Return a pod without what somebody's scheduler has said of it."""
+    document = {name: value for name, value in encode(pod).items() if name != "status"}
+    undecided = decode(document)
+    assert isinstance(undecided, Pod), undecided.kind
+    return undecided
+
+
+def _finished_ns(pod: Pod, default_ns: int) -> int:
+    """Return when the last container of a pod exited."""
+    found = []
+    for status in (pod.raw.get("status") or {}).get("containerStatuses") or ():
+        ended = ((status.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        finished_ns = timestamp_ns(ended)
+        if finished_ns is not None:
+            found.append(finished_ns)
+    return max(found, default=default_ns)

@@ -1,0 +1,325 @@
+"""What a run is made of: objects of files, pods that come at their times, lines of events.
+
+Everything is checked before anything happens, and all that is wrong is raised together: what
+single files cannot know as well, such as priority classes and nodes that are nowhere.
+
+What is there at the beginning comes in the order of `_ORDER`, so that what others need is
+there before them. An object with a uid is somebody's dump: it keeps its uid and its status, and
+those of its owners that are there too. Its times are moved if the world begins at another time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from podwright.objects import (
+    Document,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    Node,
+    Object,
+    Pod,
+    PriorityClass,
+    Sourced,
+    api_group,
+    encode,
+    with_fields,
+)
+from podwright.objects.errors import nearest
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store import GroupKind, kind_of
+from podwright.store.files import LoadedObjects
+from podwright.world import first_objects
+from podwright.world.clock import FIRST_NS, LAST_NS
+from podwright.world.operations import Apply, Delete, Operation, Put
+from podwright.world.runs.event_lines import EventLines, Lines, Timed, first_recorded_ns
+from podwright.world.runs.openb_arrivals import Arrival, Ending, openb_arrivals
+from podwright.world.runs.recorded_times import with_times_moved
+from podwright.world.stages.documents import API_VERSION as STAGE_API_VERSION
+from podwright.world.stages.documents import read_stage
+from podwright.world.stages.run_stages import default_stages
+from podwright.world.stages.stage import Stage
+from podwright.world.workload_checks import wrong_with_workload
+from podwright.world.world import START_NS
+
+_ORDER: Final[dict[GroupKind, int]] = {
+    ("", "Namespace"): 0,
+    ("scheduling.k8s.io", "PriorityClass"): 1,
+    ("storage.k8s.io", "StorageClass"): 2,
+    ("", "PersistentVolume"): 3,
+    ("", "PersistentVolumeClaim"): 4,
+    ("", "Node"): 5,
+    ("", "Pod"): 7,
+}
+_OTHER: Final = 6
+_SOON_NS: Final = 1_000
+"""The least time that Python's own times can tell apart."""
+
+_POD_SPECS: Final[dict[str, str]] = {
+    "Pod": "spec",
+    "CronJob": "spec.jobTemplate.spec.template.spec",
+    **dict.fromkeys(
+        (
+            "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet",
+        ),
+        "spec.template.spec",
+    ),
+}  # fmt: skip
+"""Where an object says what its pods are like."""
+
+_CRON_JOB: Final = ("batch", "CronJob")
+
+
+class EventFile(msgspec.Struct, frozen=True):
+    """A file of lines of events.
+
+    Attributes
+    ----------
+    source : str
+        Its name, for errors.
+    lines : callable
+        Gives its lines from the beginning.
+    """
+
+    source: str
+    lines: Lines
+
+
+def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
+    """Return when a world of these inputs begins, unless one is told otherwise.
+
+    Objects that were recorded have times in them, so it is then: at the first recorded line, or
+    when the youngest object of a dump was made.
+
+    Raises
+    ------
+    InputError
+        If a file of events cannot be read.
+    """
+    recorded = [first_recorded_ns(file.lines) for file in events]
+    known = [at_ns for at_ns in recorded if at_ns is not None]
+    if known:
+        return _possible(min(known))
+    made = [timestamp_ns(obj.metadata.creation_timestamp) for obj in loaded.objects if obj.uid]
+    return _possible(max((at_ns for at_ns in made if at_ns is not None), default=START_NS))
+
+
+def _possible(start_ns: int) -> int:
+    """Return a beginning that can be simulated; the objects' times are moved there."""
+    return start_ns if FIRST_NS <= start_ns < LAST_NS else START_NS
+
+
+class Inputs:
+    """What a run is made of, checked; an iterator over it begins anew each time.
+
+    Parameters
+    ----------
+    loaded : LoadedObjects
+        Of files, KWOK's Stages among them.
+    events : iterable of EventFile
+    start_ns : int
+        When the world begins.
+    ending : str
+        What ends pods of the openb trace, see `openb_arrivals`.
+    is_endless : bool
+        Whether nothing else ends the run: then it may have no CronJob.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+        The built-in ones, but for the kinds for which there are others.
+    end_ns : int
+        When the last input is due.
+    pod_count : int
+        How many pods the files have.
+    unterminated : list of str
+        Files whose last line has no end and was left out, and which.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any of it.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedObjects,
+        events: Iterable[EventFile] = (),
+        *,
+        start_ns: int,
+        ending: Ending = "at_deletion_time",
+        is_endless: bool = False,
+    ) -> None:
+        self._start_ns = start_ns
+        events = tuple(events)
+        errors: list[FieldError] = []
+        stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
+        sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
+        self.stages = _stages(stages, start_ns, errors)
+        objects = [entry.object for entry in sourced]
+        arrivals: list[Arrival] = []
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
+        try:
+            arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
+        except InputError as error:
+            errors += error.errors
+        later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
+        self._later = _timed(later)
+        self._events: list[EventLines] = []
+        added: list[Sourced] = []
+        self.unterminated: list[str] = []
+        for file in events:
+            try:
+                lines = EventLines(file.lines, file.source, start_ns, objects)
+            except InputError as error:
+                errors += error.errors
+                continue
+            if not FIRST_NS <= lines.end_ns < LAST_NS:
+                message = "a line is due outside of the years that can be simulated, 1678 to 2261"
+                errors.append(FieldError(source=file.source, path="", message=message))
+                continue
+            self._events.append(lines)
+            added += [Sourced(place, obj) for place, obj in lines.added]
+            if lines.unterminated_line:
+                self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
+        for entry in [*sourced, *added]:
+            errors += [
+                FieldError(source=entry.source, path=path, message=message, value=value)
+                for path, message, value in wrong_with_workload(entry.object)
+            ]
+        errors += _dangling([*sourced, *added], has_events=bool(self._events))
+        if is_endless:
+            errors += _endless([*sourced, *added])
+        if errors:
+            raise InputError(errors)
+        comes_later = {id(one.pod) for one in later}
+        first = [obj for obj in objects if id(obj) not in comes_later]
+        self._first = _at_first(first, start_ns - start_of(loaded, events))
+        self.pod_count = len(pods)
+        ends = [lines.end_ns for lines in self._events]
+        self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
+
+    def __iter__(self) -> Iterator[Timed]:
+        first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
+        # Of one time, what stands first here comes first.
+        return heapq.merge(first, self._later, *self._events, key=_due)
+
+
+def _due(timed: Timed) -> int:
+    return timed[0]
+
+
+def _is_stage(obj: KubernetesObject) -> bool:
+    return obj.kind == "Stage" and api_group(obj.api_version) == api_group(STAGE_API_VERSION)
+
+
+def _stages(
+    sourced: Sequence[Sourced], start_ns: int, errors: list[FieldError]
+) -> tuple[Stage, ...]:
+    own: list[Stage] = []
+    for entry in sourced:
+        try:
+            own.append(read_stage(encode(entry.object), source=entry.source))
+        except InputError as error:
+            errors += error.errors
+    replaced = {(stage.group, stage.kind) for stage in own}
+    kept = [
+        stage
+        for stage in default_stages(trace_start_ns=start_ns)
+        if (stage.group, stage.kind) not in replaced
+    ]
+    return (*kept, *own)
+
+
+def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
+    """Return what comes and goes at its times; what goes makes room for what comes."""
+    timed: list[tuple[int, int, Operation]] = []
+    for one in arrivals:
+        timed.append((one.due_ns, 1, Apply(one.pod)))
+        if one.gone_ns is not None:
+            given_up = Delete(("", "Pod"), one.pod.key, grace_seconds=0, only_pending=True)
+            # One that went in the second in which it came is tried once as well.
+            timed.append((max(one.gone_ns, one.due_ns + _SOON_NS), 0, given_up))
+    timed.sort(key=lambda entry: entry[:2])
+    return [(due_ns, operation) for due_ns, _, operation in timed]
+
+
+def _at_first(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
+    """Return what is there at the beginning; a dump was made so much before."""
+    several = sorted(objects, key=_place_at_first)
+    uids = {obj.uid for obj in several if obj.uid}
+    return [
+        Put(with_times_moved(_owned(obj, uids), shift_ns)) if obj.uid else Apply(obj)
+        for obj in several
+    ]
+
+
+def _place_at_first(obj: Object) -> tuple[int, str]:
+    """Pods that say when they were made queue in that order, as for `podwright schedule`."""
+    made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
+    return _ORDER.get(kind_of(obj), _OTHER), made
+
+
+def _owned(obj: Object, uids: set[str]) -> Object:
+    """Return an object without owners that are not there: nobody would collect for them."""
+    owners = obj.metadata.owner_references
+    kept = tuple(owner for owner in owners if owner.uid in uids)
+    if len(kept) == len(owners):
+        return obj
+    return with_fields(obj, "metadata", owner_references=kept)
+
+
+# -------------------------------------------------------------------------- references
+
+
+def _dangling(sourced: Sequence[Sourced], *, has_events: bool) -> Iterator[FieldError]:
+    """Find references to what is nowhere."""
+    classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
+    classes |= {
+        document["metadata"]["name"]
+        for document in first_objects.FIRST_OBJECTS
+        if document["kind"] == PriorityClass.kind
+    }
+    nodes = {entry.object.name for entry in sourced if isinstance(entry.object, Node)}
+    for entry in sourced:
+        path = _POD_SPECS.get(entry.object.kind)
+        spec = None if path is None else _at(encode(entry.object), path)
+        if spec is None:
+            continue
+        name = spec.get("priorityClassName")
+        if name and name not in classes and spec.get("priority") is None:
+            message = f'there is no PriorityClass "{name}"{_suggestion(name, classes)}'
+            yield FieldError(
+                source=entry.source, path=f"{path}.priorityClassName", message=message, value=name
+            )
+        node = spec.get("nodeName")
+        # A record may add the node.
+        if node and node not in nodes and entry.object.kind == "Pod" and not has_events:
+            message = f'there is no Node "{node}"{_suggestion(node, nodes)}'
+            yield FieldError(source=entry.source, path="spec.nodeName", message=message, value=node)
+
+
+def _at(document: Document, path: str) -> Document | None:
+    found: Any = document
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""
+
+
+def _endless(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+    for entry in sourced:
+        if kind_of(entry.object) == _CRON_JOB:
+            spec = encode(entry.object).get("spec") or {}
+            if not spec.get("suspend"):
+                message = "starts jobs for ever, so the run needs an end: give --until"
+                yield FieldError(source=entry.source, path="spec.schedule", message=message)

@@ -1,0 +1,278 @@
+"""A run from its beginning to its end: inputs, a world, tables, checkpoints.
+
+Theory of operation
+-------------------
+A run with a folder writes a checkpoint every so many events of the scheduler, and then sets
+itself up from it: whoever goes on with a run that was interrupted does exactly what the run
+itself has done, so both make the same bytes from there on. It follows that what a checkpoint
+forgets is forgotten in every run; tests hold runs with many checkpoints against runs without.
+
+Nobody looks at a clock to decide when a checkpoint is due, so it is due at the same place in
+every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Final
+
+import msgspec
+
+from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.framework import Plugin
+from podwright.framework.extenders import CallExtender
+from podwright.framework.profile import TieRule
+from podwright.machine.exposition import render_text
+from podwright.machine.metric_snapshot import MetricsSnapshot, merged
+from podwright.objects import KubernetesObject
+from podwright.store.run_folder import Checkpoint, Rows, RunFolder
+from podwright.world.operations import Operation
+from podwright.world.past.replay import resume
+from podwright.world.runs.inputs import Inputs
+from podwright.world.runs.summary import Summary, summary_of
+from podwright.world.runs.tables import TABLES, RunTables, RunTablesState, joined
+from podwright.world.runs.world_state import (
+    WorldState,
+    can_write_down,
+    inputs_left,
+    restored_world,
+    world_state,
+)
+from podwright.world.world import Parts, World
+
+CHECKPOINT_EVENTS: Final = 25_000
+"""The least number of events between checkpoints, unless one is told otherwise."""
+
+_EVENTS_PER_KNOWN_OBJECT: Final = 10
+LOG_CHECKPOINT_EVENTS: Final = 30_000
+"""The number of events between two moments at which the decision log has the machine as it was.
+
+Whoever asks about a past decision has the machine handle as many again, at about 20 us each.
+"""
+
+_EVENTS_PER_OBJECT: Final = 3
+_EVENTS_BETWEEN_TRIES: Final = 64
+_STEPS_AT_ONCE: Final = 256
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides in a run besides its inputs; see `World`.
+
+    Attributes
+    ----------
+    until_ns : int, optional
+        When the run has to end; without it, when nothing is left to happen.
+    sample_ns : int
+        The least time between two samples in tables.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints; without it, 25,000,
+        or if that is more, ten for each object that the scheduler knows or three for each at all.
+    """
+
+    configuration: KubeSchedulerConfiguration | None = None
+    plugins: tuple[type[Plugin], ...] = ()
+    gates: Gates = DEFAULT_GATES
+    seed: int = 0
+    start_ns: int
+    until_ns: int | None = None
+    tie_rule: TieRule = TieRule.DRAWN
+    draws_preemption_offset: bool = True
+    call_extender: CallExtender | None = None
+    sample_ns: int
+    checkpoint_events: int | None = None
+
+
+class SimulationState(msgspec.Struct, frozen=True):
+    """A run at a checkpoint."""
+
+    world: WorldState
+    tables: RunTablesState
+    metrics: MetricsSnapshot
+
+
+class Simulation:
+    """One run.
+
+    Parameters
+    ----------
+    rules : Rules
+    inputs : Inputs
+    folder : RunFolder, optional
+        Where it is written down; in memory only without it.
+    checkpoint : Checkpoint, optional
+        Where to go on.
+
+    Attributes
+    ----------
+    world : World
+    tables : RunTables
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        inputs: Inputs,
+        *,
+        folder: RunFolder | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._rules = rules
+        self._folder = folder
+        self._stages = inputs.stages
+        self._metrics = MetricsSnapshot(())
+        self._all_rows: Rows | None = None
+        self.tables = RunTables(rules.sample_ns)
+        if checkpoint is not None:
+            state = _decoded(checkpoint.state)
+            # The one that was due is asked for again.
+            taken = state.world.inputs_taken - (state.world.input_place is not None)
+            self.world = self._restored(state, islice(inputs, taken, None))
+        else:
+            self.world = World(
+                rules.configuration,
+                plugins=rules.plugins,
+                gates=rules.gates,
+                seed=rules.seed,
+                start_ns=rules.start_ns,
+                tie_rule=rules.tie_rule,
+                draws_preemption_offset=rules.draws_preemption_offset,
+                stages=inputs.stages,
+                call_extender=rules.call_extender,
+                observers=(self.tables,),
+                log=None if folder is None else folder.log_path,
+                checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
+            )
+            self.tables.attach(self.world.machine)
+            self.world.feed(inputs)
+        self._checkpoint_due = self._next_checkpoint()
+
+    def _next_checkpoint(self) -> int:
+        store, events = self.world.store, self._rules.checkpoint_events
+        if events is None:
+            # A checkpoint writes every object again, so the more there are the rarer it is; those
+            # that the scheduler knows twice, and it has to take them in again.
+            known = len(self.world.machine.objects())
+            objects = sum(store.count(kind) for kind in store.kinds())
+            events = max(
+                CHECKPOINT_EVENTS, _EVENTS_PER_KNOWN_OBJECT * known, _EVENTS_PER_OBJECT * objects
+            )
+        return len(self.world.log) + events
+
+    def steps(self) -> Iterator[int]:
+        """Go on to the end; gives the time every now and then.
+
+        Whoever asks no further has interrupted the run; with a folder it can be gone on with.
+        """
+        try:
+            yield from self._steps()
+        except Exception:
+            # Whatever went wrong, others may go on with the folder from its last checkpoint.
+            if self._folder is not None:
+                self.world.log.close()
+                self._folder.release()
+            raise
+
+    def _steps(self) -> Iterator[int]:
+        count, until_ns, tables = 0, self._rules.until_ns, self.tables
+        has_folder = self._folder is not None
+        world = self.world
+        while True:
+            before_ns = world.now_ns
+            goes_on = world.step(until_ns)
+            if world.now_ns != before_ns:
+                tables.passed(before_ns, world.now_ns)
+            if not goes_on:
+                break
+            if has_folder and len(world.log) >= self._checkpoint_due:
+                self._write_checkpoint()
+                world, tables = self.world, self.tables
+            count += 1
+            if not count % _STEPS_AT_ONCE:
+                yield world.now_ns
+        before_ns = world.now_ns
+        world.run(until_ns)
+        tables.passed(before_ns, world.now_ns)
+
+    def run(self) -> None:
+        """Go on to the end."""
+        for _ in self.steps():
+            pass
+
+    # ------------------------------------------------------------------- checkpoints
+
+    def _write_checkpoint(self) -> None:
+        world, folder = self.world, self._folder
+        assert folder is not None, "a run in memory has no checkpoints"
+        if not can_write_down(world):
+            self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
+            return
+        metrics = merged(self._metrics, world.machine.metrics_snapshot())
+        state = SimulationState(world_state(world), self.tables.state(), metrics)
+        data = msgspec.msgpack.encode(state)
+        world.log.flush(sync=True)
+        folder.write_checkpoint(data, self.tables.take_rows())
+        world.log.close()
+        self.world = self._restored(_decoded(data), inputs_left(world))
+        self._checkpoint_due = self._next_checkpoint()
+
+    def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
+        assert self._folder is not None, "a run in memory cannot be gone on with"
+        self.tables = RunTables.restore(state.tables)
+        self._metrics = state.metrics
+        recorder = resume(
+            self._folder.log_path, until=state.world.event_count, plugins=self._rules.plugins
+        )
+        rules = self._rules
+        parts = Parts(self._stages, None, rules.call_extender, (self.tables,), rules.plugins)
+        world = restored_world(state.world, recorder, parts, inputs)
+        self.tables.attach(world.machine)
+        return world
+
+    # -------------------------------------------------------------------------- the end
+
+    def rows(self) -> Rows:
+        """Return the rows of all tables."""
+        if self._all_rows is not None:
+            return self._all_rows
+        earlier = () if self._folder is None else self._folder.parts()
+        return joined(chain(earlier, [self.tables.rows()]))
+
+    def end(self, *, is_interrupted: bool = False, with_tables: bool = True) -> Summary:
+        """Write down how it ended, and return the figures.
+
+        Parameters
+        ----------
+        is_interrupted : bool
+            It is to be gone on with: what is needed for that is kept.
+        with_tables : bool
+            Whether to write tables.
+        """
+        world, folder = self.world, self._folder
+        self.tables.end(world.now_ns)
+        # The parts in the folder are gone with its end.
+        rows = self._all_rows = self.rows()
+        summary = summary_of(
+            self.tables,
+            rows,
+            start_ns=world.start_ns,
+            end_ns=world.now_ns,
+            is_interrupted=is_interrupted,
+        )
+        if folder is not None:
+            world.log.close()
+            if with_tables:
+                folder.write_tables(TABLES, rows)
+            metrics = merged(self._metrics, world.machine.metrics_snapshot())
+            folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
+            folder.close("interrupted" if is_interrupted else "finished")
+        return summary
+
+
+def _objects(world: World) -> Iterator[KubernetesObject]:
+    for kind in world.store.kinds():
+        yield from world.store.list(kind).objects
+
+
+def _decoded(data: bytes) -> SimulationState:
+    return msgspec.msgpack.decode(data, type=SimulationState)

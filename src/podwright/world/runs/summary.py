@@ -1,0 +1,161 @@
+"""The figures of a run: what was placed, what waits and why, how long it took, how full it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from podwright.objects.timestamps import timestamp_text_nano
+from podwright.store.run_folder import Rows
+from podwright.world.runs.tables import FOREIGN, GATED, Counts, RunTables
+
+_SECOND_NS = 1_000_000_000
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long pods waited for a node, in seconds of simulated time.
+
+    Attributes
+    ----------
+    count : int
+        The pods that were placed.
+    p50_s, p90_s, p99_s : float
+        So many of a hundred waited no longer.
+    """
+
+    count: int = 0
+    mean_s: float = 0.0
+    p50_s: float = 0.0
+    p90_s: float = 0.0
+    p99_s: float = 0.0
+    max_s: float = 0.0
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a resource was requested, as shares of what could be.
+
+    Attributes
+    ----------
+    mean, peak : float
+        Over the time of the run, from samples.
+    fragmentation : float
+        The mean share of what was free that typical pods could not use.
+    """
+
+    mean: float
+    peak: float
+    fragmentation: float
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of a run.
+
+    Attributes
+    ----------
+    start, end : str
+        When it began and ended, in simulated time.
+    simulated_ns : int
+        How long that was.
+    is_interrupted : bool
+        Whether it is to be gone on with.
+    counts : Counts
+    pending : dict of str to int
+        Per main reason, how many pods were left without a node.
+    held_back : int
+        Those of them that nobody has to decide for: gated, or of another scheduler.
+    waits : Waits
+    utilisation : dict of str to Use
+        Per resource.
+    """
+
+    start: str
+    end: str
+    simulated_ns: int
+    is_interrupted: bool
+    counts: Counts
+    pending: dict[str, int]
+    held_back: int
+    waits: Waits
+    utilisation: dict[str, Use]
+
+    @property
+    def pending_count(self) -> int:
+        """How many pods should have a node and have none."""
+        return sum(self.pending.values()) - self.held_back
+
+
+def summary_of(
+    tables: RunTables, rows: Rows, *, start_ns: int, end_ns: int, is_interrupted: bool = False
+) -> Summary:
+    """Return the figures of a run that is at its end."""
+    pending = tables.pending_by_reason()
+    return Summary(
+        start=timestamp_text_nano(start_ns),
+        end=timestamp_text_nano(end_ns),
+        simulated_ns=end_ns - start_ns,
+        is_interrupted=is_interrupted,
+        counts=tables.counts,
+        pending=pending,
+        held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
+        waits=_waits(rows["waits"]),
+        utilisation=_utilisation(rows, end_ns),
+    )
+
+
+def _waits(columns: dict[str, list[Any]]) -> Waits:
+    waited = sorted(
+        wait_ns
+        for wait_ns, outcome in zip(columns["wait_ns"], columns["outcome"], strict=True)
+        if outcome == "Scheduled"
+    )
+    if not waited:
+        return Waits()
+    return Waits(
+        count=len(waited),
+        mean_s=_seconds(sum(waited) / len(waited)),
+        p50_s=_seconds(_percentile(waited, 50)),
+        p90_s=_seconds(_percentile(waited, 90)),
+        p99_s=_seconds(_percentile(waited, 99)),
+        max_s=_seconds(waited[-1]),
+    )
+
+
+def _percentile(ordered: Sequence[int], percent: int) -> int:
+    """Return the least value that so many of a hundred do not exceed."""
+    return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
+
+
+def _seconds(duration_ns: float) -> float:
+    return round(duration_ns / _SECOND_NS, 6)
+
+
+def _utilisation(rows: Rows, end_ns: int) -> dict[str, Use]:
+    used = _means(rows["utilisation"], end_ns)
+    lost = _means(rows["fragmentation"], end_ns)
+    return {
+        resource: Use(mean=mean, peak=peak, fragmentation=lost[resource][0])
+        for resource, (mean, peak) in used.items()
+    }
+
+
+def _means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, tuple[float, float]]:
+    """Return, per resource, the mean and the peak of a share; a sample lasts until the next one."""
+    samples: dict[str, list[tuple[int, float]]] = {}
+    for at_ns, resource, share in zip(
+        columns["time"], columns["resource"], columns["share"], strict=True
+    ):
+        samples.setdefault(resource, []).append((at_ns, share))
+    found = {}
+    for resource, values in samples.items():
+        ends = [at_ns for at_ns, _ in values[1:]] + [end_ns]
+        total = sum(
+            share * (until_ns - at_ns)
+            for (at_ns, share), until_ns in zip(values, ends, strict=True)
+        )
+        lasted_ns = end_ns - values[0][0]
+        peak = max(share for _, share in values)
+        mean = total / lasted_ns if lasted_ns else values[-1][1]
+        found[resource] = (round(mean, 6), round(peak, 6))
+    return found

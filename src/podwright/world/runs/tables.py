@@ -1,0 +1,598 @@
+"""What is written down of a run, in columns: decisions, waits, utilisation and what else is told.
+
+`RunTables` looks on while a world runs. Six tables come of it (`TABLES` has their columns);
+docs/reference/run-folder.md says what each column means.
+
+What happens is a row of its own: a decision, the end of a wait, a victim. What lasts
+(utilisation, fragmentation, pending pods) is sampled: a row says how it was from then on until
+the next row. There is a sample where something has changed, but at most one per interval of
+simulated time; what changes in between is seen by the next one.
+
+Fragmentation of a resource is how much of what is free is of no use to the pods that this
+cluster gets. It is FGD's measure without devices: the shapes of pods (what they ask for) that
+make up 95 % of the pods so far are its typical pods; for each, what is free on nodes that have
+no room for it counts, weighted by how frequent the shape is.
+
+Upstream of the measure: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-simulator
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from podwright._arrays import I64Array, I64Matrix, Mask
+from podwright.columns import PODS
+from podwright.framework import Plugin
+from podwright.framework.decision import Decision
+from podwright.machine import Machine, ObjectDeleted, ObjectPut
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
+from podwright.objects.requests import pending_requests
+from podwright.preemption import Preemption
+from podwright.store import GroupKind, kind_of
+from podwright.store.decision_log import DecisionLog
+from podwright.world.observing import Noted
+from podwright.world.past.replay import Replay
+
+ColumnType: TypeAlias = Literal["time", "int", "maybe", "float", "name", "text"]
+"""`time`: nanoseconds since 1970. `maybe`: an int or None. `name`: a text of which there are few,
+or None.
+"""
+
+Columns: TypeAlias = dict[str, list[Any]]
+
+Shape: TypeAlias = tuple[tuple[str, int], ...]
+"""What a pod asks for: resources and amounts, in the units of the node columns."""
+
+TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
+    "decisions": {
+        "time": "time",
+        "namespace": "name",
+        "pod": "text",
+        "attempt": "int",
+        "result": "name",
+        "node": "name",
+        "nominated_node": "name",
+        "evaluated_nodes": "int",
+        "feasible_nodes": "int",
+        "tied_nodes": "int",
+        "score": "maybe",
+        "message": "name",
+    },
+    "waits": {
+        "created": "time",
+        "ended": "time",
+        "namespace": "name",
+        "pod": "text",
+        "priority": "int",
+        "outcome": "name",
+        "node": "name",
+        "attempts": "int",
+        "wait_ns": "int",
+    },
+    "utilisation": {
+        "time": "time",
+        "resource": "name",
+        "allocatable": "int",
+        "requested": "int",
+        "share": "float",
+    },
+    "fragmentation": {
+        "time": "time",
+        "resource": "name",
+        "free": "int",
+        "unusable": "float",
+        "share": "float",
+    },
+    "pending": {"time": "time", "reason": "name", "pods": "int"},
+    "preemptions": {
+        "time": "time",
+        "namespace": "name",
+        "pod": "text",
+        "priority": "int",
+        "node": "name",
+        "victim_namespace": "name",
+        "victim": "text",
+        "victim_priority": "int",
+    },
+}
+"""Per table its columns and their types."""
+
+NOT_TRIED: Final = "not tried yet"
+GATED: Final = "SchedulingGated"
+FOREIGN: Final = "for another scheduler"
+FAILED: Final = "SchedulerError"
+_TYPICAL_PERCENT: Final = 95
+_TYPICAL_MOST: Final = 16
+_RECOUNTED_PERCENT: Final = 102
+"""What is typical is found again when so many pods have come as of a hundred before."""
+_WHOLE_FLOATS: Final = 2**53
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class Waiting(msgspec.Struct):
+    """A pod without a node.
+
+    Attributes
+    ----------
+    created_ns : int
+        When it was first seen.
+    reason : str
+        Why it has none: what most nodes lack.
+    message : str
+        The whole of it, in upstream's words.
+    attempts : int
+        How often a node was looked for.
+    """
+
+    created_ns: int
+    priority: int
+    reason: str
+    message: str = ""
+    attempts: int = 0
+
+
+class Counts(msgspec.Struct):
+    """What is counted of a run."""
+
+    created: int = 0
+    placed: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    deleted: int = 0
+    decisions: int = 0
+    failed_decisions: int = 0
+    preemptions: int = 0
+    victims: int = 0
+
+
+class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
+    """`RunTables` as plain values, without the rows."""
+
+    sample_ns: int
+    counts: Counts
+    waiting: dict[NamespacedName, Waiting]
+    shapes: tuple[tuple[Shape, int], ...]
+    typical: tuple[tuple[Shape, int], ...]
+    shaped_count: int
+    sampled_ns: int | None
+    shown_reasons: tuple[str, ...]
+    is_changed: bool
+
+
+class _Rows:
+    """The rows of one table, column by column."""
+
+    def __init__(self, types: Mapping[str, ColumnType]) -> None:
+        self._names = tuple(types)
+        self._columns: list[Any] = [_empty(kind) for kind in types.values()]
+        self._append = [column.append for column in self._columns]
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def add(self, *values: Any) -> None:
+        """Add a row, in the order of the columns."""
+        for append, value in zip(self._append, values, strict=True):
+            append(value)
+
+    def columns(self) -> Columns:
+        """Return the rows so far."""
+        return {name: list(column) for name, column in zip(self._names, self._columns, strict=True)}
+
+
+def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
+    """Return, per resource that a shape names, how much of it each shape asks for."""
+    shapes = [dict(shape) for shape, _ in typical]
+    return {
+        name: np.array([shape.get(name, 0) for shape in shapes], dtype=np.int64)
+        for name in sorted({name for shape in shapes for name in shape})
+    }
+
+
+def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
+    """Return, per row of choices, the sums of the amounts that it chooses.
+
+    Parameters
+    ----------
+    chosen : (n_rows, n) bool
+    amounts : (n, n_columns) int64
+        At least 0, and their sums are int64 too.
+
+    Returns
+    -------
+    (n_rows, n_columns) int64
+    """
+    if amounts.sum(axis=0).max(initial=0) < _WHOLE_FLOATS:
+        # Floats hold these whole numbers, and NumPy multiplies floats many times as fast.
+        return (chosen.astype(np.float64) @ amounts.astype(np.float64)).astype(np.int64)
+    return np.array([amounts[row].sum(axis=0) for row in chosen], dtype=np.int64)
+
+
+def _empty(kind: ColumnType) -> Any:
+    if kind in ("time", "int"):
+        return array("q")
+    return array("d") if kind == "float" else []
+
+
+class RunTables:
+    """Looks on while a world runs, and keeps tables.
+
+    Parameters
+    ----------
+    sample_ns : int
+        The least time between two samples of what lasts.
+
+    Attributes
+    ----------
+    counts : Counts
+    waiting : dict
+        Per pod without a node, why.
+    """
+
+    def __init__(self, sample_ns: int) -> None:
+        self._sample_ns = sample_ns
+        self._machine: Machine | None = None
+        self._rows = {name: _Rows(types) for name, types in TABLES.items()}
+        self.counts = Counts()
+        self.waiting: dict[NamespacedName, Waiting] = {}
+        self._shapes: dict[Shape, int] = {}
+        self._shape_of: dict[int, tuple[object, Shape]] = {}
+        self._typical: tuple[tuple[Shape, int], ...] = ()
+        self._wanted: dict[str, I64Array] = {}
+        self._shaped_count = 0
+        self._sampled_ns: int | None = None
+        self._shown_reasons: tuple[str, ...] = ()
+        self._is_changed = True
+
+    def attach(self, machine: Machine) -> None:
+        """Say whose cluster is looked at for samples."""
+        self._machine = machine
+
+    # ------------------------------------------------------------------- being told
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        """Hear that an object appeared, changed or is gone."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            assert old is None or isinstance(old, Pod), "a pod was something else"
+            if new is None:
+                self._gone(obj, now_ns)
+            elif old is None:
+                self._appeared(obj, now_ns)
+            else:
+                self._changed(old, obj, now_ns)
+        elif isinstance(obj, Node):
+            self._is_changed = True
+
+    def _appeared(self, pod: Pod, now_ns: int) -> None:
+        self.counts.created += 1
+        self._count_shape(pod)
+        if pod.spec.node_name:
+            self._is_changed = True
+        elif pod.status.phase not in _ENDED:
+            reason = GATED if pod.spec.scheduling_gates else NOT_TRIED
+            if self._machine is not None and self._machine.runner(pod.spec.scheduler_name) is None:
+                reason = FOREIGN
+            self.waiting[pod.key] = Waiting(now_ns, pod.spec.priority or 0, reason)
+
+    def _changed(self, old: Pod, new: Pod, now_ns: int) -> None:
+        if new.spec is not old.spec:
+            if new.spec.node_name and not old.spec.node_name:
+                self.counts.placed += 1
+                self._stop_waiting(new, "Scheduled", now_ns)
+                self._is_changed = True
+            elif not new.spec.node_name and old.spec.scheduling_gates:
+                waiting = self.waiting.get(new.key)
+                if waiting is not None and not new.spec.scheduling_gates:
+                    waiting.reason = NOT_TRIED
+        phase = new.status.phase
+        if phase != old.status.phase and phase in _ENDED:
+            self._is_changed = True
+            if phase == "Succeeded":
+                self.counts.succeeded += 1
+            else:
+                self.counts.failed += 1
+            self._stop_waiting(new, phase, now_ns)
+
+    def _gone(self, pod: Pod, now_ns: int) -> None:
+        self.counts.deleted += 1
+        self._is_changed = True
+        self._stop_waiting(pod, "Deleted", now_ns)
+
+    def _stop_waiting(self, pod: Pod, outcome: str, now_ns: int) -> None:
+        waiting = self.waiting.pop(pod.key, None)
+        if waiting is not None:
+            node = pod.spec.node_name or ""
+            self._end_wait(pod.key, waiting, outcome, node, now_ns)
+
+    def _end_wait(
+        self, key: NamespacedName, waiting: Waiting, outcome: str, node: str, now_ns: int
+    ) -> None:
+        namespace, _, name = key.partition("/")
+        self._rows["waits"].add(
+            waiting.created_ns,
+            now_ns,
+            namespace,
+            name,
+            waiting.priority,
+            outcome,
+            node or None,
+            waiting.attempts,
+            now_ns - waiting.created_ns,
+        )
+
+    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+        """Hear that a scheduling cycle has ended."""
+        for decision in decisions:
+            self._decided(decision, now_ns)
+
+    def _decided(self, decision: Decision, now_ns: int) -> None:
+        pod = decision.pod
+        waiting = self.waiting.get(pod.key)
+        attempt = 0
+        if waiting is not None:
+            waiting.attempts += 1
+            attempt = waiting.attempts
+        self.counts.decisions += 1
+        result, message = "Scheduled", ""
+        if not decision.node:
+            self.counts.failed_decisions += 1
+            result = "Unschedulable" if decision.error is None else FAILED
+            message = decision.message
+            if waiting is not None:
+                waiting.reason, waiting.message = _main_reason(decision), message
+        self._rows["decisions"].add(
+            now_ns,
+            pod.namespace,
+            pod.name,
+            attempt,
+            result,
+            decision.node or None,
+            self._note_preemption(decision, now_ns) or None,
+            decision.evaluated_count,
+            decision.feasible_count,
+            decision.tie_count,
+            decision.total,
+            message or None,
+        )
+
+    def _note_preemption(self, decision: Decision, now_ns: int) -> str:
+        """Write down who has to go, and return the node on which."""
+        result = decision.post_filter
+        if result is None or not result.nominated_node:
+            return ""
+        if isinstance(result.details, Preemption) and result.details.victims:
+            pod = decision.pod
+            self.counts.preemptions += 1
+            for victim in result.details.victims:
+                self.counts.victims += 1
+                self._rows["preemptions"].add(
+                    now_ns,
+                    pod.namespace,
+                    pod.name,
+                    pod.spec.priority or 0,
+                    result.nominated_node,
+                    victim.namespace,
+                    victim.name,
+                    victim.spec.priority or 0,
+                )
+        return result.nominated_node
+
+    def noted(self, event: Noted, now_ns: int) -> None:
+        """Hear of a Kubernetes Event; no table has them."""
+
+    # ---------------------------------------------------------------------- sampling
+
+    def passed(self, before_ns: int, now_ns: int) -> None:
+        """Hear that time went on, and take a sample of how it was until now if one is due."""
+        if not self._is_changed:
+            return
+        due_ns = before_ns
+        if self._sampled_ns is not None:
+            due_ns = max(before_ns, self._sampled_ns + self._sample_ns)
+        if due_ns < now_ns:
+            self.sample(due_ns)
+
+    def end(self, now_ns: int) -> None:
+        """Take the last sample, and write down who is still waiting."""
+        if self._sampled_ns is None or self._sampled_ns < now_ns:
+            self.sample(now_ns)
+        for key, waiting in self.waiting.items():
+            self._end_wait(key, waiting, "Pending", "", now_ns)
+
+    def sample(self, at_ns: int) -> None:
+        """Write down how it is."""
+        assert self._machine is not None, "nobody said whose cluster this is"
+        self._sampled_ns, self._is_changed = at_ns, False
+        nodes = self._machine.cluster.nodes
+        allocatable, requested = nodes.allocatable, nodes.requested
+        if nodes.n_alive < nodes.n_slots:
+            allocatable, requested = allocatable[nodes.alive], requested[nodes.alive]
+        free = np.maximum(allocatable - requested, 0)
+        sums: list[int] = allocatable.sum(axis=0).tolist()
+        taken: list[int] = requested.sum(axis=0).tolist()
+        left: list[int] = free.sum(axis=0).tolist()
+        unusable = self._unusable(free, nodes.resources)
+        for resource, index in nodes.resources.items():
+            if not sums[index]:
+                continue
+            share = taken[index] / sums[index]
+            self._rows["utilisation"].add(at_ns, resource, sums[index], taken[index], share)
+            lost = unusable[index]
+            share = lost / left[index] if left[index] else 0.0
+            self._rows["fragmentation"].add(at_ns, resource, left[index], lost, share)
+        self._sample_pending(at_ns)
+
+    def _sample_pending(self, at_ns: int) -> None:
+        counts = self.pending_by_reason()
+        for reason in sorted({*counts, *self._shown_reasons}):
+            self._rows["pending"].add(at_ns, reason, counts.get(reason, 0))
+        self._shown_reasons = tuple(counts)
+
+    def pending_by_reason(self) -> dict[str, int]:
+        """Return how many pods have no node, by the main reason."""
+        counts: dict[str, int] = {}
+        for waiting in self.waiting.values():
+            counts[waiting.reason] = counts.get(waiting.reason, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def _count_shape(self, pod: Pod) -> None:
+        spec = pod.spec
+        known = self._shape_of.get(id(spec))
+        if known is None or known[0] is not spec:
+            if len(self._shape_of) >= 4096:
+                self._shape_of.clear()
+            shape = tuple(sorted(pending_requests(pod).items()))
+            known = self._shape_of[id(spec)] = (spec, shape)
+        self._shapes[known[1]] = self._shapes.get(known[1], 0) + 1
+
+    def _typical_shapes(self) -> tuple[tuple[Shape, int], ...]:
+        """Return the most frequent shapes that make up most of the pods, with their counts."""
+        if _RECOUNTED_PERCENT * self._shaped_count < 100 * self.counts.created:
+            self._shaped_count = self.counts.created
+            ranked = sorted(self._shapes.items(), key=lambda entry: (-entry[1], entry[0]))
+            chosen, count = [], 0
+            for entry in ranked[:_TYPICAL_MOST]:
+                if 100 * count >= _TYPICAL_PERCENT * self._shaped_count:
+                    break
+                chosen.append(entry)
+                count += entry[1]
+            self._typical = tuple(chosen)
+            self._wanted = _wanted(self._typical)
+        return self._typical
+
+    def _unusable(self, free: I64Matrix, columns: Mapping[str, int]) -> list[float]:
+        """Return, per resource, how much of what is free is on nodes that typical pods do not fit.
+
+        Parameters
+        ----------
+        free : (n_nodes, n_resources) int64
+        """
+        typical = self._typical_shapes()
+        counts = [count for _, count in typical]
+        total = sum(counts)
+        if not total:
+            return [0.0] * free.shape[1]
+        has_no_room = np.zeros((len(typical), len(free)), dtype=np.bool_)
+        has_no_room |= free[:, PODS] < 1
+        nothing = np.zeros(len(free), dtype=np.int64)
+        for name, amounts in self._wanted.items():
+            there = free[:, columns[name]] if name in columns else nothing
+            has_no_room |= there < amounts[:, None]
+        # Whole numbers, so that the order in which a machine adds does not matter.
+        per_shape: list[list[int]] = sums_of(has_no_room, free).tolist()
+        return [sum(map(mul, counts, column)) / total for column in zip(*per_shape, strict=True)]
+
+    # ------------------------------------------------------------------ writing down
+
+    def take_rows(self) -> dict[str, Columns]:
+        """Return the rows since the last time, and forget them."""
+        taken = {name: rows.columns() for name, rows in self._rows.items()}
+        self._rows = {name: _Rows(types) for name, types in TABLES.items()}
+        return taken
+
+    def rows(self) -> dict[str, Columns]:
+        """Return the rows since they were last taken."""
+        return {name: rows.columns() for name, rows in self._rows.items()}
+
+    def state(self) -> RunTablesState:
+        """Write down what is needed to go on, without the rows."""
+        return RunTablesState(
+            sample_ns=self._sample_ns,
+            counts=self.counts,
+            waiting=self.waiting,
+            shapes=tuple(self._shapes.items()),
+            typical=self._typical,
+            shaped_count=self._shaped_count,
+            sampled_ns=self._sampled_ns,
+            shown_reasons=self._shown_reasons,
+            is_changed=self._is_changed,
+        )
+
+    @classmethod
+    def restore(cls, state: RunTablesState) -> RunTables:
+        """Go on where another one wrote down its state."""
+        tables = cls(state.sample_ns)
+        tables.counts, tables.waiting = state.counts, dict(state.waiting)
+        tables._shapes = dict(state.shapes)
+        tables._typical, tables._shaped_count = state.typical, state.shaped_count
+        tables._wanted = _wanted(state.typical)
+        tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
+        tables._shown_reasons = state.shown_reasons
+        return tables
+
+
+def _main_reason(decision: Decision) -> str:
+    """Return what most nodes said; of equally many, the first by name."""
+    if decision.error is not None:
+        return FAILED
+    diagnosis = decision.diagnosis
+    if diagnosis is None:
+        return decision.message
+    if diagnosis.pre_filter is not None:
+        return diagnosis.pre_filter.message
+    counts: dict[str, int] = {}
+    for rejection in diagnosis.rejections:
+        for reason in rejection.status.reasons:
+            counts[reason] = counts.get(reason, 0) + rejection.count
+    return min(counts, key=lambda name: (-counts[name], name), default=decision.message)
+
+
+def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
+    """Put rows that were taken one after the other together."""
+    tables: dict[str, Columns] = {
+        name: {column: [] for column in types} for name, types in TABLES.items()
+    }
+    for part in parts:
+        for name, columns in part.items():
+            for column, values in columns.items():
+                tables[name][column].extend(values)
+    return tables
+
+
+def tables_of_log(
+    log: DecisionLog, sample_ns: int, end_ns: int, *, plugins: Iterable[type[Plugin]] = ()
+) -> RunTables:
+    """Return the tables of a run that nobody looked at, by repeating it.
+
+    Parameters
+    ----------
+    end_ns : int
+        When the run ended.
+    plugins : iterable of type
+        The user's own plugin classes that it was recorded with.
+    """
+    tables = RunTables(sample_ns)
+    run = Replay(log, until=0, plugins=plugins)
+    tables.attach(run.machine)
+    known: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
+    before_ns: int | None = None
+    while (entry := run.peek()) is not None:
+        now_ns, event = entry.now_ns, entry.event
+        if before_ns is not None and now_ns != before_ns:
+            tables.passed(before_ns, now_ns)
+        before_ns = now_ns
+        decided = run.machine.last_decisions
+        run.step()
+        if isinstance(event, ObjectPut):
+            key = kind_of(event.obj), event.obj.key
+            tables.changed(known.get(key), event.obj, now_ns)
+            known[key] = event.obj
+        elif isinstance(event, ObjectDeleted):
+            gone = known.pop((kind_of(event.obj), event.obj.key), None)
+            if gone is not None:
+                tables.changed(gone, None, now_ns)
+        if run.machine.last_decisions is not decided:
+            tables.decided(run.machine.last_decisions, now_ns)
+    if before_ns is not None and end_ns != before_ns:
+        tables.passed(before_ns, end_ns)
+    tables.end(end_ns)
+    return tables

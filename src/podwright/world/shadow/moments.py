@@ -1,0 +1,473 @@
+"""Moments at which the real scheduler decided, told by its log.
+
+The log says in which order pods were tried, so what the scheduler had done itself before an
+attempt is known: every pod that an earlier attempt placed counts as assumed. How far its
+watches had come is not written down. Two things are known of it:
+
+- The log says when a new pod came to the queue. So before that, the scheduler had not seen that
+  pod's addition, nor any later change of a pod; after it, it had seen that and all earlier ones.
+- How long changes are on their way, to the scheduler and to the recorder, shows in the times of
+  the same events in both files. The extreme differences in this record bound all others;
+  more than a second from the usual one is not believed.
+
+The most likely state is what the recorder had seen at the time of the attempt, moved by the
+usual difference and put right by the first. Other states between the bounds are what the
+scheduler may have seen instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
+from statistics import median_low
+
+import msgspec
+
+from podwright.columns.pod_volumes import claim_uses
+from podwright.objects import (
+    NamespacedName,
+    Node,
+    Object,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+)
+from podwright.objects.requests import has_actual_resources
+from podwright.objects.timestamps import timestamp_ns
+from podwright.store.kinds import POD, GroupKind, group_kind
+from podwright.store.record_files import RecordLine
+from podwright.store.scheduler_log_files import LogLine, SchedulerLog
+from podwright.world.shadow.view import Positions, Track, View
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+_CLAIM = group_kind(PersistentVolumeClaim)
+_VOLUME = group_kind(PersistentVolume)
+_MOST_STATES = 600
+_MOST_DELAY_NS = 1_000_000_000
+
+DEFAULT_DELAY_NS = 250_000_000
+"""For how long a change may be on its way, if nothing tells."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What a scheduler may have seen.
+
+    Attributes
+    ----------
+    positions : mapping
+        How many changes of some kinds; the others are as they are.
+    placed : tuple of (Pod, str)
+        Pods that it had placed itself, and where, though the API did not show it yet.
+    """
+
+    positions: Positions
+    placed: tuple[tuple[Pod, str], ...] = ()
+
+
+class Attempt(msgspec.Struct):
+    """One attempt to place a pod; filled in as the log is read.
+
+    Attributes
+    ----------
+    index : int
+        Position of its beginning in the log.
+    time_ns : int
+    pod : str
+        "namespace/name".
+    node : str
+        Where the pod went; "" if nowhere.
+    evaluated_count : int
+        How many nodes were looked at; 0 if that is not known.
+    is_over : bool
+        Whether the log says how it ended.
+    message : str
+        Why it found no node.
+    preempted_node : str
+        Where preemption makes room.
+    victims : list of str
+        Whom it deletes.
+    line : int
+        The line of the record that shows the binding or nomination; 0: none.
+    """
+
+    index: int
+    time_ns: int
+    pod: NamespacedName
+    node: str = ""
+    evaluated_count: int = 0
+    is_over: bool = False
+    message: str = ""
+    preempted_node: str = ""
+    victims: list[NamespacedName] = []
+    line: int = 0
+
+
+class Delays(msgspec.Struct, frozen=True):
+    """How far the scheduler's view is from the recorder's.
+
+    Attributes
+    ----------
+    usual_ns : int
+        How much later the recorder sees a change, by its clock: the median. It is the
+        difference of the two clocks, mostly.
+    least_ns, most_ns : int
+        The smallest and the greatest such difference.
+    """
+
+    usual_ns: int = 0
+    least_ns: int = 0
+    most_ns: int = 0
+
+
+def attempts_of(log: SchedulerLog) -> list[Attempt]:
+    """Put the lines of each attempt together, in the order of the attempts."""
+    attempts: list[Attempt] = []
+    newest: dict[NamespacedName, Attempt] = {}
+    for index, line in enumerate(log.lines):
+        if line.what == "attempt":
+            newest[line.pod] = Attempt(index, line.time_ns, line.pod)
+            attempts.append(newest[line.pod])
+        elif (attempt := newest.get(line.pod)) is not None:
+            _fill_in(attempt, line)
+    return attempts
+
+
+def _fill_in(attempt: Attempt, line: LogLine) -> None:
+    if line.what == "bound" and not attempt.is_over:
+        attempt.node = line.node
+        attempt.evaluated_count = line.evaluated_count
+        attempt.is_over = True
+    elif line.what == "unschedulable" and not attempt.is_over:
+        attempt.message = line.message
+        attempt.is_over = True
+    elif line.what == "preempt":
+        attempt.preempted_node = line.node
+    elif line.what == "victim":
+        attempt.victims.append(line.victim)
+
+
+class LoggedMoments:
+    """Brings a view to each attempt of a log that was made after the record began.
+
+    Parameters
+    ----------
+    view : View
+    log : SchedulerLog
+
+    Attributes
+    ----------
+    attempts : list of Attempt
+    delays : Delays
+        As measured.
+    """
+
+    def __init__(self, view: View, log: SchedulerLog) -> None:
+        self._view = view
+        self._log = log
+        firsts = [track.lines[0].seen_ns for track in view.tracks.values()]
+        self._began_ns = min(firsts, default=0)
+        self._pods = view.tracks.get(POD) or Track([])
+        self.attempts = attempts_of(log)
+        self._waiting = waiting_claims(view)
+        self._bindings = _bindings(self._pods.lines)
+        self._first_position: dict[str, int] = {}
+        for position, line in enumerate(self._pods.lines):
+            self._first_position.setdefault(line.object.uid, position)
+        self._match()
+        self._arrivals = list(self._find_arrivals())
+        self.delays = self._measure()
+
+    def _match(self) -> None:
+        """Find the line of the record for every attempt that placed a pod."""
+        left = {key: deque(lines) for key, lines in self._bindings.items()}
+        for attempt in self.attempts:
+            of_pod = left.get(attempt.pod)
+            while attempt.node and of_pod and not attempt.line:
+                pod, number = of_pod[0].object, of_pod[0].line
+                if isinstance(pod, Pod) and pod.spec.node_name == attempt.node:
+                    attempt.line = number
+                    of_pod.popleft()
+                else:
+                    break
+
+    def _find_arrivals(self) -> Iterator[tuple[int, int]]:
+        """Yield where in the log a pod is new, and where in the record it is added."""
+        queued: dict[NamespacedName, deque[int]] = defaultdict(deque)
+        for index, told in enumerate(self._log.lines):
+            if told.what == "queue" and told.event == "UnschedulablePodAdd":
+                queued[told.pod].append(index)
+        latest = -1
+        for position, line in enumerate(self._pods.lines):
+            of_pod = queued.get(line.object.key)
+            if line.event != "Add" or not of_pod:
+                continue
+            index = of_pod.popleft()
+            if index > latest:
+                # Anything else was not written in the order of the watch.
+                yield index, position
+                latest = index
+
+    def _measure(self) -> Delays:
+        """Compare the times of what both files tell of: that a pod is new."""
+        arrivals = [
+            (self._pods.lines[position], self._log.lines[index].time_ns)
+            for index, position in self._arrivals
+        ]
+        # What was there when the watch began says nothing, unless there is nothing else.
+        new = [(line, ns) for line, ns in arrivals if _is_new(line)] or arrivals
+        late = [line.seen_ns - ns for line, ns in new]
+        if not late:
+            return Delays(0, -DEFAULT_DELAY_NS, DEFAULT_DELAY_NS)
+        usual = median_low(late)
+        return Delays(
+            usual,
+            max(min(late), usual - _MOST_DELAY_NS),
+            min(max(late), usual + _MOST_DELAY_NS),
+        )
+
+    # ---------------------------------------------------------------- going on
+
+    def __iter__(self) -> Iterator[Attempt]:
+        """Bring the view to each attempt, then yield it; afterwards take in what it did."""
+        attempts = iter(self.attempts)
+        coming = next(attempts, None)
+        arrived = 0
+        for index, line in enumerate(self._log.lines):
+            while arrived < len(self._arrivals) and self._arrivals[arrived][0] < index:
+                arrived += 1
+            if line.what == "condition" and line.is_nominating:
+                pod = self._view.pods.get(line.pod)
+                if pod is not None and not pod.spec.node_name:
+                    self._view.nominate(pod, line.node)
+            if coming is None or index != coming.index:
+                continue
+            if coming.line or coming.time_ns + self.delays.usual_ns >= self._began_ns:
+                self._bring(coming, arrived)
+                yield coming
+                self._take_in(coming)
+            coming = next(attempts, None)
+
+    def _bring(self, attempt: Attempt, arrived: int) -> None:
+        self._least = self._arrivals[arrived - 1][1] + 1 if arrived else 0
+        more = arrived < len(self._arrivals)
+        self._most = self._arrivals[arrived][1] if more else len(self._pods.lines)
+        if attempt.line:
+            # It had seen the pod, and not yet where the pod goes.
+            binding = self._pods.before_line(attempt.line)
+            added = self._first_position[self._uid_of(attempt)]
+            self._most = min(self._most, binding)
+            self._least = max(self._least, added + 1)
+        positions: dict[GroupKind, int] = {}
+        for kind, track in self._view.tracks.items():
+            position = track.seen_at(attempt.time_ns + self.delays.usual_ns)
+            if kind == POD:
+                position = max(min(position, self._most), self._least)
+            positions[kind] = max(position, track.position)
+        if attempt.line:
+            pod = self._pods.lines[self._first_position[self._uid_of(attempt)]].object
+            assert isinstance(pod, Pod), f"line {attempt.line} is a binding"
+            for kind in (_CLAIM, _VOLUME):
+                if kind in positions:
+                    positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
+        self._view.go_to(positions)
+
+    def _uid_of(self, attempt: Attempt) -> str:
+        """Return the uid of a pod that is bound."""
+        return self._pods.lines[self._pods.before_line(attempt.line)].object.uid
+
+    def _before_results(self, kind: GroupKind, most: int, attempt: Attempt, pod: Pod) -> int:
+        """Return a position before the first change that comes of the decision itself."""
+        track = self._view.tracks[kind]
+        for position in range(track.position, most):
+            if is_result(track.lines[position], pod, attempt.victims, self._waiting):
+                return position
+        return most
+
+    def _take_in(self, attempt: Attempt) -> None:
+        """Let the scheduler know what it did itself."""
+        pod = self._view.pods.get(attempt.pod)
+        if pod is None or pod.spec.node_name:
+            return
+        if attempt.node:
+            self._view.assume(pod, attempt.node)
+        elif attempt.preempted_node:
+            self._view.nominate(pod, attempt.preempted_node)
+
+    # ---------------------------------------------------------------- what else it may have been
+
+    def states(self, attempt: Attempt, pod: Pod) -> Iterator[Seen]:
+        """Yield what the scheduler may have seen instead, the most likely first."""
+        view = self._view
+        here = view.positions()
+        ranges = {kind: self._range(kind, attempt, pod) for kind in view.tracks}
+        pods = nearest_positions(ranges.pop(POD), here[POD], self._pods.lines)
+        for position in pods:
+            yield Seen({POD: position})
+        others = {kind: r for kind, r in ranges.items() if len(r) > 1}
+        for kind, its_range in others.items():
+            for position in nearest_positions(its_range, here[kind], view.tracks[kind].lines):
+                yield Seen({kind: position})
+        together = list(self._together(attempt, others))
+        most = _MOST_STATES // max(1, len(together))
+        for positions in together:
+            yield Seen(positions)
+            for position in pods[:most]:
+                yield Seen({**positions, POD: position})
+
+    def _together(
+        self, attempt: Attempt, ranges: dict[GroupKind, range]
+    ) -> Iterator[dict[GroupKind, int]]:
+        """Yield what a scheduler sees whose watches are all as late, or as early."""
+        moments = {
+            self._view.tracks[kind].lines[position].seen_ns
+            for kind, positions in ranges.items()
+            for position in positions[:-1]
+            if not _is_inert(self._view.tracks[kind].lines[position])
+        }
+        usual_ns = attempt.time_ns + self.delays.usual_ns
+        for moment_ns in sorted(moments, key=lambda ns: (abs(ns - usual_ns), ns)):
+            yield {
+                kind: max(
+                    positions[0], min(self._view.tracks[kind].seen_at(moment_ns), positions[-1])
+                )
+                for kind, positions in ranges.items()
+            }
+
+    def _range(self, kind: GroupKind, attempt: Attempt, pod: Pod) -> range:
+        """Return how far the scheduler may have come in one kind."""
+        track = self._view.tracks[kind]
+        least = track.seen_at(attempt.time_ns + self.delays.least_ns)
+        most = track.seen_at(attempt.time_ns + self.delays.most_ns)
+        if kind == POD:
+            least, most = max(least, self._least), min(most, self._most)
+        if attempt.line:
+            most = min(most, track.before_line(attempt.line))
+        least = min(least, track.position)
+        most = self._before_results(kind, max(most, track.position), attempt, pod)
+        return range(least, most + 1)
+
+
+def waiting_claims(view: View) -> frozenset[NamespacedName]:
+    """Return the claims whose volumes are bound or made once a scheduler names a node."""
+    track = view.tracks.get(_CLAIM)
+    lines = [] if track is None else track.lines
+    return frozenset(
+        line.object.key for line in lines if SELECTED_NODE in line.object.metadata.annotations
+    )
+
+
+def is_result(
+    line: RecordLine,
+    pod: Pod,
+    victims: Collection[NamespacedName],
+    waiting: Collection[NamespacedName],
+) -> bool:
+    """Tell whether a change is what comes of the decision for a pod.
+
+    That is its own place or nomination, that its victims go, and that its volumes are taken.
+
+    Parameters
+    ----------
+    victims : collection of str
+        Pods that are preempted for it.
+    waiting : collection of str
+        See `waiting_claims`.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go, `bindAPIUpdate`
+    """
+    obj, old = line.object, line.old
+    if isinstance(obj, Pod):
+        if obj.uid == pod.uid:
+            return bool(obj.spec.node_name or obj.status.nominated_node_name)
+        return obj.key in victims
+    claims = {f"{pod.namespace}/{use.name}" for use in claim_uses(pod)}
+    if not claims:
+        return False
+    if isinstance(obj, PersistentVolumeClaim):
+        before = old.metadata.annotations if isinstance(old, PersistentVolumeClaim) else {}
+        return (
+            obj.key in claims
+            and SELECTED_NODE in obj.metadata.annotations
+            and SELECTED_NODE not in before
+        )
+    if isinstance(obj, PersistentVolume):
+        claim = obj.spec.claim_ref
+        key = "" if claim is None else f"{claim.namespace}/{claim.name}"
+        if key not in claims or (isinstance(old, PersistentVolume) and old.spec.claim_ref):
+            return False
+        # A volume that was there before is taken; a new one was made for the claim.
+        return old is not None or key in waiting
+    return False
+
+
+def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> list[int]:
+    """Return other positions, nearest first, where the changes in between matter."""
+    found = []
+    for position in sorted(positions, key=lambda p: (abs(p - here), p)):
+        crossed = lines[position] if position < here else lines[position - 1]
+        if position != here and not _is_inert(crossed):
+            found.append(position)
+    return found
+
+
+def _is_inert(line: RecordLine) -> bool:
+    """Tell whether a change is none for scheduling, such as how a placed pod is doing."""
+    new, old = line.object, line.old
+    if old is None or type(new) is not type(old) or line.event == "Delete":
+        return False
+    if new.metadata.labels != old.metadata.labels or _spec(new) != _spec(old):
+        return False
+    if isinstance(new, Pod) and isinstance(old, Pod):
+        return (
+            new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
+            and new.is_terminal == old.is_terminal
+            and new.status.nominated_node_name == old.status.nominated_node_name
+            and new.status.start_time == old.status.start_time
+            and not has_actual_resources(new)
+            and not has_actual_resources(old)
+        )
+    if isinstance(new, Node) and isinstance(old, Node):
+        return (
+            new.status.allocatable == old.status.allocatable
+            and new.status.images == old.status.images
+            and new.status.declared_features == old.status.declared_features
+        )
+    if isinstance(new, PodDisruptionBudget | PersistentVolume | PersistentVolumeClaim):
+        return False
+    return hasattr(new, "spec")
+
+
+def _spec(obj: Object) -> object:
+    return getattr(obj, "spec", None)
+
+
+def _bindings(lines: list[RecordLine]) -> dict[NamespacedName, list[RecordLine]]:
+    """Return the lines in which a pod gets its node, by pod."""
+    found: dict[NamespacedName, list[RecordLine]] = defaultdict(list)
+    for line in lines:
+        if is_binding(line):
+            found[line.object.key].append(line)
+    return found
+
+
+def _is_new(line: RecordLine) -> bool:
+    """Tell whether an object is seen as soon as it is there; its age is known to the second."""
+    created_ns = timestamp_ns(line.object.metadata.creation_timestamp)
+    return created_ns is None or abs(line.seen_ns - created_ns) <= 2 * _MOST_DELAY_NS
+
+
+def is_binding(line: RecordLine) -> bool:
+    """Tell whether in this change a pod that was there gets its node."""
+    new, old = line.object, line.old
+    return (
+        isinstance(new, Pod)
+        and isinstance(old, Pod)
+        and line.event != "Delete"
+        and new.uid == old.uid
+        and bool(new.spec.node_name)
+        and not old.spec.node_name
+    )

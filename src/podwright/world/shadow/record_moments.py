@@ -1,0 +1,223 @@
+"""Moments at which the real scheduler decided, told by the record alone.
+
+Without a scheduler's log, a decision shows only when its result comes to the API: a binding, or
+before that the volumes that are taken for the pod, or a nomination and victims. The most likely
+state is the one that the API had right before the first of these results.
+
+Decisions are made one after the other, but bindings are written by several hands at once, and a
+watch is a little late. So the scheduler may not have seen the latest changes, and may have
+placed pods that the API shows only later. Those states are tried that lie within `delay_ns`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from podwright.columns.pod_volumes import claim_uses
+from podwright.objects import Pod
+from podwright.store.kinds import POD, GroupKind
+from podwright.store.record_files import RecordLine
+from podwright.world.shadow.moments import (
+    DEFAULT_DELAY_NS,
+    Attempt,
+    Seen,
+    is_binding,
+    is_result,
+    nearest_positions,
+    waiting_claims,
+)
+from podwright.world.shadow.view import Track, View
+
+_MOST_STATES = 600
+
+
+class RecordedMoments:
+    """Brings a view to each decision that shows in a record.
+
+    Parameters
+    ----------
+    view : View
+    delay_ns : int
+        For how long a change may be on its way.
+
+    Attributes
+    ----------
+    attempts : list of Attempt
+        Successful ones and preemptions, in the order of their results.
+    """
+
+    def __init__(self, view: View, *, delay_ns: int = DEFAULT_DELAY_NS) -> None:
+        self._view = view
+        self._delay_ns = delay_ns
+        self._pods = view.tracks.get(POD) or Track([])
+        self._lines = sorted(
+            (line for track in view.tracks.values() for line in track.lines),
+            key=lambda line: line.line,
+        )
+        self._waiting = waiting_claims(view)
+        self._index_of = {line.line: index for index, line in enumerate(self._lines)}
+        bindings = [self._binding(line) for line in self._pods.lines if is_binding(line)]
+        self.attempts = sorted([*bindings, *self._preemptions()], key=lambda attempt: attempt.index)
+
+    # ---------------------------------------------------------------- finding decisions
+
+    def _binding(self, line: RecordLine) -> Attempt:
+        pod = line.object
+        assert isinstance(pod, Pod), f"line {line.line} is a binding"
+        first = self._first_result(line, pod)
+        return Attempt(
+            index=first.line,
+            time_ns=first.seen_ns,
+            pod=pod.key,
+            node=pod.spec.node_name,
+            line=line.line,
+        )
+
+    def _first_result(self, binding: RecordLine, pod: Pod) -> RecordLine:
+        """Return the first line that shows what became of the decision."""
+        if not claim_uses(pod):
+            return binding
+        first = binding
+        for index in range(self._index_of[binding.line] - 1, -1, -1):
+            line = self._lines[index]
+            obj = line.object
+            if isinstance(obj, Pod):
+                if obj.uid != pod.uid:
+                    continue
+                if line.old is None:
+                    break
+                # The scheduler nominates a pod to its own node when its volumes will take time.
+                is_at_once = _apart_ns(line, first) <= self._delay_ns
+                if first is not binding and is_at_once and _is_nomination(line, pod.spec.node_name):
+                    first = line
+            elif is_result(line, pod, (), self._waiting):
+                first = line
+        return first
+
+    def _preemptions(self) -> Iterator[Attempt]:
+        """Yield nominations with victims: pods of that node that had to go at the same time."""
+        leaving: dict[str, list[RecordLine]] = defaultdict(list)
+        nominations: dict[str, list[RecordLine]] = defaultdict(list)
+        for line in self._pods.lines:
+            new, old = line.object, line.old
+            if not isinstance(new, Pod) or not isinstance(old, Pod) or line.event == "Delete":
+                continue
+            node = new.status.nominated_node_name
+            if node and not new.spec.node_name and _is_nomination(line, node):
+                nominations[node].append(line)
+            elif _is_preempted(new) and not _is_preempted(old):
+                leaving[new.spec.node_name].append(line)
+        for node, lines in nominations.items():
+            victims: dict[int, list[RecordLine]] = defaultdict(list)
+            for victim in leaving[node]:
+                nearest = min(lines, key=lambda line: (_apart_ns(line, victim), line.line))
+                if _apart_ns(nearest, victim) <= 4 * self._delay_ns:
+                    victims[nearest.line].append(victim)
+            for line in lines:
+                if victims[line.line]:
+                    first = min([line, *victims[line.line]], key=lambda one: one.line)
+                    yield Attempt(
+                        index=first.line,
+                        time_ns=first.seen_ns,
+                        pod=line.object.key,
+                        preempted_node=node,
+                        victims=[victim.object.key for victim in victims[line.line]],
+                        line=line.line,
+                    )
+
+    # ---------------------------------------------------------------- going on
+
+    def __iter__(self) -> Iterator[Attempt]:
+        """Bring the view to right before each decision's first result, then yield it."""
+        for attempt in self.attempts:
+            self._view.go_to(
+                {
+                    kind: max(track.position, track.before_line(attempt.index))
+                    for kind, track in self._view.tracks.items()
+                }
+            )
+            yield attempt
+            pod = self._view.pods.get(attempt.pod)
+            if pod is not None and attempt.node and not pod.spec.node_name:
+                self._view.assume(pod, attempt.node)
+
+    # ---------------------------------------------------------------- what else it may have been
+
+    def states(self, attempt: Attempt, pod: Pod) -> Iterator[Seen]:
+        """Yield what the scheduler may have seen instead, the most likely first."""
+        here = self._view.positions()
+        coming = self._coming(attempt, here[POD])
+        for count in range(1, len(coming) + 1):
+            yield Seen({}, coming[:count])
+        earlier = self._earlier(POD, attempt)
+        backwards = nearest_positions(earlier, here[POD], self._pods.lines)
+        for position in backwards:
+            crossed = self._placed_between(position, here[POD])
+            yield Seen({POD: position}, crossed)
+            if crossed:
+                yield Seen({POD: position})
+        others = {
+            kind: its_range
+            for kind in self._view.tracks
+            if kind != POD and len(its_range := self._earlier(kind, attempt)) > 1
+        }
+        for kind, its_range in others.items():
+            for position in nearest_positions(its_range, here[kind], self._view.tracks[kind].lines):
+                yield Seen({kind: position})
+        tried = 0
+        for position in backwards:
+            crossed = self._placed_between(position, here[POD])
+            for count in range(1, len(coming) + 1):
+                if tried == _MOST_STATES:
+                    return
+                tried += 1
+                yield Seen({POD: position}, (*crossed, *coming[:count]))
+
+    def _earlier(self, kind: GroupKind, attempt: Attempt) -> range:
+        track = self._view.tracks[kind]
+        least = min(track.seen_at(attempt.time_ns - self._delay_ns), track.position)
+        return range(least, track.position + 1)
+
+    def _coming(self, attempt: Attempt, position: int) -> tuple[tuple[Pod, str], ...]:
+        """Return pods that are there and whose binding comes soon, in the order of bindings."""
+        found = []
+        for line in self._pods.lines[position:]:
+            if line.seen_ns > attempt.time_ns + self._delay_ns:
+                break
+            if is_binding(line) and line.object.key != attempt.pod:
+                there = self._view.pods.get(line.object.key)
+                if (
+                    there is not None
+                    and there.uid == line.object.uid
+                    and isinstance(line.object, Pod)
+                ):
+                    found.append((there, line.object.spec.node_name))
+        return tuple(found)
+
+    def _placed_between(self, position: int, here: int) -> tuple[tuple[Pod, str], ...]:
+        """Return the pods that were bound between two positions."""
+        return tuple(
+            (line.old, line.object.spec.node_name)
+            for line in self._pods.lines[position:here]
+            if is_binding(line) and isinstance(line.object, Pod) and isinstance(line.old, Pod)
+        )
+
+
+def _is_preempted(pod: Pod) -> bool:
+    wanted = ("DisruptionTarget", "True", "PreemptionByScheduler")
+    return any((one.type, one.status, one.reason) == wanted for one in pod.status.conditions)
+
+
+def _is_nomination(line: RecordLine, node: str) -> bool:
+    new, old = line.object, line.old
+    return (
+        isinstance(new, Pod)
+        and isinstance(old, Pod)
+        and new.status.nominated_node_name == node
+        and old.status.nominated_node_name != node
+    )
+
+
+def _apart_ns(one: RecordLine, other: RecordLine) -> int:
+    return abs(one.seen_ns - other.seen_ns)

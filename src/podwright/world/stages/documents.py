@@ -1,0 +1,443 @@
+"""Stage documents, read: KWOK's YAML becomes stages, or a list of all that is wrong.
+
+Both forms of KWOK are read: the old one (`next`, `key`, `expressionFrom`) and the new one
+(`steps`, `jq`). Expressions in CEL and the step `apply` are refused, as is every field that
+is not known.
+
+Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.config.document import decode
+from podwright.config.field import duplicate, forbidden, invalid, not_supported, problem, required
+from podwright.objects import Document, FieldError, InputError, Struct, api_group
+from podwright.objects.errors import quoted
+from podwright.objects.yaml_events import YamlError, read_yaml
+from podwright.world.stages.jq import Query, QueryError, query
+from podwright.world.stages.patches import PatchType
+from podwright.world.stages.stage import (
+    FUNCTION_NAMES,
+    Bound,
+    Delay,
+    DeleteStep,
+    EventStep,
+    FinalizersStep,
+    Operator,
+    PatchStep,
+    Rendering,
+    Requirement,
+    Stage,
+    Step,
+    Weight,
+    milliseconds,
+)
+from podwright.world.stages.template_parser import TemplateError
+from podwright.world.stages.templates import Template
+
+T = TypeVar("T")
+
+API_VERSION = "kwok.x-k8s.io/v1alpha1"
+
+_OPERATORS: tuple[Operator, ...] = ("DoesNotExist", "Exists", "In", "NotIn")
+_PATCH_TYPES: tuple[PatchType, ...] = ("json", "merge", "strategic")
+_STRATEGIC = {("", "Node"), ("", "Pod")}
+
+
+class _Jq(Struct, frozen=True):
+    expression: str
+
+
+class _From(Struct, frozen=True):
+    expression_from: str | None = None
+    jq: _Jq | None = None
+    cel: Any = None
+
+
+class _KeyJq(Struct, frozen=True):
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class _Expression(Struct, frozen=True):
+    key: str | None = None
+    operator: str | None = None
+    values: tuple[str, ...] = ()
+    jq: _KeyJq | None = None
+    cel: Any = None
+
+
+class _Selector(Struct, frozen=True):
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+    match_annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    match_expressions: tuple[_Expression, ...] = ()
+
+
+class _Delay(Struct, frozen=True):
+    duration_milliseconds: int | None = None
+    duration_from: _From | None = None
+    jitter_duration_milliseconds: int | None = None
+    jitter_duration_from: _From | None = None
+
+
+class _Event(Struct, frozen=True):
+    type: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class _Item(Struct, frozen=True):
+    value: str
+
+
+class _Finalizers(Struct, frozen=True):
+    add: tuple[_Item, ...] = ()
+    remove: tuple[_Item, ...] = ()
+    empty: bool = False
+
+
+class _User(Struct, frozen=True):
+    username: str
+
+
+class _Patch(Struct, frozen=True):
+    template: str
+    subresource: str = ""
+    root: str = ""
+    type: str | None = None
+    impersonation: _User | None = None
+
+
+class _Step(Struct, frozen=True):
+    event: _Event | None = None
+    finalizers: _Finalizers | None = None
+    delete: bool = False
+    patch: _Patch | None = None
+    apply: Any = None
+
+
+class _Next(Struct, frozen=True):
+    event: _Event | None = None
+    finalizers: _Finalizers | None = None
+    delete: bool = False
+    patches: tuple[_Patch, ...] = ()
+    status_subresource: str | None = None
+    status_template: str = ""
+    status_patch_as: _User | None = None
+
+
+class _ResourceRef(Struct, frozen=True):
+    kind: str
+    api_group: str = "v1"
+
+
+class _Spec(Struct, frozen=True):
+    resource_ref: _ResourceRef
+    selector: _Selector | None = None
+    weight: int = 0
+    weight_from: _From | None = None
+    delay: _Delay | None = None
+    next: _Next | None = None
+    steps: tuple[_Step, ...] = ()
+    immediate_next_stage: bool = False
+
+
+class _Document(Struct, frozen=True):
+    api_version: str
+    kind: str
+    spec: _Spec
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: Any = None
+
+
+def read_stages(data: bytes | str, *, source: str) -> tuple[Stage, ...]:
+    """Read the stages of a file.
+
+    Parameters
+    ----------
+    data : bytes or str
+        YAML, with any number of Stage documents and nothing else.
+    source : str
+        The file's name, for errors.
+
+    Returns
+    -------
+    tuple of Stage
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in any document.
+    """
+    errors: list[FieldError] = []
+    stages: list[Stage] = []
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        for index, document in enumerate(read_yaml(text), start=1):
+            if document.value is None:
+                continue
+            place = f"{source}: document {index} (line {document.line})"
+            found: list[FieldError] = []
+            stage = _stage(document.value, place, found)
+            if stage is not None and any(_names(stage) == _names(other) for other in stages):
+                found.append(duplicate("metadata.name", stage.name))
+            errors += [msgspec.structs.replace(error, source=place) for error in found]
+            if stage is not None:
+                stages.append(stage)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            [FieldError(source=source, path="", message=f"not UTF-8: {error}")]
+        ) from None
+    except YamlError as error:
+        place = f"{source}: line {error.line}"
+        errors.append(FieldError(source=place, path="", message=str(error)))
+    if errors:
+        raise InputError(errors)
+    return tuple(stages)
+
+
+def read_stage(document: Document, *, source: str) -> Stage:
+    """Read one Stage document.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    errors: list[FieldError] = []
+    stage = _stage(document, source, errors)
+    if errors:
+        raise InputError(msgspec.structs.replace(error, source=source) for error in errors)
+    assert stage is not None, "no stage and no error"
+    return stage
+
+
+def _names(stage: Stage) -> tuple[str, str, str]:
+    return stage.group, stage.kind, stage.name
+
+
+def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
+    if not isinstance(value, dict):
+        errors.append(problem("", f"a Stage is expected, not {quoted(value)}"))
+        return None
+    for path, wanted in (("apiVersion", API_VERSION), ("kind", "Stage")):
+        if path in value and value[path] != wanted:
+            errors.append(not_supported(path, str(value[path]), [wanted]))
+    if errors:
+        return None
+    document = decode(value, _Document, "", errors)
+    if document is None:
+        return None
+    return _Reader(errors).stage(document, place)
+
+
+class _Reader:
+    """Makes a stage of a document whose fields have the right types, and notes the rest."""
+
+    def __init__(self, errors: list[FieldError]) -> None:
+        self._errors = errors
+
+    def stage(self, document: _Document, place: str) -> Stage | None:
+        spec, before = document.spec, len(self._errors)
+        name = document.metadata.get("name")
+        if not isinstance(name, str) or not name:
+            self._errors.append(required("metadata.name"))
+        if not spec.resource_ref.kind:
+            self._errors.append(required("spec.resourceRef.kind"))
+        group = api_group(spec.resource_ref.api_group)
+        is_strategic = (group, spec.resource_ref.kind) in _STRATEGIC
+        default_type: PatchType = "strategic" if is_strategic else "merge"
+        if spec.next is None and not spec.steps:
+            self._errors.append(required("spec.next", "a stage without next or steps does nothing"))
+        requirements = self._requirements(spec.selector)
+        weight = Weight(spec.weight, self._query_of(spec.weight_from, "spec.weightFrom"))
+        if spec.weight < 0:
+            self._errors.append(invalid("spec.weight", spec.weight, "must not be negative"))
+        delay = self._delay(spec.delay)
+        steps = (*self._next(spec.next, default_type), *self._steps(spec.steps, default_type))
+        if len(self._errors) > before:
+            return None
+        return Stage(
+            name=str(name),
+            group=group,
+            kind=spec.resource_ref.kind,
+            requirements=requirements,
+            weight=weight,
+            delay=delay,
+            steps=steps,
+            is_immediate=spec.immediate_next_stage,
+            source=place,
+        )
+
+    # ------------------------------------------------------------------------- selector
+
+    def _requirements(self, selector: _Selector | None) -> tuple[Requirement, ...] | None:
+        if selector is None:
+            return None
+        requirements = [
+            Requirement(query(f".metadata.{field}[{quoted_key(key)}]"), "In", (value,))
+            for field, wanted in (
+                ("labels", selector.match_labels),
+                ("annotations", selector.match_annotations),
+            )
+            for key, value in wanted.items()
+        ]
+        for index, expression in enumerate(selector.match_expressions):
+            path = f"spec.selector.matchExpressions[{index}]"
+            requirement = self._requirement(expression, path)
+            if requirement is not None:
+                requirements.append(requirement)
+        return tuple(requirements)
+
+    def _requirement(self, expression: _Expression, path: str) -> Requirement | None:
+        if expression.cel is not None:
+            self._errors.append(forbidden(f"{path}.cel", "CEL is not read; use jq"))
+            return None
+        key, operator, values = expression.key, expression.operator, expression.values
+        if expression.jq is not None:
+            path = f"{path}.jq"
+            key, operator = expression.jq.key, expression.jq.operator
+            values = expression.jq.values
+        found = self._query(key or "", f"{path}.key")
+        chosen = next((known for known in _OPERATORS if known == operator), None)
+        if chosen is None:
+            self._errors.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
+        elif chosen in {"In", "NotIn"} and not values:
+            self._errors.append(required(f"{path}.values", f"{chosen} needs values"))
+        elif chosen in {"Exists", "DoesNotExist"} and values:
+            self._errors.append(forbidden(f"{path}.values", f"{chosen} takes no values"))
+        if found is None or chosen is None:
+            return None
+        return Requirement(found, chosen, values)
+
+    def _query(self, text: str, path: str) -> Query | None:
+        if not text:
+            self._errors.append(required(path))
+            return None
+        return self._made(lambda: query(text), text, path)
+
+    def _made(self, make: Callable[[], T], value: Any, path: str) -> T | None:
+        try:
+            return make()
+        except QueryError as error:
+            self._errors.append(invalid(path, value, str(error)))
+        except TemplateError as error:
+            # The template has many lines; the one that is wrong says where.
+            self._errors.append(problem(path, str(error)))
+        return None
+
+    def _query_of(self, source: _From | None, path: str) -> Query | None:
+        if source is None:
+            return None
+        if source.cel is not None:
+            self._errors.append(forbidden(f"{path}.cel", "CEL is not read; use jq"))
+            return None
+        if source.jq is not None:
+            return self._query(source.jq.expression, f"{path}.jq.expression")
+        return self._query(source.expression_from or "", f"{path}.expressionFrom")
+
+    def _delay(self, delay: _Delay | None) -> Delay:
+        if delay is None:
+            return Delay()
+        bounds = []
+        for name, value, source in (
+            ("duration", delay.duration_milliseconds, delay.duration_from),
+            ("jitterDuration", delay.jitter_duration_milliseconds, delay.jitter_duration_from),
+        ):
+            path = f"spec.delay.{name}"
+            if value is not None and value < 0:
+                detail = "must not be negative"
+                self._errors.append(invalid(f"{path}Milliseconds", value, detail))
+            found = self._query_of(source, f"{path}From")
+            bounds.append(Bound(milliseconds(value), found))
+        duration, jitter = bounds
+        if duration.default_ns is None:
+            # KWOK has 0 where only the document may say something.
+            duration = Bound(0, duration.query)
+        return Delay(duration, jitter)
+
+    # ---------------------------------------------------------------------------- steps
+
+    def _next(self, following: _Next | None, default_type: PatchType) -> list[Step]:
+        if following is None:
+            return []
+        path = "spec.next"
+        steps = self._common(following.event, following.finalizers, path)
+        if following.delete:
+            # Deleting overrides what would have been changed.
+            return [*steps, DeleteStep()]
+        if following.status_template:
+            patch = _Patch(
+                template=following.status_template,
+                subresource="status"
+                if following.status_subresource is None
+                else following.status_subresource,
+                root="status",
+                impersonation=following.status_patch_as,
+            )
+            steps += self._patch(patch, f"{path}.statusTemplate", path, default_type)
+        for index, patch in enumerate(following.patches):
+            at = f"{path}.patches[{index}]"
+            steps += self._patch(patch, f"{at}.template", at, default_type)
+        return steps
+
+    def _steps(self, given: tuple[_Step, ...], default_type: PatchType) -> list[Step]:
+        steps: list[Step] = []
+        for index, step in enumerate(given):
+            path = f"spec.steps[{index}]"
+            if step.apply is not None:
+                self._errors.append(forbidden(f"{path}.apply", "this step is not supported"))
+            steps += self._common(step.event, step.finalizers, path)
+            if step.delete:
+                steps.append(DeleteStep())
+            elif step.patch is not None:
+                at = f"{path}.patch"
+                steps += self._patch(step.patch, f"{at}.template", at, default_type)
+        return steps
+
+    def _common(
+        self, event: _Event | None, finalizers: _Finalizers | None, path: str
+    ) -> list[Step]:
+        steps: list[Step] = []
+        if event is not None:
+            at = f"{path}.event"
+            message = self._template(event.message, f"{at}.message")
+            if event.type not in {"Normal", "Warning"}:
+                self._errors.append(not_supported(f"{at}.type", event.type, ["Normal", "Warning"]))
+            if message is not None:
+                steps.append(EventStep(event.type, event.reason, message))
+        if finalizers is not None:
+            add = tuple(item.value for item in finalizers.add)
+            remove = tuple(item.value for item in finalizers.remove)
+            steps.append(FinalizersStep(add, remove, finalizers.empty))
+        return steps
+
+    def _patch(
+        self, patch: _Patch, template_path: str, path: str, default_type: PatchType
+    ) -> list[Step]:
+        template = self._template(patch.template, template_path)
+        chosen = next((t for t in _PATCH_TYPES if t == (patch.type or default_type)), None)
+        if chosen is None:
+            self._errors.append(not_supported(f"{path}.type", patch.type or "", _PATCH_TYPES))
+        if patch.subresource not in {"", "status"}:
+            detail = 'only "status" and the object itself can be patched'
+            self._errors.append(invalid(f"{path}.subresource", patch.subresource, detail))
+        if template is None or chosen is None:
+            return []
+        user = "" if patch.impersonation is None else patch.impersonation.username
+        return [PatchStep(Rendering(template), patch.root, patch.subresource, chosen, user)]
+
+    def _template(self, text: str, path: str) -> Template | None:
+        return self._made(lambda: Template(text, FUNCTION_NAMES), text, path)
+
+
+def quoted_key(key: str) -> str:
+    """Return a key as jq has it in brackets."""
+    return msgspec.json.encode(key).decode()

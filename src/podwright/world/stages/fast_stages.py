@@ -1,0 +1,322 @@
+"""KWOK's fast stages: what nodes and pods become at once.
+
+A node is ready and a pod runs as soon as it is bound; a pod of a Job is done as soon as it
+runs; a pod that is deleted goes at once. They are written down twice: as Stage documents
+(`FAST_STAGES`), and as functions that do the same without a template, because half of a
+simulation's time would go there. A test holds one against the other.
+
+Upstream: KWOK's kustomize/stage/node/fast and kustomize/stage/pod/fast
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import msgspec
+
+from podwright.objects import Document
+from podwright.world.stages.documents import read_stages
+from podwright.world.stages.stage import (
+    KWOK_VERSION,
+    NODE_CONDITIONS,
+    Moment,
+    PatchStep,
+    Stage,
+)
+
+FAST_STAGES = """\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: node-initialize}
+spec:
+  resourceRef: {apiGroup: v1, kind: Node}
+  selector:
+    matchExpressions:
+    - key: '.status.conditions.[] | select(.type == "Ready") | .status'
+      operator: NotIn
+      values: ["True"]
+  next:
+    statusTemplate: |
+      {{- $now := Now }}
+      {{- $version := printf "kwok-%s" Version }}
+      {{- $info := or .status.nodeInfo dict }}
+      {{- $default := dict "cpu" "1k" "memory" "1Ti" "pods" "1M" }}
+      phase: Running
+      conditions:
+      {{- range NodeConditions }}
+      - type: {{ .type | Quote }}
+        status: {{ .status | Quote }}
+        reason: {{ .reason | Quote }}
+        message: {{ .message | Quote }}
+        lastHeartbeatTime: {{ $now | Quote }}
+        lastTransitionTime: {{ $now | Quote }}
+      {{- end }}
+      {{- if not .status.addresses }}
+      addresses:
+      - {type: InternalIP, address: {{ NodeIP | Quote }}}
+      - {type: Hostname, address: {{ NodeName | Quote }}}
+      {{- end }}
+      allocatable: {{ YAML (or .status.allocatable $default) 1 }}
+      capacity: {{ YAML (or .status.capacity $default) 1 }}
+      nodeInfo:
+        architecture: {{ or $info.architecture "amd64" | Quote }}
+        bootID: {{ or $info.bootID "" | Quote }}
+        containerRuntimeVersion: {{ or $info.containerRuntimeVersion $version | Quote }}
+        kernelVersion: {{ or $info.kernelVersion $version | Quote }}
+        kubeProxyVersion: {{ or $info.kubeProxyVersion $version | Quote }}
+        kubeletVersion: {{ or $info.kubeletVersion $version | Quote }}
+        machineID: {{ or $info.machineID "" | Quote }}
+        operatingSystem: {{ or $info.operatingSystem "linux" | Quote }}
+        osImage: {{ or $info.osImage "" | Quote }}
+        systemUUID: {{ or $info.systemUUID "" | Quote }}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-ready}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+    - {key: .status.phase, operator: NotIn, values: [Running, Succeeded, Failed]}
+  next:
+    statusTemplate: |
+      {{- $now := Now }}
+      phase: Running
+      hostIP: {{ NodeIPWith .spec.nodeName | Quote }}
+      podIP: {{ PodIP | Quote }}
+      startTime: {{ $now | Quote }}
+      conditions:
+      - {type: Initialized, status: "True", lastTransitionTime: {{ $now | Quote }}}
+      - {type: Ready, status: "True", lastTransitionTime: {{ $now | Quote }}}
+      - {type: ContainersReady, status: "True", lastTransitionTime: {{ $now | Quote }}}
+      {{- range .spec.readinessGates }}
+      - {type: {{ .conditionType | Quote }}, status: "True", lastTransitionTime: {{ $now | Quote }}}
+      {{- end }}
+      {{- with .spec.containers }}
+      containerStatuses:
+      {{- range . }}
+      - name: {{ .name | Quote }}
+        image: {{ or .image "" | Quote }}
+        ready: true
+        restartCount: 0
+        state: {running: {startedAt: {{ $now | Quote }}}}
+      {{- end }}
+      {{- end }}
+      {{- with .spec.initContainers }}
+      initContainerStatuses:
+      {{- range . }}
+      - name: {{ .name | Quote }}
+        image: {{ or .image "" | Quote }}
+        ready: true
+        restartCount: 0
+        {{- if eq .restartPolicy "Always" }}
+        started: true
+        state: {running: {startedAt: {{ $now | Quote }}}}
+        {{- else }}
+        state:
+          terminated:
+            exitCode: 0
+            reason: Completed
+            startedAt: {{ $now | Quote }}
+            finishedAt: {{ $now | Quote }}
+        {{- end }}
+      {{- end }}
+      {{- end }}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-complete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+    - {key: .status.phase, operator: In, values: [Running]}
+    - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [Job]}
+    - key: .metadata.annotations["pod-complete.stage.kwok.x-k8s.io/delay"]
+      operator: DoesNotExist
+  next:
+    statusTemplate: |
+      {{- $now := Now }}
+      phase: Succeeded
+      {{- with .spec.containers }}
+      containerStatuses:
+      {{- range . }}
+      - name: {{ .name | Quote }}
+        image: {{ or .image "" | Quote }}
+        ready: false
+        restartCount: 0
+        started: false
+        state:
+          terminated:
+            exitCode: 0
+            reason: Completed
+            startedAt: {{ $now | Quote }}
+            finishedAt: {{ $now | Quote }}
+      {{- end }}
+      {{- end }}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-delete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+    - key: .metadata.annotations["pod-delete.stage.kwok.x-k8s.io/delay"]
+      operator: DoesNotExist
+  next:
+    finalizers: {empty: true}
+    delete: true
+"""
+"""The fast stages as documents, with what makes room for the run stages: pods that say how
+long they run or take to stop are not theirs."""
+
+
+@cache
+def fast_stages() -> tuple[Stage, ...]:
+    """Return KWOK's fast stages, played without templates."""
+    return tuple(
+        msgspec.structs.replace(stage, steps=(status_step(_WITHOUT_TEMPLATE[stage.name]),))
+        if stage.name in _WITHOUT_TEMPLATE
+        else stage
+        for stage in read_stages(FAST_STAGES, source="fast stages")
+    )
+
+
+def status_step(render: Callable[[Document, Moment], Any]) -> PatchStep:
+    """Return the step that patches the status with what a function makes."""
+    return PatchStep(render, root="status", subresource="status", type="strategic", is_plain=True)
+
+
+# -------------------------------------------------------------------- without templates
+
+
+def _initialized(document: Document, moment: Moment) -> Any:
+    status = document.get("status") or {}
+    now, version = moment.now, f"kwok-{KWOK_VERSION}"
+    default = {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
+    info = status.get("nodeInfo") or {}
+    patch: dict[str, Any] = {
+        "phase": "Running",
+        "conditions": [
+            {**condition, "lastHeartbeatTime": now, "lastTransitionTime": now}
+            for condition in NODE_CONDITIONS
+        ],
+        "allocatable": status.get("allocatable") or default,
+        "capacity": status.get("capacity") or default,
+        "nodeInfo": {
+            name: info.get(name) or fallback
+            for name, fallback in (
+                ("architecture", "amd64"),
+                ("bootID", ""),
+                ("containerRuntimeVersion", version),
+                ("kernelVersion", version),
+                ("kubeProxyVersion", version),
+                ("kubeletVersion", version),
+                ("machineID", ""),
+                ("operatingSystem", "linux"),
+                ("osImage", ""),
+                ("systemUUID", ""),
+            )
+        },
+    }
+    if not status.get("addresses"):
+        patch["addresses"] = [
+            {"type": "InternalIP", "address": moment.node_ip(document)},
+            {"type": "Hostname", "address": document["metadata"].get("name", "")},
+        ]
+    return patch
+
+
+def _ready(document: Document, moment: Moment) -> Any:
+    spec, now = document.get("spec") or {}, moment.now
+    gates = [gate["conditionType"] for gate in spec.get("readinessGates") or ()]
+    patch: dict[str, Any] = {
+        "phase": "Running",
+        "hostIP": moment.addresses.of_node(spec.get("nodeName") or ""),
+        "podIP": moment.pod_ip(document),
+        "startTime": now,
+        "conditions": _ready_conditions(("Initialized", "Ready", "ContainersReady", *gates), now),
+    }
+    if containers := spec.get("containers"):
+        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=True)
+    running = {"running": {"startedAt": now}}
+    if containers := spec.get("initContainers"):
+        patch["initContainerStatuses"] = [
+            container_status(entry, is_ready=True)
+            | (
+                {"started": True, "state": running}
+                if entry.get("restartPolicy") == "Always"
+                else {"state": terminated(0, now, now)}
+            )
+            for entry in containers
+        ]
+    return patch
+
+
+def _completed(document: Document, moment: Moment) -> Any:
+    now = moment.now
+    patch: dict[str, Any] = {"phase": "Succeeded"}
+    if containers := (document.get("spec") or {}).get("containers"):
+        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=False)
+    return patch
+
+
+# Pods of one template that start at one time have these in common, and share them.
+
+
+def _named(containers: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
+    return tuple((entry["name"], entry.get("image") or "") for entry in containers)
+
+
+@lru_cache(maxsize=1_024)
+def _statuses(
+    containers: tuple[tuple[str, str], ...], now: str, *, is_ready: bool
+) -> list[dict[str, Any]]:
+    state: dict[str, Any] = {"state": {"running": {"startedAt": now}}}
+    if not is_ready:
+        state = {"started": False, "state": terminated(0, now, now)}
+    return [
+        container_status({"name": name, "image": image}, is_ready=is_ready) | state
+        for name, image in containers
+    ]
+
+
+@lru_cache(maxsize=1_024)
+def _ready_conditions(types: tuple[str, ...], now: str) -> list[dict[str, Any]]:
+    return [{"type": name, "status": "True", "lastTransitionTime": now} for name in types]
+
+
+def container_status(container: dict[str, Any], *, is_ready: bool) -> dict[str, Any]:
+    """Return the status of a container, without its state."""
+    return {
+        "name": container["name"],
+        "image": container.get("image") or "",
+        "ready": is_ready,
+        "restartCount": 0,
+    }
+
+
+def terminated(exit_code: int, started: str, finished: str) -> dict[str, Any]:
+    """Return the state of a container that has exited."""
+    reason = "Error" if exit_code else "Completed"
+    return {
+        "terminated": {
+            "exitCode": exit_code,
+            "reason": reason,
+            "startedAt": started,
+            "finishedAt": finished,
+        }
+    }
+
+
+_WITHOUT_TEMPLATE: dict[str, Callable[[Document, Moment], Any]] = {
+    "node-initialize": _initialized,
+    "pod-ready": _ready,
+    "pod-complete": _completed,
+}
