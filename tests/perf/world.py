@@ -43,6 +43,7 @@ from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers
 from podwright.world.observing import Noted
 from podwright.world.operations import Apply, Delete, FailNode, RestoreNode
+from podwright.world.runs.simulation import LOG_CHECKPOINT_EVENTS
 from podwright.world.stages.lifecycle import Lifecycle
 from podwright.world.world import World
 
@@ -108,7 +109,9 @@ def _play(*, scale: int) -> tuple[int, float, float]:
     """Play the hour, in a cluster that is smaller by a factor; decisions, seconds and MiB."""
     with tempfile.TemporaryDirectory() as folder:
         counted = Counted()
-        world = World(seed=1, log=folder, observers=[counted])
+        world = World(
+            seed=1, log=folder, observers=[counted], checkpoint_events=LOG_CHECKPOINT_EVENTS
+        )
         _fill(world, scale)
         gc.collect()
         start_s = time.process_time()

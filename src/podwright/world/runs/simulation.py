@@ -45,7 +45,7 @@ CHECKPOINT_EVENTS: Final = 25_000
 """The least number of events between checkpoints, unless one is told otherwise."""
 
 _EVENTS_PER_KNOWN_OBJECT: Final = 10
-LOG_CHECKPOINT_EVENTS: Final = 30_000
+LOG_CHECKPOINT_EVENTS: Final = 25_000
 """The number of events between two moments at which the decision log has the machine as it was.
 
 Whoever asks about a past decision has the machine handle as many again, at about 20 us each.
