@@ -33,11 +33,11 @@ from tests.perf import templates
 from tests.perf.case import DECISIONS_PER_SECOND, MEBIBYTES, SECONDS, Case
 
 from podwright.cli import main
+from podwright.cli.collection import rare_collection
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.store import ObjectStore
-from podwright.store.collection import rare_collection
 from podwright.store.decision_log import DecisionLog
 from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers

@@ -42,7 +42,6 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError
-from podwright.store.collection import rare_collection
 from podwright.store.files import LoadedObjects, load_bytes, read_paths
 from podwright.store.record_files import numbered_lines
 from podwright.store.run_folder import (
@@ -198,7 +197,7 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
     announce_compilation()
     path = None if folder is None else str(folder)
     simulation = begin(rules, inputs, manifest, output=path, goes_on=goes_on)
-    with _stoppable() as stop, rare_collection():
+    with _stoppable() as stop:
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
     _print(summary, output)

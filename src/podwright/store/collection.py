@@ -21,19 +21,3 @@ def without_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-@contextmanager
-def rare_collection() -> Iterator[None]:
-    """Look for garbage a hundred times less often for a while.
-
-    For commands that play a large cluster: nearly all that is made stays for long or goes by
-    itself, and to look through it takes a twentieth of the time. Not for libraries, whose user
-    decides about the collector.
-    """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 10)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
