@@ -10,7 +10,7 @@ pkg/apis/batch/validation/validation.go; pkg/apis/policy/validation/validation.g
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -24,7 +24,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.objects.decode import wrong_with
-from podwright.objects.errors import invalid, required, unsupported
+from podwright.objects.errors import FieldError, InvalidObject, invalid, required, unsupported
 from podwright.objects.meta import Struct
 from podwright.objects.pod import PodTemplateSpec
 from podwright.objects.selector import label_selector
@@ -176,6 +176,23 @@ def wrong_with_workload(obj: KubernetesObject) -> Iterator[Wrong]:
         return
     wrong = list(wrong_with(spec, cls, "spec")) if cls is not None else []
     yield from wrong or rules(spec)
+
+
+def check_workloads(objects: Iterable[KubernetesObject]) -> None:
+    """Refuse objects of which something is wrong.
+
+    Raises
+    ------
+    InvalidObject
+        With everything that is wrong with any of them.
+    """
+    errors = [
+        FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
+        for obj in objects
+        for path, message, value in wrong_with_workload(obj)
+    ]
+    if errors:
+        raise InvalidObject(errors)
 
 
 # ------------------------------------------------------------------- between the fields

@@ -108,6 +108,7 @@ from podwright.world.stages.lifecycle import (
     StageDue,
 )
 from podwright.world.stages.stage import Stage
+from podwright.world.workload_checks import check_workloads
 
 if TYPE_CHECKING:
     from podwright.world.runs.run import Run
@@ -268,7 +269,10 @@ class World:
             An object that the API server would not let in, such as a pod of a priority class
             that does not exist, or a new one in a namespace that is being deleted. With `at_ns`
             that comes out when it is time.
+        InvalidObject
+            A workload that is wrong; then none of the objects has been taken.
         """
+        check_workloads(objects)
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.objects import Pod, decode
+from podwright.objects import InvalidObject, Pod, decode
 from podwright.testing import make_node, make_pod
 from podwright.world.admission import Forbidden, NamespaceTerminating
 from podwright.world.operations import (
@@ -150,8 +150,8 @@ def test_nothing_new_comes_to_a_namespace_that_is_being_deleted():
         'pods "more" is forbidden: unable to create new content in namespace shop because it is'
         " being terminated"
     )
-    with pytest.raises(NamespaceTerminating, match=r'^deployments.apps "d" is forbidden'):
-        world.add(decode({"apiVersion": "apps/v1", "kind": "Deployment"} | NAMED))
+    with pytest.raises(NamespaceTerminating, match=r'^configmaps "d" is forbidden'):
+        world.add(decode({"apiVersion": "v1", "kind": "ConfigMap"} | NAMED))
     world.add(make_pod("web", namespace="shop", labels={"new": "yes"}))
     world.add(make_pod("elsewhere"))
     world.do(RestoreNode("n1"))
@@ -163,6 +163,21 @@ def test_nothing_new_comes_to_a_namespace_that_is_being_deleted():
 
 
 NAMED = {"metadata": {"name": "d", "namespace": "shop"}}
+
+
+def test_a_workload_that_can_make_no_pods_is_not_let_in():
+    world = World()
+    spec = {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "other"}},
+            "spec": {"containers": [{"name": "main"}]},
+        },
+    }
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    with pytest.raises(InvalidObject, match=r"Deployment default/web: spec.template.metadata"):
+        world.add(make_node("n1"), decode(document | {"spec": spec}))
+    assert world.nodes == []
 
 
 def test_the_first_objects_are_there():
