@@ -8,7 +8,7 @@ from pathlib import Path
 from podwright.cli.console import announce_compilation, print_document, say
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import find_past
-from podwright.cli.run_folder import RunFolder, looking_at
+from podwright.cli.past_run import PastRun, looking_at
 from podwright.world.kss.annotations import annotations_after, kss_history
 from podwright.world.past.explain import Cycles
 
@@ -24,7 +24,7 @@ def run_annotate(
 ) -> bool:
     """Print a Pod with its annotations after an attempt; tell whether the pod fitted then."""
     own = load_plugins(plugins)
-    run = RunFolder(folder)
+    run = PastRun(folder)
     announce_compilation()
     with looking_at(run):
         key = find_past(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)

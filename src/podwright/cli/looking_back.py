@@ -11,7 +11,7 @@ from podwright.assembly.scheduler import UnknownPod
 from podwright.cli.console import announce_compilation
 from podwright.cli.explaining import PastTold, Told, print_told
 from podwright.cli.inputs import find_key, find_node, load_plugins
-from podwright.cli.run_folder import RunFolder, looking_at, when
+from podwright.cli.past_run import PastRun, looking_at, when
 from podwright.config import Gates
 from podwright.config.duration import format_duration
 from podwright.framework import Plugin
@@ -46,7 +46,7 @@ def run_explain_past(  # noqa: PLR0913 - the options of the command
 ) -> bool:
     """Explain one past cycle and print it; tell whether the pod fitted."""
     own = load_plugins(plugins)
-    run = RunFolder(folder, own)
+    run = PastRun(folder, own)
     announce_compilation()
     with looking_at(run):
         cycles = Cycles(run.log)
@@ -94,7 +94,7 @@ def find_past(
     raise UnknownPod(f"pod {key} was never tried in this run: {why}")
 
 
-def tell_past(run: RunFolder, past: PastCycle, *, nodes: Sequence[str] = ()) -> Told:
+def tell_past(run: PastRun, past: PastCycle, *, nodes: Sequence[str] = ()) -> Told:
     """Explain a past cycle, and let the run go on to see what came of it."""
     setup, cluster = run.log.setup, past.machine.cluster
     known = cluster.nodes.slot_of
@@ -114,7 +114,7 @@ def tell_past(run: RunFolder, past: PastCycle, *, nodes: Sequence[str] = ()) -> 
     )
 
 
-def _past_told(run: RunFolder, past: PastCycle, after: Aftermath) -> PastTold:
+def _past_told(run: PastRun, past: PastCycle, after: Aftermath) -> PastTold:
     began_ns, count, number = past.entry.now_ns, len(past.ends), past.attempt
     next_ns = run.log.time_of(past.ends[number]) if number < count else None
     then = _then(after, began_ns)

@@ -22,7 +22,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import IN_WORDS
-from podwright.cli.run_folder import RunFolder, looking_at, when
+from podwright.cli.past_run import PastRun, looking_at, when
 from podwright.columns.nodes import PODS, NodeColumns
 from podwright.config.duration import format_duration
 from podwright.machine import Machine
@@ -46,7 +46,7 @@ Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> None:
     """Print the cluster and the queue at a moment."""
     own = load_plugins(plugins)
-    run = RunFolder(folder, own)
+    run = PastRun(folder, own)
     with looking_at(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:
@@ -66,7 +66,7 @@ class Shown:
 
     Parameters
     ----------
-    run : RunFolder
+    run : PastRun
     machine : Machine
         As it was then.
     now_ns : int
@@ -74,7 +74,7 @@ class Shown:
         How many events it had handled.
     """
 
-    def __init__(self, run: RunFolder, machine: Machine, now_ns: int, index: int) -> None:
+    def __init__(self, run: PastRun, machine: Machine, now_ns: int, index: int) -> None:
         self._run = run
         self._now_ns = now_ns
         self._index = index

@@ -14,7 +14,7 @@ from podwright.cli.explaining import print_told
 from podwright.cli.happening import action_told, event_told
 from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.looking_back import tell_past
-from podwright.cli.run_folder import RunFolder, looking_at
+from podwright.cli.past_run import PastRun, looking_at
 from podwright.cli.running import Shown, sizes_told
 from podwright.framework import Plugin
 from podwright.machine import ObjectPut
@@ -41,7 +41,7 @@ _HELP = (
 def run_step(folder: Path, *, at: str, plugins: Sequence[Path]) -> None:
     """Read commands and do them, until there are no more."""
     own = load_plugins(plugins)
-    run = RunFolder(folder, own)
+    run = PastRun(folder, own)
     announce_compilation()
     with looking_at(run):
         prompt = Prompt(run, own)
@@ -77,11 +77,11 @@ class Prompt:
 
     Parameters
     ----------
-    run : RunFolder
+    run : PastRun
     plugins : sequence of type
     """
 
-    def __init__(self, run: RunFolder, plugins: Sequence[type[Plugin]]) -> None:
+    def __init__(self, run: PastRun, plugins: Sequence[type[Plugin]]) -> None:
         self._run = run
         self._plugins = plugins
         self._stepper = Stepper(run.log, plugins=plugins)

@@ -37,9 +37,9 @@ from podwright.machine.failure import Failure, failed, fits_nowhere, handle_fail
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.profiles import RunningProfile
-from podwright.machine.reporting import rfc3339
 from podwright.machine.state import State, object_key
 from podwright.objects import Condition, NamespacedName, PodGroup
+from podwright.objects.timestamps import timestamp_text
 from podwright.queueing import QueuedPod
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ class PodGroupCycles:
         status, reason = "False", "SchedulerError" if outcome.error else "Unschedulable"
         if outcome.is_placed:
             status, reason = "True", "Scheduled"
-        changed_at: str | None = rfc3339(state.now_ns)
+        changed_at: str | None = timestamp_text(state.now_ns)
         generation = pod_group.metadata.generation or None
         for present in pod_group.status.conditions:
             if present.type != "PodGroupScheduled":

@@ -6,13 +6,12 @@ pkg/api/v1/pod/util.go, `UpdatePodCondition`
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Literal
 
 from podwright.machine.actions import EmitEvent, PatchPodStatus
 from podwright.machine.state import State
 from podwright.objects import Condition, Pod
+from podwright.objects.timestamps import timestamp_text
 
 _LONGEST_NOTE = 1_024
 _SURELY_SHORT = _LONGEST_NOTE // 4  # no character takes more than four bytes
@@ -104,7 +103,7 @@ def patch_status(
 
 def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
     """Return the condition with its transition time; None if the pod has it already."""
-    changed_at: str | None = rfc3339(now_ns)
+    changed_at: str | None = timestamp_text(now_ns)
     for present in pod.status.conditions:
         if present.type == condition.type:
             if present.status == condition.status:
@@ -119,13 +118,3 @@ def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
         message=condition.message,
         last_transition_time=changed_at,
     )
-
-
-def rfc3339(now_ns: int) -> str:
-    """Write a time as the API does: whole seconds, UTC."""
-    return _written(now_ns // 1_000_000_000)
-
-
-@lru_cache(maxsize=16)
-def _written(now_s: int) -> str:
-    return datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

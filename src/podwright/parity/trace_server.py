@@ -18,8 +18,8 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.machine.reporting import rfc3339
 from podwright.objects import Condition, Object, decode, encode
+from podwright.objects.timestamps import timestamp_text
 from podwright.queueing import SECOND_NS
 
 Document: TypeAlias = dict[str, Any]
@@ -96,7 +96,7 @@ class Server:
             self.delete("Pod", name)
         elif "deletionTimestamp" not in pod["metadata"]:
             gone_ns = self.now_ns + round(self._grace_seconds * SECOND_NS)
-            meta = {**pod["metadata"], "deletionTimestamp": rfc3339(gone_ns)}
+            meta = {**pod["metadata"], "deletionTimestamp": timestamp_text(gone_ns)}
             self._write({**pod, "metadata": meta})
 
     def reap(self) -> None:
@@ -255,12 +255,12 @@ class Server:
             {
                 "type": "PodScheduled",
                 "status": "True",
-                "lastTransitionTime": rfc3339(self.now_ns),
+                "lastTransitionTime": timestamp_text(self.now_ns),
             }
         )
         status["conditions"] = conditions
         status["phase"] = "Running"
-        status["startTime"] = rfc3339(_FIRST_START_NS + self._binding_count * SECOND_NS)
+        status["startTime"] = timestamp_text(_FIRST_START_NS + self._binding_count * SECOND_NS)
         self._binding_count += 1
         self._write({**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status})
 

@@ -7,8 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName, PersistentVolumeClaim, Pod
-
-GroupKind: TypeAlias = tuple[str, str]
+from podwright.store.kinds import GroupKind
 
 
 class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):

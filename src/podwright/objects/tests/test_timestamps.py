@@ -39,3 +39,7 @@ def test_times_are_written_to_the_nanosecond(text):
 
 def test_times_after_all_years_are_the_last_second():
     assert timestamp_text(2**64 * 1_000_000_000) == "9999-12-31T23:59:59Z"
+
+
+def test_times_are_written_in_whole_seconds():
+    assert timestamp_text(946_684_810_999_999_999) == "2000-01-01T00:00:10Z"

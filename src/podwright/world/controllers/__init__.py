@@ -1,8 +1,8 @@
 """Controllers: what makes pods of deployments and jobs, and keeps the cluster in order.
 
 Each is a pure machine over one shared view of the cluster. As much of each as scheduling and
-kubectl users notice, with upstream's names, labels and Events. Nothing here knows the store,
-the scheduler or the clock.
+kubectl users notice, with upstream's names, labels and Events. Nothing here knows the
+scheduler or the clock, and of the store only how kinds are named.
 
 Start with `contract.py` (what a controller is), then `running.py` (how they take turns) and
 any one of them.

@@ -22,7 +22,8 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.objects.selector import NOTHING
-from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.store.kinds import GroupKind
+from podwright.world.controllers.view import View
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -112,7 +113,7 @@ class Orphans:
         obj = new if new is not None else old
         assert obj is not None, "a change of nothing"
         orphans = self._orphans.setdefault(obj.namespace, {})
-        if new is None or controller_of(new) is not None:
+        if new is None or new.metadata.controller is not None:
             orphans.pop(obj.key, None)
             return ()
         is_known = obj.key in orphans
@@ -149,7 +150,7 @@ class Orphans:
             obj = self._view.get(self._kind, key)
             if (
                 obj is None
-                or controller_of(obj) is not None
+                or obj.metadata.controller is not None
                 or obj.metadata.deletion_timestamp is not None
                 or not selector.matches(obj.metadata.labels)
             ):

@@ -23,6 +23,7 @@ import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.kinds import GroupKind
 from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.lifecycle import RecordEvent
 
@@ -50,9 +51,6 @@ __all__ = [
     "SyncNext",
     "UpdateObject",
 ]
-
-GroupKind: TypeAlias = tuple[str, str]
-"""API group and kind."""
 
 EVERY_KIND: Final[GroupKind] = ("*", "*")
 """Among the kinds of a controller: it is told of the changes of all."""

@@ -12,10 +12,11 @@ from typing import Final
 import msgspec
 
 from podwright.objects import Document, KubernetesObject, decode
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.documents import deletion_by
 from podwright.world.controllers.pod_template import owner_document
-from podwright.world.controllers.view import GroupKind, View
+from podwright.world.controllers.view import View
 
 CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
 REVISION_LABEL: Final = "controller-revision-hash"

@@ -28,7 +28,7 @@ from podwright.world.controllers.cron_schedule import CronSchedule, parse_schedu
 from podwright.world.controllers.documents import changed, deletion_by, event_by, part
 from podwright.world.controllers.job import JOB
 from podwright.world.controllers.job_spec import finished_condition
-from podwright.world.controllers.view import View, controller_of
+from podwright.world.controllers.view import View
 
 CRON_JOB: Final[GroupKind] = ("batch", "CronJob")
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -84,7 +84,7 @@ class CronJobController:
         assert obj is not None, "a change of nothing"
         if obj.kind == "CronJob":
             return (obj.key,)
-        owner = controller_of(obj)
+        owner = obj.metadata.controller
         if owner is None or owner.kind != "CronJob":
             return ()
         if old is not None and new is not None and _is_over(old) == _is_over(new):

@@ -27,6 +27,7 @@ from podwright.objects import (
     Selector,
 )
 from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.controller_revisions import (
@@ -50,7 +51,7 @@ from podwright.world.controllers.pod_template import owners_of_class
 from podwright.world.controllers.replica_set import PRIORITY_CLASS
 from podwright.world.controllers.revisions import template_hash, template_patch
 from podwright.world.controllers.rollout import scaled_value
-from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import (
     is_only_status,
     look_again,
@@ -161,8 +162,8 @@ class DaemonSetController:
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        was = controller_of(old) if old is not None else None
-        now = controller_of(new) if new is not None else None
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
         if was is not None and now is not None and was.uid == now.uid:
             keys: list[NamespacedName] = []
             if now.kind != DAEMON_SET[1]:

@@ -28,6 +28,7 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
@@ -46,7 +47,7 @@ from podwright.world.controllers.rollout import (
     deployment_spec,
     revision_number,
 )
-from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import (
     is_only_status,
     look_again,
@@ -120,7 +121,7 @@ class DeploymentController:
     ) -> Iterable[NamespacedName]:
         keys: dict[NamespacedName, None] = {}
         for obj in (old, new):
-            owner = controller_of(obj) if obj is not None else None
+            owner = obj.metadata.controller if obj is not None else None
             if obj is not None and owner is not None and owner.kind == DEPLOYMENT[1]:
                 keys[f"{obj.namespace}/{owner.name}"] = None
         return [*keys, *self._orphans.changed(old, new)]
@@ -134,11 +135,11 @@ class DeploymentController:
         """
         if not isinstance(old, Pod) or (isinstance(new, Pod) and new.status.phase not in _ENDED):
             return ()
-        owner = controller_of(old)
+        owner = old.metadata.controller
         if owner is None or owner.kind != REPLICA_SET[1]:
             return ()
         replica_set = self._view.get(REPLICA_SET, f"{old.namespace}/{owner.name}")
-        owner = controller_of(replica_set) if replica_set is not None else None
+        owner = replica_set.metadata.controller if replica_set is not None else None
         if owner is None or owner.kind != DEPLOYMENT[1]:
             return ()
         key = f"{old.namespace}/{owner.name}"

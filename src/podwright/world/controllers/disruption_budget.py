@@ -32,6 +32,7 @@ from podwright.objects import (
     label_selector,
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -46,7 +47,7 @@ from podwright.world.controllers.documents import (
     part,
     with_condition_set,
 )
-from podwright.world.controllers.view import View, controller_of, kind_of
+from podwright.world.controllers.view import View
 
 BUDGET: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 POD: Final[GroupKind] = ("", "Pod")
@@ -277,7 +278,7 @@ class DisruptionController:
         """Return who controls pods: of a replica set its deployment, if it has one."""
         obj = self._referenced(namespace, owner)
         if obj is not None and owner.kind == "ReplicaSet":
-            above = controller_of(obj)
+            above = obj.metadata.controller
             if above is not None and above.kind == "Deployment":
                 return self._referenced(namespace, above)
         return obj
@@ -331,7 +332,7 @@ class DisruptionController:
 
 
 def _member(pod: Pod) -> Member:
-    return Member(not pod.is_terminating and is_ready(pod), controller_of(pod))
+    return Member(not pod.is_terminating and is_ready(pod), pod.metadata.controller)
 
 
 def _replicas(obj: KubernetesObject) -> int:

@@ -16,8 +16,8 @@ from podwright.objects import (
     decode,
     encode,
 )
+from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import DeleteObject
-from podwright.world.controllers.view import kind_of
 from podwright.world.stages.lifecycle import RecordEvent
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -26,7 +26,7 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.disruption_budget import BUDGET, POD
 from podwright.world.controllers.documents import changed, deletion_by
-from podwright.world.controllers.view import View, controller_of
+from podwright.world.controllers.view import View
 from podwright.world.eviction import decide_eviction, with_disruption_target
 
 NODE: Final[GroupKind] = ("", "Node")
@@ -111,7 +111,7 @@ class DrainController:
         return {key: pod.uid for key, pod in pods if not self._stays(pod)}
 
     def _stays(self, pod: Pod) -> bool:
-        owner = controller_of(pod)
+        owner = pod.metadata.controller
         is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
         return is_daemon or MIRROR in pod.metadata.annotations
 

@@ -16,7 +16,7 @@ from podwright.world.controllers.contract import (
     PodPart,
 )
 from podwright.world.controllers.documents import event_by, part
-from podwright.world.controllers.view import View, controller_of
+from podwright.world.controllers.view import View
 
 CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
 POD: Final[GroupKind] = ("", "Pod")
@@ -40,7 +40,7 @@ class EphemeralVolumeController:
             has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
             return (new.key,) if has else ()
         if new is None and old is not None and not isinstance(old, Pod):
-            owner = controller_of(old)
+            owner = old.metadata.controller
             if owner is not None and owner.kind == "Pod":
                 return (f"{old.namespace}/{owner.name}",)
         return ()
@@ -60,7 +60,7 @@ class EphemeralVolumeController:
             if present is None:
                 actions.append(CreateObject(_claim(pod, name, template), self.name))
                 continue
-            owner = controller_of(present)
+            owner = present.metadata.controller
             if owner is None or owner.uid != pod.uid:
                 note = f"PVC {pod.namespace}/{name} was not created for pod {key}"
                 note += " (pod is not owner)"

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
-from podwright.store.kinds import RULES
+from podwright.store.kinds import RULES, kind_of
 from podwright.store.lifecycle import FOREGROUND, ORPHAN
 from podwright.world.controllers.contract import (
     EVERY_KIND,
@@ -30,7 +30,7 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.documents import changed, deletion_by, part, without_finalizer
-from podwright.world.controllers.view import View, kind_of
+from podwright.world.controllers.view import View
 
 _SEPARATOR: Final = "|"
 

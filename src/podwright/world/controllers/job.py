@@ -78,7 +78,7 @@ from podwright.world.controllers.job_tally import (
     write_numbers,
 )
 from podwright.world.controllers.pod_template import owners_of_class
-from podwright.world.controllers.view import View, controller_of
+from podwright.world.controllers.view import View
 
 JOB: Final[GroupKind] = ("batch", "Job")
 POD: Final[GroupKind] = ("", "Pod")
@@ -128,10 +128,10 @@ class JobController:
             return keys
         if not isinstance(obj, Pod):
             return () if obj is None else self._observe_job(old, new, obj.key)
-        owner = controller_of(obj)
+        owner = obj.metadata.controller
         if owner is None or owner.kind != "Job":
             return self._orphans.changed(old, new)
-        if old is None or controller_of(old) is None:
+        if old is None or old.metadata.controller is None:
             self._orphans.changed(old, new)
         key = f"{obj.namespace}/{owner.name}"
         job = self._view.get(JOB, key)

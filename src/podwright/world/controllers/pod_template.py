@@ -20,8 +20,9 @@ from podwright.objects import (
     Pod,
     decode_pod,
 )
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import controller_reference
-from podwright.world.controllers.view import GroupKind, View
+from podwright.world.controllers.view import View
 
 _METADATA = ("labels", "annotations", "finalizers")
 

@@ -23,6 +23,7 @@ from podwright.objects import (
     Selector,
 )
 from podwright.objects.timestamps import timestamp_text
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import (
     Orphans,
     adopted,
@@ -35,7 +36,7 @@ from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import deletion_order, is_active
 from podwright.world.controllers.pod_tally import PodTally, TallyRules
 from podwright.world.controllers.pod_template import PodTemplates, owners_of_class
-from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import (
     is_only_status,
     look_again,
@@ -95,7 +96,7 @@ class ReplicaSetController:
         -----
         Upstream: replica_set.go, getIndirectlyRelatedPods
         """
-        controller = controller_of(owner)
+        controller = owner.metadata.controller
         if controller is None:
             return
         for sibling in self._view.controlled_by(controller.uid, self.kind).values():
@@ -143,8 +144,8 @@ class ReplicaSetController:
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        was = controller_of(old) if old is not None else None
-        now = controller_of(new) if new is not None else None
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
         if now is None or was is None:
             keys = list(self._orphans.changed(old, new))
         elif now.uid == was.uid and now.kind != self.kind[1]:

@@ -17,9 +17,9 @@ from podwright.objects import (
     labels_as_selector,
 )
 from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.pod_tally import PodTally
 from podwright.world.controllers.replica_set import POD, PRIORITY_CLASS, ReplicaSetController
-from podwright.world.controllers.view import GroupKind
 
 REPLICATION_CONTROLLER: Final[GroupKind] = ("", "ReplicationController")
 

@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Pod, api_group
+from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import (
     EVERY_KIND,
     Controller,
@@ -34,7 +35,7 @@ from podwright.world.controllers.contract import (
     SyncNext,
 )
 from podwright.world.controllers.documents import event_by
-from podwright.world.controllers.view import View, controller_of, kind_of
+from podwright.world.controllers.view import View
 
 # As plain numbers, because they are added for every change.
 _METADATA: Final = int(PodPart.METADATA)
@@ -167,7 +168,7 @@ class Controllers:
         createPods; pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent
         """
         obj, name = event.wanted.obj, event.wanted.controller
-        reference = controller_of(obj)
+        reference = obj.metadata.controller
         if reference is None or reference.uid in self._refused_owners:
             return []
         self._refused_owners.append(reference.uid)
@@ -202,7 +203,7 @@ class Controllers:
             self._told[kind] = told
         if not isinstance(obj, Pod):
             return told
-        owner = controller_of(obj)
+        owner = obj.metadata.controller
         if owner is None or (
             old is not None
             and new is not None
@@ -225,7 +226,7 @@ class Controllers:
         if old.metadata.owner_references is not owners:
             self._changed(old, new)
             return
-        owner = controller_of(new) if owners else None
+        owner = new.metadata.controller if owners else None
         place = "" if owner is None else owner.kind, differences(old, new)
         listeners = self._told_of_versions.get(place)
         if listeners is None:

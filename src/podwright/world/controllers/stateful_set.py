@@ -23,6 +23,7 @@ from podwright.objects import (
     PriorityClass,
     StatefulSet,
 )
+from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.controller_revisions import (
@@ -52,7 +53,7 @@ from podwright.world.controllers.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.world.controllers.view import GroupKind, View, controller_of
+from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import (
     is_only_status,
     look_again,
@@ -110,8 +111,8 @@ class StatefulSetController:
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        was = controller_of(old) if old is not None else None
-        now = controller_of(new) if new is not None else None
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
         keys: list[NamespacedName] = []
         if was is None or now is None:
             keys += self._orphans.changed(old, new)

@@ -11,36 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
-    OwnerReference,
     Pod,
 )
-from podwright.store import kinds
+from podwright.store.kinds import GroupKind, kind_of
 
-GroupKind: TypeAlias = tuple[str, str]
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 _NO_PODS: Mapping[NamespacedName, Pod] = MappingProxyType({})
-
-
-kind_of: Final = kinds.kind_of
-"""Return the group and kind of an object."""
-
-
-def controller_of(obj: KubernetesObject) -> OwnerReference | None:
-    """Return the owner that controls an object.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/controller_ref.go
-    """
-    for owner in obj.metadata.owner_references:
-        if owner.controller:
-            return owner
-    return None
 
 
 class View:
@@ -94,9 +77,9 @@ class View:
             if neighbours is None:
                 neighbours = self._in_namespace[place] = {}
             neighbours[key] = obj
-        owner = controller_of(obj) if metadata.owner_references else None
+        owner = obj.metadata.controller if metadata.owner_references else None
         if old is not None and old.metadata.owner_references is not metadata.owner_references:
-            was = controller_of(old)
+            was = old.metadata.controller
             if was is not None and (owner is None or was.uid != owner.uid):
                 self._let_go((was.uid, kind), key)
         if owner is not None:
@@ -127,7 +110,7 @@ class View:
             del objects[key]
             if not objects:
                 del self._in_namespace[kind, old.namespace]
-        owner = controller_of(old)
+        owner = old.metadata.controller
         if owner is not None:
             self._let_go((owner.uid, kind), key)
         if isinstance(old, Pod) and old.spec.node_name:

@@ -41,7 +41,7 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
-from podwright.store.kinds import kind_of
+from podwright.store.kinds import GroupKind, kind_of
 from podwright.store.lifecycle import Scope
 from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.addresses import Addresses, AddressesState
@@ -68,7 +68,6 @@ PLAYS_AT_ONCE_MAX = 100
 
 _REMEMBERED = 5
 
-GroupKind: TypeAlias = tuple[str, str]
 Place: TypeAlias = tuple[str, str, NamespacedName]
 """Group, kind and key."""
 

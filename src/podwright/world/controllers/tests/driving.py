@@ -26,6 +26,7 @@ from podwright.objects import (
 )
 from podwright.objects.timestamps import timestamp_text
 from podwright.store import AlreadyExists, NotFound, ObjectStore
+from podwright.store.kinds import GroupKind
 from podwright.world.admission import Admission, Forbidden
 from podwright.world.controllers.contract import (
     Controller,
@@ -39,7 +40,7 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.running import Controllers
-from podwright.world.controllers.view import GroupKind, View
+from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import status_of
 from podwright.world.stages.lifecycle import RecordEvent
 

@@ -11,7 +11,6 @@ from podwright.objects import Pod
 from podwright.world.controllers.replica_set import ReplicaSetController
 from podwright.world.controllers.replication_controller import ReplicationControllerController
 from podwright.world.controllers.tests.driving import NOW, SECOND, Cluster
-from podwright.world.controllers.view import controller_of
 
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
@@ -115,7 +114,7 @@ def test_a_replication_controller_does_the_same_in_fewer_words():
         "observedGeneration": 1,
     }
     pod = world.pods()[0]
-    owner = controller_of(pod)
+    owner = pod.metadata.controller
     assert owner is not None
     assert (owner.api_version, owner.kind) == ("v1", "ReplicationController")
 

@@ -20,7 +20,7 @@ from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import LogError
 
 
-class RunFolder:
+class PastRun:
     """A recorded run.
 
     Parameters
@@ -122,7 +122,7 @@ class _Manifest(msgspec.Struct):
 
 
 @contextmanager
-def looking_at(run: RunFolder) -> Iterator[None]:
+def looking_at(run: PastRun) -> Iterator[None]:
     """Close the log afterwards, and leave all garbage alone until the process ends.
 
     What is read of a large run is a million objects, and to look through them once more for
