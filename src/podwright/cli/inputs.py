@@ -90,28 +90,40 @@ def read_inputs(files: Sequence[str], setup: Setup) -> Inputs:
     """
     collected = Collected()
     loaded = LoadedObjects()
+    with waiting("reading the files"):
+        with collected:
+            loaded = load(list(files), stdin=sys.stdin.buffer if "-" in files else None)
+        inputs = inputs_of(loaded, setup, collected)
+        collected.raise_all()
+        warn_of_gates(without_effect(inputs.gates, "configuration", "decisions"))
+    return inputs
+
+
+def inputs_of(loaded: LoadedObjects, setup: Setup, collected: Collected) -> Inputs:
+    """Read what the command line names besides the objects.
+
+    Parameters
+    ----------
+    collected : Collected, written
+        Takes what is wrong with any of it; the defaults stand for what cannot be read.
+    """
     configuration: KubeSchedulerConfiguration | None = None
     gates: Gates = DEFAULT_GATES
     plugins: list[type[Plugin]] = []
     source = "configuration"
-    with waiting("reading the files"):
-        with collected:
-            loaded = load(list(files), stdin=sys.stdin.buffer if "-" in files else None)
-        with collected:
-            if setup.config is not None:
-                source = str(setup.config)
-                configuration = read_configuration(read_text(setup.config), source=source)
-            elif loaded.configuration is not None:
-                source = loaded.configuration.source
-                configuration = read_configuration(loaded.configuration.document, source=source)
-        with collected:
-            configuration = with_rules(configuration, setup)
-        with collected:
-            gates = parse_gates(setup.feature_gates)
-        with collected:
-            plugins = load_plugins(setup.plugins)
-        collected.raise_all()
-        warn_of_gates(without_effect(gates, "configuration", "decisions"))
+    with collected:
+        if setup.config is not None:
+            source = str(setup.config)
+            configuration = read_configuration(read_text(setup.config), source=source)
+        elif loaded.configuration is not None:
+            source = loaded.configuration.source
+            configuration = read_configuration(loaded.configuration.document, source=source)
+    with collected:
+        configuration = with_rules(configuration, setup)
+    with collected:
+        gates = parse_gates(setup.feature_gates)
+    with collected:
+        plugins = load_plugins(setup.plugins)
     return Inputs(loaded, configuration, plugins, gates, source)
 
 

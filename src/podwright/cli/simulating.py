@@ -15,7 +15,7 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from podwright.cli.collecting import Collected, read_text
+from podwright.cli.collecting import Collected
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -27,19 +27,12 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
-from podwright.cli.inputs import caller_of, load_plugins
+from podwright.cli.inputs import caller_of, inputs_of
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
-from podwright.cli.ruling import with_rules
 from podwright.config import (
-    DEFAULT_GATES,
-    Gates,
-    KubeSchedulerConfiguration,
     format_duration,
-    parse_gates,
-    read_configuration,
     without_effect,
 )
-from podwright.framework import Plugin
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError
 from podwright.store.files import LoadedObjects, load_bytes, read_paths
@@ -219,10 +212,6 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
     errors: list[FieldError] = collected.errors
     files: list[InputFile] = []
     loaded = LoadedObjects()
-    configuration: KubeSchedulerConfiguration | None = None
-    plugins: list[type[Plugin]] = []
-    gates: Gates = DEFAULT_GATES
-    source = "configuration"
     inputs: Inputs | None = None
     with waiting("reading the files"):
         with collected:
@@ -231,19 +220,9 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _refuse_records(contents)
             loaded = load_bytes(contents)
-        with collected:
-            if setup.config is not None:
-                source = str(setup.config)
-                configuration = read_configuration(read_text(setup.config), source=source)
-            elif loaded.configuration is not None:
-                source = loaded.configuration.source
-                configuration = read_configuration(loaded.configuration.document, source=source)
-        with collected:
-            configuration = with_rules(configuration, setup)
-        with collected:
-            gates = parse_gates(setup.feature_gates)
-        with collected:
-            plugins = load_plugins(setup.plugins)
+        told = inputs_of(loaded, setup, collected)
+        configuration, source = told.configuration, told.source
+        plugins, gates = told.plugins, told.gates
         with collected:
             files += _hashed(chosen)
         events = _events(chosen.events, errors)
