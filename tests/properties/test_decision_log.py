@@ -95,6 +95,18 @@ def test_a_run_goes_on_from_every_checkpoint_as_it_did(plugins, history):
 
 @settings(max_examples=40, deadline=None)
 @given(history=HISTORIES)
+def test_a_run_from_every_checkpoint_has_counted_the_same_in_the_end(history):
+    log = recorded(history, OWN)
+    ends = []
+    for first in (0, *log.checkpoints):
+        run = Replay(log, until=first, plugins=OWN)
+        run.run_to(len(log))
+        ends.append(run.machine.metrics_snapshot())
+    assert ends == ends[:1] * len(ends)
+
+
+@settings(max_examples=40, deadline=None)
+@given(history=HISTORIES)
 def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
     log = recorded(history, ())
     for first in log.checkpoints:
@@ -104,6 +116,7 @@ def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
         whole.run_to(first)
         assert queue_of(restored, 0) == queue_of(whole.machine, 0)
         assert restored.assumed() == whole.machine.assumed()
+        assert restored.metrics_snapshot() == whole.machine.metrics_snapshot()
         assert [obj.key for obj in restored.objects()] == [
             obj.key for obj in whole.machine.objects()
         ]

@@ -37,10 +37,16 @@ class ExtensionPath:
         return " ".join([f"{point}={status}" for point, status in self.points])
 
 
+@cache
+def path_through(*points: tuple[str, str]) -> ExtensionPath:
+    """Return the way through these points: for the same points always the same object."""
+    return ExtensionPath(*points)
+
+
 _BEGIN = (("PreFilter", _SUCCESS), ("Filter", _SUCCESS))
-_SCORED = ExtensionPath(*_BEGIN, ("PreScore", _SUCCESS), ("Score", _SUCCESS))
-_SINGLE = ExtensionPath(*_BEGIN)
-_NOWHERE = ExtensionPath()
+_SCORED = path_through(*_BEGIN, ("PreScore", _SUCCESS), ("Score", _SUCCESS))
+_SINGLE = path_through(*_BEGIN)
+_NOWHERE = path_through()
 _PLACING = ("Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBind")
 
 
@@ -70,7 +76,7 @@ def _failed_path(pre_filter: Code | None, post_filter: Code | None) -> Extension
     points: _Points = _BEGIN if pre_filter is None else (("PreFilter", pre_filter.label),)
     if post_filter is not None:
         points += (("PostFilter", post_filter.label),)
-    return ExtensionPath(*points)
+    return path_through(*points)
 
 
 @cache
@@ -112,7 +118,7 @@ def placing_path(
     points.append((last, code.label))
     if points[-1] != ("PostBind", _SUCCESS):
         points.append(("Unreserve", _SUCCESS))
-    return ExtensionPath(*points)
+    return path_through(*points)
 
 
 BOUND = placing_path("PostBind", Code.SUCCESS)

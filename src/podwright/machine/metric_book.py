@@ -50,6 +50,14 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.total = 0
 
+    @classmethod
+    def of(cls, bounds: list[int], told: Distribution) -> Histogram:
+        """Return what `read` gave as one to go on with."""
+        histogram = cls(bounds)
+        assert len(told.counts) == len(histogram.counts), told
+        histogram.counts, histogram.total = list(told.counts), told.total
+        return histogram
+
     def observe(self, value: int, times: int = 1) -> None:
         """Count a value."""
         self.counts[bisect_left(self.bounds, value)] += times

@@ -13,8 +13,11 @@ There is no clock. A duration is the difference of `now_ns` between two events: 
 in a simulation, real time on a real cluster. Within one event no time passes, so what only
 lasts that long, such as the decision for one pod, is counted with a duration of 0, unless the
 driver measures how long it took to handle the event and says so with `report_spent`. Such a
-report changes nothing but these numbers. They are no part of a machine's snapshot: like a
-kube-scheduler that was started anew, a machine that was restored begins to count at zero.
+report changes nothing but these numbers.
+
+What was counted is part of a machine's snapshot (`capture`), so a machine that was restored
+goes on counting. What a driver reported is not: it does not follow from the events, and a run
+that is repeated has to write the same snapshots.
 
 Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
 """
@@ -27,9 +30,10 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from podwright.framework.profile import Profile
-from podwright.machine.extension_path import BOUND, ExtensionPath
+from podwright.machine.extension_path import BOUND, ExtensionPath, path_through
 from podwright.machine.metric_book import BOUNDS, Book, Histogram
-from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot
+from podwright.machine.metric_counts import Counts, DecisionCount, PathCount, Points
+from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot, Value
 from podwright.machine.metric_table import METRIC_BY_NAME
 from podwright.queueing import QueuedPod, QueueMetrics
 
@@ -42,6 +46,7 @@ _ATTEMPTS = "scheduler_schedule_attempts_total"
 _ATTEMPT_TIME = "scheduler_scheduling_attempt_duration_seconds"
 _ALGORITHM_TIME = "scheduler_scheduling_algorithm_duration_seconds"
 _POINT_TIME = "scheduler_framework_extension_point_duration_seconds"
+_HANDLING_TIME = "scheduler_event_handling_duration_seconds"
 _SLI_TIME = "scheduler_pod_scheduling_sli_duration_seconds"
 _ATTEMPT_BOUNDS = BOUNDS[_ATTEMPT_TIME]
 _SLI_BOUNDS = BOUNDS[_SLI_TIME]
@@ -84,6 +89,7 @@ class Metrics:
         "_paths",
         "_profiles",
         "_scheduled",
+        "_spent",
         "_subject",
     )
 
@@ -106,10 +112,12 @@ class Metrics:
         self._counters: dict[str, Counter[Labels]] = {}
         self._distributions: dict[str, dict[Labels, Histogram]] = {}
         self._gauges: dict[str, dict[Labels, int]] = {}
+        self._spent: dict[str, dict[Labels, Histogram]] = {}
+        """What `report_spent` adds to other histograms; takes as much away where it corrects."""
         self._subject = ""
         """What the time of this event was spent on: a histogram's name, or an event's label."""
-        self._ended_at_once: Histogram | None = None
-        """Where the attempt was counted that began and ended in this event."""
+        self._ended_at_once: Labels | None = None
+        """Result and profile of the attempt that began and ended in this event."""
 
     # ------------------------------------------------------------ the scheduling cycle
 
@@ -207,7 +215,7 @@ class Metrics:
         duration_ns = now_ns - started_ns
         histogram.observe(duration_ns)
         if not duration_ns:
-            self._ended_at_once = histogram
+            self._ended_at_once = (result, profile)
 
     # ------------------------------------------------------------ what happens beside it
 
@@ -299,12 +307,76 @@ class Metrics:
         """
         subject, self._subject = self._subject, ""
         if subject == _ALGORITHM_TIME:
-            self.observe(_ALGORITHM_TIME, (), spent_ns)
+            self._spent_on(_ALGORITHM_TIME, ()).observe(spent_ns)
             if self._ended_at_once is not None:
-                self._ended_at_once.replace(0, spent_ns)
+                self._spent_on(_ATTEMPT_TIME, self._ended_at_once).replace(0, spent_ns)
                 self._ended_at_once = None
         elif subject:
-            self.observe("scheduler_event_handling_duration_seconds", (subject,), spent_ns)
+            self._spent_on(_HANDLING_TIME, (subject,)).observe(spent_ns)
+
+    def _spent_on(self, name: str, labels: Labels) -> Histogram:
+        series = self._spent.setdefault(name, {})
+        if labels not in series:
+            series[labels] = Histogram(BOUNDS[name])
+        return series[labels]
+
+    # ------------------------------------------------------------ writing down
+
+    def capture(self) -> Counts:
+        """Write down what was counted, but for what a driver reported."""
+        decisions: Counter[tuple[str, Points, tuple[str, ...], tuple[str, ...]]] = Counter()
+        for (profile, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
+            skipped = tuple(sorted(skipped_filters)), tuple(sorted(skipped_scores))
+            decisions[profile, path.points, *skipped] += times
+        return Counts(
+            scheduled={name: found.read(()) for name, found in sorted(self._scheduled.items())},
+            failed=tuple(found.read(labels) for labels, found in sorted(self._failed.items())),
+            by_attempts={
+                attempts: found.read(()) for attempts, found in sorted(self._by_attempts.items())
+            },
+            decisions=tuple(DecisionCount(*key, times) for key, times in sorted(decisions.items())),
+            paths=tuple(
+                sorted(
+                    PathCount(profile, path.points, times)
+                    for (profile, path), times in self._paths.items()
+                )
+            ),
+            handled=dict(sorted(self._handled.items())),
+            flushed_count=self._flushed_count,
+            counters={
+                name: tuple(Value(labels, times) for labels, times in sorted(found.items()))
+                for name, found in sorted(self._counters.items())
+            },
+            distributions={
+                name: tuple(found[labels].read(labels) for labels in sorted(found))
+                for name, found in sorted(self._distributions.items())
+            },
+        )
+
+    def restore(self, counts: Counts) -> None:
+        """Go on from what was counted; nothing may have been counted yet."""
+        assert not self._decisions, "only new metrics can be restored"
+        for profile, told in counts.scheduled.items():
+            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, told)
+        for told in counts.failed:
+            result, profile = told.labels
+            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, told)
+        for attempts, told in counts.by_attempts.items():
+            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, told)
+        for decision in counts.decisions:
+            skipped = frozenset(decision.skipped_filters), frozenset(decision.skipped_scores)
+            path = path_through(*decision.points)
+            self._decisions[decision.profile, path, *skipped] = [decision.times]
+        for passed in counts.paths:
+            self._paths[passed.profile, path_through(*passed.points)] = passed.times
+        self._handled.update(counts.handled)
+        self._flushed_count = counts.flushed_count
+        for name, values in counts.counters.items():
+            self._counters[name] = Counter({one.labels: int(one.value) for one in values})
+        for name, distributions in counts.distributions.items():
+            self._distributions[name] = {
+                told.labels: Histogram.of(BOUNDS[name], told) for told in distributions
+            }
 
     # ------------------------------------------------------------ looking
 
@@ -328,12 +400,12 @@ class Metrics:
         for name, gauges in self._gauges.items():
             for labels, value in gauges.items():
                 book.put(name, labels, value)
-        for name, distributions in self._distributions.items():
-            for labels, distribution in distributions.items():
-                book.merge(name, labels, distribution)
-        handling = "scheduler_event_handling_duration_seconds"
+        for kept in (self._distributions, self._spent):
+            for name, distributions in kept.items():
+                for labels, distribution in distributions.items():
+                    book.merge(name, labels, distribution)
         for event, times in self._handled.items():
-            book.fill_up(handling, (event,), times)
+            book.fill_up(_HANDLING_TIME, (event,), times)
         book.fill_up(_ALGORITHM_TIME, (), sum(times for (times,) in self._decisions.values()))
         for name, histogram_name in _COUNTED_BY.items():
             book.count_histogram(name, histogram_name)

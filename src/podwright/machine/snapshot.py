@@ -24,6 +24,7 @@ from podwright.framework import Code, Cycle, Status
 from podwright.machine.batching import BatchSnapshot
 from podwright.machine.binding import Binding, Stage
 from podwright.machine.evictions import Eviction, EvictionStage
+from podwright.machine.metric_counts import Counts
 from podwright.machine.state import State, object_key
 from podwright.machine.timers import Timer
 from podwright.machine.waiting import WaitingPod
@@ -133,6 +134,8 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         Per profile that takes part in batching, what it remembers.
     expired : tuple of str
         The uids of the pods that were assumed for too long.
+    counted : Counts
+        What the machine has counted; the queue has its own in `queue`.
     """
 
     now_ns: int
@@ -160,6 +163,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     next_starts: dict[str, int]
     batches: dict[str, BatchSnapshot] = {}
     expired: tuple[str, ...] = ()
+    counted: Counts
 
 
 class ObjectNumbering(Protocol):
@@ -296,6 +300,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             if running.batch is not None
         },
         expired=tuple(sorted(state.expired)),
+        counted=state.metrics.capture(),
     )
 
 
@@ -400,6 +405,7 @@ def restore(
         state.evictions[eviction.preemptor.metadata.uid] = eviction
     for call, number, uid in snapshot.calls:
         state.calls[call] = state.evictions[uid] if uid else bindings[number]
+    state.metrics.restore(snapshot.counted)
     for name, batch in snapshot.batches.items():
         own = state.profiles[name].batch
         if own is not None:

@@ -9,15 +9,12 @@ from podwright.framework import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.status import Code
 from podwright.machine.exposition import render_text
-from podwright.machine.extension_path import ExtensionPath, placing_path
+from podwright.machine.extension_path import path_through, placing_path
 from podwright.machine.metric_book import Histogram, bounds_of
+from podwright.machine.metric_counts import Counts
 from podwright.machine.metric_snapshot import (
-    Distribution,
-    Family,
     Levels,
     MetricsSnapshot,
-    Value,
-    merged,
 )
 from podwright.machine.metric_table import METRIC_BY_NAME
 from podwright.machine.metrics import Metrics
@@ -49,7 +46,7 @@ PROFILE = Profile(
     pre_score=(Spread(),),
     score=((Spread(), 2), (Fit(), 1)),
 )
-SCORED = ExtensionPath(
+SCORED = path_through(
     ("PreFilter", "Success"), ("Filter", "Success"), ("PreScore", "Success"), ("Score", "Success")
 )
 
@@ -158,7 +155,7 @@ def test_a_pod_that_only_a_time_out_moved_is_counted(metrics):
 
 
 def test_a_failed_attempt_counts_by_its_result(metrics):
-    metrics.decided(NAME, ExtensionPath(("PreFilter", "Unschedulable")))
+    metrics.decided(NAME, path_through(("PreFilter", "Unschedulable")))
     metrics.failed(NAME, "unschedulable", started_ns=5, now_ns=5)
     path = placing_path("Bind", Code.ERROR)
     metrics.failed(NAME, "error", started_ns=5, now_ns=5 + 20 * MS, path=path)
@@ -310,8 +307,14 @@ def test_what_is_not_in_the_table_is_refused(metrics, report, complaint):
 
 
 def random_history(seed):
-    draw = random.Random(seed)
     metrics = Metrics({NAME: PROFILE})
+    happen(metrics, random.Random(seed), 300)
+    return taken(metrics)
+
+
+def happen(metrics, draw, times):
+    """Report something so many times."""
+    waited = placing_path("PostBind", Code.SUCCESS, has_waited=True)
     reports = [
         lambda: metrics.decided(NAME, SCORED, frozenset(draw.sample(["Fit", "Spread"], 1))),
         lambda: metrics.scheduled(
@@ -320,10 +323,11 @@ def random_history(seed):
         lambda: metrics.failed(NAME, "error", started_ns=0, now_ns=draw.randrange(10**9)),
         lambda: metrics.handled(draw.choice(["NodeAdd", "NodeDelete", "AssignedPodAdd"])),
         lambda: metrics.permit_waited(draw.choice(["Success", "Unschedulable"]), 5),
+        lambda: metrics.scheduled(NAME, queued_pod(), 0, 5, waited),
+        lambda: metrics.preemption_tried(draw.randrange(3)),
     ]  # fmt: skip
-    for _ in range(300):
+    for _ in range(times):
         draw.choice(reports)()
-    return taken(metrics)
 
 
 def test_the_same_history_gives_the_same_bytes():
@@ -351,33 +355,54 @@ def test_a_snapshot_is_plain_data_and_does_not_change(metrics):
     assert taken(metrics) == taken(metrics)
 
 
-def test_what_two_machines_counted_one_after_the_other_is_added_up():
-    def told(attempts: int, incoming: int, waiting: int) -> MetricsSnapshot:
-        return MetricsSnapshot(
-            (
-                Family("scheduler_pending_pods", (Value(("active",), waiting),)),
-                Family("scheduler_pod_scheduling_attempts", (_distribution(attempts),)),
-                Family(
-                    "scheduler_queue_incoming_pods_total",
-                    (Value(("active", "PodAdd"), incoming),),
-                ),
-                Family(
-                    "scheduler_schedule_attempts_total",
-                    (Value(("scheduled", str(attempts)), 1), Value(("scheduled", "p"), attempts)),
-                ),
-            )
-        )
-
-    both = merged(told(2, 3, 4), told(5, 9, 1))
-    assert both.count("scheduler_pending_pods", "active") == 1
-    assert both.count("scheduler_pod_scheduling_attempts") == 7
-    # The queue's own counters are part of a machine's snapshot: the second one went on with them.
-    assert both.count("scheduler_queue_incoming_pods_total", "active", "PodAdd") == 9
-    name = "scheduler_schedule_attempts_total"
-    assert [both.count(name, "scheduled", label) for label in ("2", "5", "p")] == [1, 1, 7]
-    assert merged(MetricsSnapshot(()), both) == both
+def test_metrics_that_are_restored_go_on_as_if_nothing_had_happened():
+    draw, whole = random.Random(5), Metrics({NAME: PROFILE})
+    happen(whole, draw, 200)
+    raw = msgspec.msgpack.encode(whole.capture())
+    later = draw.getstate()
+    happen(whole, draw, 200)
+    again = Metrics({NAME: PROFILE})
+    again.restore(msgspec.msgpack.decode(raw, type=Counts))
+    assert msgspec.msgpack.encode(again.capture()) == raw
+    draw.setstate(later)
+    happen(again, draw, 200)
+    assert taken(again) == taken(whole)
+    assert again.capture() == whole.capture()
 
 
-def _distribution(count: int) -> Distribution:
-    buckets = len(METRIC_BY_NAME["scheduler_pod_scheduling_attempts"].bounds)
-    return Distribution((), (count, *[0] * buckets), count)
+def test_what_is_written_down_does_not_depend_on_the_order_of_events(metrics):
+    other = Metrics({NAME: PROFILE})
+    failing = placing_path("Reserve", Code.ERROR), placing_path("Bind", Code.ERROR)
+    for told, order in ((metrics, 1), (other, -1)):
+        for path in failing[::order]:
+            told.decided(NAME, SCORED, frozenset({"Fit", "Spread"}))
+            told.failed(NAME, "error", started_ns=0, now_ns=5, path=path)
+        for event in ("NodeAdd", "NodeDelete")[::order]:
+            told.handled(event)
+            told.decided(NAME, SCORED, skipped_scores=frozenset({event}))
+            told.permit_waited(event, 1)
+            told.failed(event, "error", started_ns=0, now_ns=5)
+        for attempts in (2, 20)[::order]:
+            told.scheduled(NAME, queued_pod(attempts), 0, 9)
+    assert msgspec.msgpack.encode(metrics.capture()) == msgspec.msgpack.encode(other.capture())
+
+
+def test_what_a_driver_reported_is_not_written_down(metrics):
+    silent = Metrics({NAME: PROFILE})
+    for told in (metrics, silent):
+        told.handled("NodeAdd")
+        told.decided(NAME, SCORED)
+        told.failed(NAME, "error", started_ns=9, now_ns=9)
+    metrics.report_spent(3 * MS)
+    metrics.set_gauge("scheduler_pending_async_api_calls", ("pod_binding",), 2)
+    assert metrics.capture() == silent.capture()
+    again = Metrics({NAME: PROFILE})
+    again.restore(metrics.capture())
+    assert taken(again).distribution(ATTEMPT, "error", NAME).counts[0] == 1
+    assert taken(again) == taken(silent) != taken(metrics)
+
+
+def test_only_new_metrics_are_restored(metrics):
+    metrics.decided(NAME, SCORED)
+    with pytest.raises(AssertionError, match="only new metrics"):
+        metrics.restore(metrics.capture())

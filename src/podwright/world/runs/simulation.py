@@ -24,7 +24,6 @@ from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.machine.exposition import render_text
-from podwright.machine.metric_snapshot import MetricsSnapshot, merged
 from podwright.objects import KubernetesObject
 from podwright.store.run_folder import Checkpoint, Rows, RunFolder
 from podwright.world.operations import Operation
@@ -88,7 +87,6 @@ class SimulationState(msgspec.Struct, frozen=True):
 
     world: WorldState
     tables: RunTablesState
-    metrics: MetricsSnapshot
 
 
 class Simulation:
@@ -120,7 +118,6 @@ class Simulation:
         self._rules = rules
         self._folder = folder
         self._stages = inputs.stages
-        self._metrics = MetricsSnapshot(())
         self._all_rows: Rows | None = None
         self.tables = RunTables(rules.sample_ns)
         if checkpoint is not None:
@@ -207,8 +204,7 @@ class Simulation:
         if not can_write_down(world):
             self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
             return
-        metrics = merged(self._metrics, world.machine.metrics_snapshot())
-        state = SimulationState(world_state(world), self.tables.state(), metrics)
+        state = SimulationState(world_state(world), self.tables.state())
         data = msgspec.msgpack.encode(state)
         world.log.flush(sync=True)
         folder.write_checkpoint(data, self.tables.take_rows())
@@ -219,7 +215,6 @@ class Simulation:
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
         assert self._folder is not None, "a run in memory cannot be gone on with"
         self.tables = RunTables.restore(state.tables)
-        self._metrics = state.metrics
         recorder = resume(
             self._folder.log_path, until=state.world.event_count, plugins=self._rules.plugins
         )
@@ -263,7 +258,7 @@ class Simulation:
             world.log.close()
             if with_tables:
                 folder.write_tables(TABLES, rows)
-            metrics = merged(self._metrics, world.machine.metrics_snapshot())
+            metrics = world.machine.metrics_snapshot()
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
             folder.close("interrupted" if is_interrupted else "finished")
         return summary

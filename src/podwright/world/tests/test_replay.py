@@ -51,6 +51,22 @@ def test_a_resumed_run_goes_on_with_the_objects_of_the_log(tmp_path):
         assert len(log) == 1 + 4 * 9
 
 
+def test_a_resumed_run_has_counted_what_one_that_was_not_interrupted_has(tmp_path):
+    whole = record(None, checkpoint_events=5)
+    broken = record(str(tmp_path), checkpoint_events=5)
+    for recorder in (whole, broken):
+        recorder.handle(ObjectPut(make_node("n1", cpu="8m")), 0)
+        put_pods(recorder, 0, 6)
+    broken.log.close()
+    again = resume(str(tmp_path))
+    assert again.log.checkpoints[0] > 0
+    for recorder in (whole, again):
+        # Some of them find no room.
+        put_pods(recorder, 6, 12)
+    again.log.close()
+    assert again.machine.metrics_snapshot() == whole.machine.metrics_snapshot()
+
+
 def test_a_run_that_does_not_come_out_the_same_is_not_gone_on_with(tmp_path):
     recorder = begin(str(tmp_path))
     recorder.log.append(9, CycleDue(), [Bind(77, "default/p0", "u", "n1")])
