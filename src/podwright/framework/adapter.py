@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from podwright.framework.cycle import Cycle
+from podwright.framework.cycle import Cycle, MissingStateError
 from podwright.framework.plugin import NodeView, Plugin
 from podwright.framework.scores import Scores
 from podwright.framework.status import Code, Status
@@ -38,6 +38,20 @@ def raised(error: Exception) -> str:
         return type(error).__name__
 
 
+def raised_at(error: Exception, where: str) -> str:
+    """Put what a plugin raised into words, with the case, so that its author can find it.
+
+    Parameters
+    ----------
+    where : str
+        The pod, and perhaps the node.
+    """
+    if isinstance(error, MissingStateError):
+        # The configuration's doing, for every pod the same; the words are upstream's.
+        return str(error)
+    return f"{raised(error)} ({where})"
+
+
 class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
     """A plugin raised, or answered what it may not answer; the cycle ends without a decision.
 
@@ -62,7 +76,7 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
     ) -> PluginFailure:
         """Report an exception."""
         where = f", node {node}" if node else ""
-        return cls(plugin, point, f"{raised(error)} (pod {cycle.pod.key}{where})")
+        return cls(plugin, point, raised_at(error, f"pod {cycle.pod.key}{where}"))
 
 
 @cache

@@ -13,12 +13,33 @@ S = TypeVar("S")
 
 
 class StateKey(Generic[S]):
-    """The name under which a plugin keeps state in a cycle; typed by what it keeps."""
+    """The name under which a plugin keeps state in a cycle; typed by what it keeps.
 
-    __slots__ = ("name",)
+    Parameters
+    ----------
+    name : str
+    missing : str, optional
+        What the plugin says if the state is read and was never written; ``{}`` is the quoted
+        name.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("missing", "name")
+
+    def __init__(self, name: str, missing: str = "reading {} from cycleState: not found") -> None:
         self.name = name
+        self.missing = missing.replace("{}", f'"{name}"')
+
+
+class MissingStateError(KeyError):
+    """State was read that no extension point before has written.
+
+    So the plugin takes part at one extension point and not at the one that prepares it, which
+    a configuration may say; then it fails as upstream's plugins do.
+    """
+
+    def __str__(self) -> str:
+        """Return what the plugin says; a KeyError would put it into quotes."""
+        return str(self.args[0])
 
 
 class Cycle:
@@ -62,8 +83,11 @@ class Cycle:
         self._state[key.name] = value
 
     def read(self, key: StateKey[S]) -> S:
-        """Return what was remembered; KeyError if nothing was."""
-        value: S = self._state[key.name]
+        """Return what was remembered; MissingStateError, a KeyError, if nothing was."""
+        try:
+            value: S = self._state[key.name]
+        except KeyError:
+            raise MissingStateError(key.missing) from None
         return value
 
     def find(self, key: StateKey[S]) -> S | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from podwright.framework.adapter import described, raised
+from podwright.framework.adapter import described, raised_at
 from podwright.framework.binding import Pending
 from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle
@@ -76,8 +76,8 @@ def _overheard(
         try:
             answer = method(cycle, node_name, *more)
         except Exception as error:
-            where = f"(pod {cycle.pod.key}, node {node_name})"
-            failed = Status.error(f"{raised(error)} {where}")
+            where = f"pod {cycle.pod.key}, node {node_name}"
+            failed = Status.error(raised_at(error, where))
             tell(_heard(plugin, point, cycle, failed, before))
             raise
         tell(_heard(plugin, point, cycle, answer, before))

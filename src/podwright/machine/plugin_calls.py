@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.adapter import described, raised
+from podwright.framework.adapter import described, raised_at
 from podwright.framework.binding import BIND_BY_API, ApiCall, Pending, Progress
 
 _LONGEST_NS = 2**63 - 1
@@ -113,7 +113,7 @@ def _makes_sense(pending: Pending) -> bool:
 
 
 def _raised(plugin: Plugin, cycle: Cycle, node: str, error: Exception) -> Status:
-    text = f"{raised(error)} (pod {cycle.pod.key}, node {node})"
+    text = raised_at(error, f"pod {cycle.pod.key}, node {node}")
     return Status.error(text).by(plugin.name)
 
 

@@ -38,7 +38,7 @@ from podwright.framework.events import EventHint
 from podwright.objects import Pod
 from podwright.plugins.hints import dynamic_resources as hints
 
-_SEEN: StateKey[bool] = StateKey("DynamicResources/seen")
+_SEEN: StateKey[bool] = StateKey("DynamicResources", "not found")
 
 
 class DynamicResources(Plugin):
@@ -86,6 +86,7 @@ class DynamicResources(Plugin):
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Pass every node: pods that get here have no claims."""
+        cycle.read(_SEEN)
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
         """Free no devices, and let the next plugin try.
@@ -101,6 +102,7 @@ class DynamicResources(Plugin):
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Set aside nothing."""
+        cycle.read(_SEEN)
         return Status.OK
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:

@@ -200,8 +200,12 @@ class _ScoreState:
         self.counters = counters
 
 
-_FILTER: StateKey[_FilterState] = StateKey("InterPodAffinity/filter")
-_SCORE: StateKey[_ScoreState] = StateKey("InterPodAffinity/score")
+_FILTER: StateKey[_FilterState] = StateKey(
+    "PreFilterInterPodAffinity", "error reading {} from cycleState: not found"
+)
+_SCORE: StateKey[_ScoreState] = StateKey(
+    "PreScoreInterPodAffinity", "failed to read {} from cycleState: not found"
+)
 
 
 class InterPodAffinity(Plugin):

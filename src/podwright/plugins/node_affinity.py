@@ -51,7 +51,7 @@ _REJECTION_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforc
 _CONFLICT = Status.unresolvable("pod affinity terms conflict")
 _NO_AFFINITY = Affinity()
 _NAME = "metadata.name"
-_TERMS: StateKey[tuple[tuple[int, NodeTerm], ...]] = StateKey("NodeAffinity/terms")
+_TERMS: StateKey[tuple[tuple[int, NodeTerm], ...]] = StateKey("PreScoreNodeAffinity")
 
 
 class NodeAffinity(Plugin):
@@ -128,10 +128,17 @@ class NodeAffinity(Plugin):
         return Status.OK
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Add up the weights of the terms that match."""
-        rows = out.rows
+        """Add up the weights of the terms that match.
+
+        Notes
+        -----
+        Without its PreScore it reads the terms here. Upstream: node_affinity.go, `Score`
+        """
+        rows, terms = out.rows, cycle.find(_TERMS)
+        if terms is None:
+            terms = self._added_terms + preferred_node_terms(_preferred(cycle.pod))
         sums: I64Array = np.zeros(len(rows), dtype=np.int64)
-        for weight, term in cycle.read(_TERMS):
+        for weight, term in terms:
             sums += node_term_mask(term, nodes, rows) * np.int64(weight)
         out.values[rows] = sums
 

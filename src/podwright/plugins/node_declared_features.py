@@ -25,7 +25,7 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, StateKey, Status, Verdicts
 from podwright.framework.events import EventHint
 from podwright.framework.signature import FEATURES
 from podwright.objects import Pod
@@ -33,6 +33,7 @@ from podwright.plugins.hints import node_declared_features as hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's required features")
 _RESTART_ALL = "RestartAllContainers"
+_NEEDED: StateKey[frozenset[str]] = StateKey("PreFilterNodeDeclaredFeatures")
 
 
 class NodeDeclaredFeatures(Plugin):
@@ -63,13 +64,17 @@ class NodeDeclaredFeatures(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods that need nothing."""
-        if not self._is_enabled or not required_features(cycle.pod):
+        needed = required_features(cycle.pod) if self._is_enabled else None
+        if not needed:
             return Status.SKIPPED
+        cycle.write(_NEEDED, needed)
         return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Reject nodes that lack a feature, looking at each distinct set once."""
-        needed = required_features(cycle.pod)
+        if not self._is_enabled:
+            return
+        needed = cycle.read(_NEEDED)
         code = out.code_of(_REJECTION)
         per_set = [0 if needed <= declared else code for declared in nodes.feature_sets.values]
         codes = np.array(per_set, dtype=np.int64)

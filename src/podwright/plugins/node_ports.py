@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podwright.columns.ports import host_ports
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
+from podwright.columns.ports import HostPort, host_ports
+from podwright.framework import Cycle, NodeColumns, Plugin, Reads, StateKey, Status, Verdicts
 from podwright.framework.events import EventHint
 from podwright.framework.signature import HOST_PORTS
 from podwright.objects import Pod
@@ -26,6 +26,7 @@ from podwright.plugins.hints import node_ports as hints
 
 _REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 _FEW_ROWS = 64
+_WANTED: StateKey[tuple[HostPort, ...]] = StateKey("PreFilterNodePorts")
 
 
 class NodePorts(Plugin):
@@ -55,12 +56,16 @@ class NodePorts(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods without host ports."""
-        return Status.OK if host_ports(cycle.pod) else Status.SKIPPED
+        wanted = host_ports(cycle.pod)
+        if not wanted:
+            return Status.SKIPPED
+        cycle.write(_WANTED, wanted)
+        return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Reject nodes with a conflict."""
         ports = cycle.cluster.ports
-        wanted = host_ports(cycle.pod)
+        wanted = cycle.read(_WANTED)
         code = out.code_of(_REJECTION)
         if len(out.rows) <= _FEW_ROWS:
             for slot in out.rows.tolist():

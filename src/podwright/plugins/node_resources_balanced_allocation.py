@@ -36,7 +36,7 @@ from podwright.objects.resource_name import is_scalar_resource
 _DEFAULT_RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 _FIXED = ("cpu", "memory", "ephemeral-storage")
 
-_PLAN: StateKey[I64Array] = StateKey("NodeResourcesBalancedAllocation/plan")
+_PLAN: StateKey[I64Array] = StateKey("PreScoreNodeResourcesBalancedAllocation")
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -67,21 +67,38 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to compare; skip pods that ask for none of them."""
+        plan = self._plan(cycle)
+        if plan is None:
+            return Status.SKIPPED
+        cycle.write(_PLAN, plan)
+        return Status.OK
+
+    def _plan(self, cycle: Cycle) -> I64Array | None:
         amounts = score_requests_balanced(cycle.pod)
         names = [resource.name for resource in self._resources]
         if not any(amounts.get(name) for name in names):
-            return Status.SKIPPED
+            return None
         nodes = cycle.cluster.nodes
         plan: list[int] = []
         for name in names:
             if name in _FIXED or (amounts.get(name) and is_scalar_resource(name)):
                 plan += (nodes.resource_index(name), amounts.get(name, 0))
-        cycle.write(_PLAN, np.array(plan, dtype=np.int64))
-        return Status.OK
+        return np.array(plan, dtype=np.int64)
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Score with and without the pod."""
-        plan = cycle.read(_PLAN)
+        """Score with and without the pod.
+
+        Notes
+        -----
+        Without its PreScore it plans here, and pods that ask for none of the resources get 0.
+        Upstream: balanced_allocation.go, `Score`
+        """
+        plan = cycle.find(_PLAN)
+        if plan is None:
+            plan = self._plan(cycle)
+        if plan is None:
+            out.values[out.rows] = 0
+            return
         if (
             len(out.rows) >= FEWEST
             and len(plan) == 4

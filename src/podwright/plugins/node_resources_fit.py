@@ -116,8 +116,10 @@ class _Request:
         return Status(answer, tuple(reasons))
 
 
-_REQUEST: StateKey[_Request] = StateKey("NodeResourcesFit/request")
-_PLAN: StateKey[I64Array] = StateKey("NodeResourcesFit/plan")
+_REQUEST: StateKey[_Request] = StateKey(
+    "PreFilterNodeResourcesFit", "error reading {} from cycleState: not found"
+)
+_PLAN: StateKey[I64Array] = StateKey("PreScoreNodeResourcesFit")
 
 
 class NodeResourcesFit(Plugin):
@@ -188,13 +190,23 @@ class NodeResourcesFit(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to score, and with how much of the pod's."""
-        amounts = score_requests_fit(_as_scored(cycle.pod))
-        cycle.write(_PLAN, score_plan(self._resources, amounts, cycle.cluster.nodes))
+        cycle.write(_PLAN, self._plan(cycle))
         return Status.OK
 
+    def _plan(self, cycle: Cycle) -> I64Array:
+        amounts = score_requests_fit(_as_scored(cycle.pod))
+        return score_plan(self._resources, amounts, cycle.cluster.nodes)
+
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Score by what would be in use with the pod."""
-        plan = cycle.read(_PLAN)
+        """Score by what would be in use with the pod.
+
+        Notes
+        -----
+        Without its PreScore it plans here. Upstream: fit.go, `Score`
+        """
+        plan = cycle.find(_PLAN)
+        if plan is None:
+            plan = self._plan(cycle)
         allocatable, requested = nodes.allocatable, nodes.requested
         non_zero = nodes.non_zero_requested
         if len(out.rows) >= FEWEST and self._strategy is not None and is_pair(plan):

@@ -87,9 +87,17 @@ class NodeVolumeLimits(Plugin):
         return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject the slots where attached and new volumes of a driver exceed its limit."""
-        new = cycle.read(_STATE)
-        rows = out.rows
+        """Reject the slots where attached and new volumes of a driver exceed its limit.
+
+        Notes
+        -----
+        Upstream's Filter does not need its PreFilter, which only skips. Upstream: csi.go
+        """
+        new, rows = cycle.find(_STATE), out.rows
+        if new is None:
+            if not any(map(_may_count, cycle.pod.spec.volumes)):
+                return
+            new = _new_volumes(cycle)
         if isinstance(new, Status):
             out.codes[rows] = out.code_of(new)
             return

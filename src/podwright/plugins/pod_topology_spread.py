@@ -276,8 +276,10 @@ class _TwoLowest:
 
 _PLAIN_POD = Pod()
 
-_FILTER: StateKey[_FilterState] = StateKey("PodTopologySpread/filter")
-_SCORE: StateKey[ScoreState] = StateKey("PodTopologySpread/score")
+_FILTER: StateKey[_FilterState] = StateKey("PreFilterPodTopologySpread")
+_SCORE: StateKey[ScoreState] = StateKey(
+    "PreScorePodTopologySpread", "error reading {} from cycleState: not found"
+)
 
 
 class PodTopologySpread(Plugin):

@@ -64,7 +64,9 @@ class _PerTaintSet:
 
 
 _UNTOLERATED: StateKey[_PerTaintSet] = StateKey("TaintToleration/untolerated")
-_INTOLERABLE: StateKey[_PerTaintSet] = StateKey("TaintToleration/intolerable")
+_INTOLERABLE: StateKey[_PerTaintSet] = StateKey(
+    "PreScoreTaintToleration", "failed to read {} from cycleState: not found"
+)
 
 
 class TaintToleration(Plugin):

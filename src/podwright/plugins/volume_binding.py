@@ -137,7 +137,7 @@ class _Work:
         return Pending(calls=(self.updates[self.written_count - 1],))
 
 
-_STATE: StateKey[PodClaims] = StateKey("VolumeBinding")
+_STATE: StateKey[PodClaims] = StateKey("VolumeBinding", "not found")
 _WORK: StateKey[_Work] = StateKey("VolumeBinding/Work")
 
 ASSUMED: StateKey[Assumed] = StateKey("VolumeBinding/Assumed")
@@ -269,8 +269,8 @@ class VolumeBinding(Plugin):
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Assume the volumes and claims that were decided on for the chosen node."""
-        claims = cycle.find(_STATE)
-        if claims is None or not claims.waiting:
+        claims = cycle.read(_STATE)
+        if not claims.waiting:
             return Status.OK
         cluster, storage = cycle.cluster, cycle.cluster.storage
         # Nothing that the filter read has changed since, so asking again for one node gives

@@ -58,7 +58,9 @@ class Restrictions:
         return Restrictions(self.exclusive_claims, self.users, self.disks)
 
 
-_STATE: StateKey[Restrictions] = StateKey("VolumeRestrictions")
+_STATE: StateKey[Restrictions] = StateKey(
+    "PreFilterVolumeRestrictions", "cannot read {} from cycleState"
+)
 
 
 class VolumeRestrictions(Plugin):

@@ -51,7 +51,7 @@ _SUCCESSORS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 Topologies = tuple[tuple[str, frozenset[str]], ...]
 """Labels and the values that a node may have there."""
 
-_STATE: StateKey[Topologies] = StateKey("VolumeZone")
+_STATE: StateKey[Topologies] = StateKey("PreFilterVolumeZone")
 
 
 def volume_topologies(volume: PersistentVolume) -> Topologies:
@@ -90,43 +90,62 @@ class VolumeZone(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
         """Find where the pod's volumes are; skip if none of them says."""
-        namespace, storage = cycle.pod.metadata.namespace, cycle.cluster.storage
-        found: list[tuple[str, frozenset[str]]] = []
-        for name in claim_names(cycle.pod):
-            if not name:
-                return Status.unresolvable("PersistentVolumeClaim had no name")
-            claim = storage.claims.get(f"{namespace}/{name}")
-            if claim is None:
-                return Status.unresolvable(f'persistentvolumeclaim "{name}" not found')
-            volume_name = claim.spec.volume_name
-            if not volume_name:
-                status = _unbound(claim, storage)
-                if status.is_success:
-                    continue
-                return status
-            volume = storage.volumes.get(volume_name)
-            if volume is None:
-                return Status.unresolvable(f'persistentvolume "{volume_name}" not found')
-            found += volume_topologies(volume)
+        found = _topologies(cycle)
+        if isinstance(found, Status):
+            return found
         if not found:
             return Status.SKIPPED
-        cycle.write(_STATE, tuple(found))
+        cycle.write(_STATE, found)
         return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject labelled nodes whose zone or region is not the volume's."""
-        rows = out.rows
+        """Reject labelled nodes whose zone or region is not the volume's.
+
+        Notes
+        -----
+        Without its PreFilter it looks for the volumes here. Upstream: volume_zone.go, `Filter`
+        """
+        rows, topologies = out.rows, cycle.find(_STATE)
+        if topologies is None:
+            found = _topologies(cycle)
+            if isinstance(found, Status):
+                out.codes[rows] = out.code_of(found)
+                return
+            topologies = found
         labelled: Mask = np.zeros(len(rows), dtype=np.bool_)
         for key in TOPOLOGY_LABELS:
             labelled |= nodes.label_ids(key)[rows] != ABSENT
         fits: Mask = np.ones(len(rows), dtype=np.bool_)
-        for key, values in cycle.read(_STATE):
+        for key, values in topologies:
             ids = nodes.label_ids(key)[rows]
             if key in _SUCCESSORS:
                 newer = nodes.label_ids(_SUCCESSORS[key])[rows]
                 ids = np.where(ids == ABSENT, newer, ids)
             fits &= any_of(ids, values, nodes)
         out.codes[rows[labelled & ~fits]] = out.code_of(ZONE_CONFLICT)
+
+
+def _topologies(cycle: Cycle) -> Topologies | Status:
+    """Return where the pod's volumes are, or why there is no telling."""
+    namespace, storage = cycle.pod.metadata.namespace, cycle.cluster.storage
+    found: list[tuple[str, frozenset[str]]] = []
+    for name in claim_names(cycle.pod):
+        if not name:
+            return Status.unresolvable("PersistentVolumeClaim had no name")
+        claim = storage.claims.get(f"{namespace}/{name}")
+        if claim is None:
+            return Status.unresolvable(f'persistentvolumeclaim "{name}" not found')
+        volume_name = claim.spec.volume_name
+        if not volume_name:
+            status = _unbound(claim, storage)
+            if status.is_success:
+                continue
+            return status
+        volume = storage.volumes.get(volume_name)
+        if volume is None:
+            return Status.unresolvable(f'persistentvolume "{volume_name}" not found')
+        found += volume_topologies(volume)
+    return tuple(found)
 
 
 def _unbound(claim: PersistentVolumeClaim, storage: StorageIndex) -> Status:
