@@ -59,7 +59,7 @@ GATES: Mapping[str, Gate] = {
     "DRADeviceBindingConditions": _on("configuration", requires=("DRAResourceClaimDeviceStatus",)),
     "DRADeviceTaintRules": Gate("Beta", default=False, requires=("DRADeviceTaints",)),
     "DRADeviceTaints": _on(),
-    "DRAExtendedResource": _on(),
+    "DRAExtendedResource": _on("machine"),
     "DRAListTypeAttributes": _alpha(),
     "DRANodeAllocatableResources": _alpha(),
     "DRAPartitionableDevices": _on(),

@@ -29,6 +29,7 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.columns import CPU, EPHEMERAL_STORAGE, MEMORY
+from podwright.config import DEFAULT_GATES, Gates
 from podwright.config.schema import (
     NodeResourcesFitArgs,
     ResourceSpec,
@@ -134,8 +135,12 @@ class NodeResourcesFit(Plugin):
     score_reads = Reads.NODE | Reads.PODS
     scores_in_range = True
     key_varies = True
+    takes_gates = True
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(
+        self, args: NodeResourcesFitArgs | None = None, *, gates: Gates = DEFAULT_GATES
+    ) -> None:
+        self._maps_device_classes = "DRAExtendedResource" in gates
         args = NodeResourcesFitArgs() if args is None else args
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
         self._ignored = frozenset(args.ignored_resources)
@@ -150,7 +155,7 @@ class NodeResourcesFit(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with the functions that look closer."""
-        return hints.events_to_register()
+        return hints.events_to_register(dra_extended_resource=self._maps_device_classes)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return what the pod asks for."""

@@ -20,7 +20,7 @@ from podwright.machine import (
     TimerFired,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import with_node_name
+from podwright.objects import decode, with_node_name
 from podwright.testing import make_node
 
 IN_THE_CYCLE = "SchedulerAsyncPreemption=false"
@@ -279,3 +279,27 @@ def test_clearing_the_nomination_after_binding_is_not_for_the_machine() -> None:
         driver.tell(PodAllowed("default/a", "Gate"))
         logs.append(driver.actions)
     assert logs[0] == logs[1]
+
+
+# -------------------------------------------------------------------- resources of device classes
+
+
+@pytest.mark.parametrize(
+    ("gates", "place"),
+    [
+        pytest.param("", "backoff", id="on: the class may stand for what the pod asks for"),
+        pytest.param("DRAExtendedResource=false", "unschedulable", id="off: it concerns nobody"),
+    ],
+)
+def test_a_device_class_concerns_pods_that_ask_for_extended_resources(
+    gates: str, place: str
+) -> None:
+    driver = Driver(gates=gates)
+    driver.put(make_node("n1"))
+    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    driver.put(pending("web", spec={"containers": [{"name": "c", "resources": asked}]}))
+    driver.cycle()
+    assert driver.place_of("default/web") == "unschedulable"
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    driver.put(decode(head | {"spec": {"extendedResourceName": "example.com/gpu"}}))
+    assert driver.place_of("default/web") == place
