@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import ControllerAction
-from podwright.world.controllers.documents import event_by
+from podwright.world.stages.lifecycle import RecordEvent
 
 
 class Creations:
@@ -29,7 +30,10 @@ class Creations:
         awaited = self._awaited.get(owner, 0)
         if awaited:
             self._awaited[owner] = awaited - 1
-            self._came.setdefault(owner, []).append(pod.name)
+            came = self._came.get(owner)
+            if came is None:
+                came = self._came[owner] = []
+            came.append(pod.metadata.name)
 
     def events(self, owner: KubernetesObject, source: str) -> list[ControllerAction]:
         """Return the Events about what came since the last look, and wait no longer.
@@ -38,10 +42,13 @@ class Creations:
         -----
         Upstream: controller_utils.go, createPods
         """
-        self._awaited.pop(owner.key, None)
+        key, (group, kind), uid = owner.key, kind_of(owner), owner.uid
+        self._awaited.pop(key, None)
         return [
-            event_by(source, owner, "SuccessfulCreate", f"Created pod: {name}")
-            for name in self._came.pop(owner.key, ())
+            RecordEvent(
+                group, kind, key, uid, "Normal", "SuccessfulCreate", f"Created pod: {name}", source
+            )
+            for name in self._came.pop(key, ())
         ]
 
     def forget(self, owner: NamespacedName) -> None:

@@ -2,7 +2,8 @@
 
 Theory of operation
 -------------------
-The collector keeps, by the uid of every owner that is named, who names it. When an owner is
+The collector knows, by the uid of every owner that is named, who names it: the view says who
+is controlled by it, and the others are kept. When an owner is
 gone, all who name it are looked at, and one that has no other owner left is deleted
 (background). An owner that is deleted in the foreground has a finalizer and goes last: its
 dependents are deleted first, and it waits for those that block it. An owner that orphans has
@@ -17,7 +18,7 @@ Upstream: pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
 from podwright.store.kinds import RULES, kind_of
@@ -35,6 +36,18 @@ from podwright.world.controllers.view import View
 _SEPARATOR: Final = "|"
 
 
+class _Kept(NamedTuple):
+    """What an object was whose only owner was there: its kind, its namespace, its owner."""
+
+    kind: GroupKind
+    namespace: str
+    owners: tuple[OwnerReference, ...]
+    owner_uid: str
+
+
+_KEPT_BY_NOBODY: Final = _Kept(("", ""), "", (), "")
+
+
 class GarbageCollector:
     """Deletes what has lost its owners."""
 
@@ -44,8 +57,13 @@ class GarbageCollector:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        # By the uid of an owner: the places of who names it.
-        self._dependents: dict[str, dict[NamespacedName, None]] = {}
+        # By the uid of an owner: the places of who names it and is not controlled by it.
+        self._others: dict[str, dict[NamespacedName, None]] = {}
+        # The kinds of what somebody controls, of which the view knows who does.
+        self._controlled: dict[GroupKind, None] = {}
+        # The uids of owners that wait for their dependents to go.
+        self._waiting: dict[str, None] = {}
+        self._kept = _KEPT_BY_NOBODY
 
     # ---------------------------------------------------------------------- what happens
 
@@ -58,47 +76,95 @@ class GarbageCollector:
             return self._observe_gone(old)
         metadata = new.metadata
         owners = metadata.owner_references
-        were = () if old is None else old.metadata.owner_references
-        if owners == were and metadata.deletion_timestamp is None:
-            return ()
+        if old is None:
+            were: tuple[OwnerReference, ...] = ()
+        else:
+            were = old.metadata.owner_references
+            if old.metadata.uid != metadata.uid:
+                self._kept = _KEPT_BY_NOBODY
         keys: list[NamespacedName] = []
-        if owners != were:
-            place = _place(new)
-            for reference in were:
-                self._unregister(reference.uid, place)
-                keys.extend(self._waiting(reference, new))
-            for reference in owners:
-                self._dependents.setdefault(reference.uid, {})[place] = None
-            if any(self._is_gone(reference, new) for reference in owners):
-                keys.append(place)
-        if (
-            metadata.deletion_timestamp is not None
-            and (FOREGROUND in metadata.finalizers or ORPHAN in metadata.finalizers)
-            and not (
-                old is not None
-                and old.metadata.deletion_timestamp is not None
-                and old.metadata.finalizers == metadata.finalizers
-            )
-        ):
-            keys.append(_place(new))
+        if owners is not were and owners != were and not self._is_kept(new, were):
+            keys.extend(self._observe_owners(new, were))
+        if metadata.deletion_timestamp is not None:
+            keys.extend(self._observe_deletion(old, new))
         return keys
 
-    def _observe_gone(self, old: KubernetesObject) -> Iterable[NamespacedName]:
-        place = _place(old)
-        keys = sorted(self._dependents.get(old.uid, ()))
-        for reference in old.metadata.owner_references:
+    def _observe_owners(
+        self, obj: KubernetesObject, were: Sequence[OwnerReference]
+    ) -> Iterator[NamespacedName]:
+        """Note whom an object names as its owners now; yield whom to look at because of it."""
+        place = _place(obj)
+        for reference in were:
             self._unregister(reference.uid, place)
-            keys.extend(self._waiting(reference, old))
+            if reference.uid in self._waiting:
+                yield from self._waiters(reference, obj)
+        owners, controller = obj.metadata.owner_references, obj.metadata.controller
+        for reference in owners:
+            if reference is controller:
+                self._controlled[kind_of(obj)] = None
+            else:
+                self._others.setdefault(reference.uid, {})[place] = None
+        if any(self._is_gone(reference, obj) for reference in owners):
+            yield place
+        elif len(owners) == 1 and owners[0] is controller:
+            self._kept = _Kept(kind_of(obj), obj.namespace, owners, controller.uid)
+
+    def _is_kept(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
+        """Whether an object came to the owner of the last one that was kept by its own.
+
+        Then there is nothing to look for: of thousands of pods of one owner, which share its
+        reference, this is so for all but the first.
+        """
+        kept, metadata = self._kept, obj.metadata
+        return (
+            metadata.owner_references is kept.owners
+            and not were
+            and metadata.namespace == kept.namespace
+            and kind_of(obj) == kept.kind
+        )
+
+    def _observe_deletion(
+        self, old: KubernetesObject | None, new: KubernetesObject
+    ) -> Sequence[NamespacedName]:
+        """Note whether an object waits for its dependents; look at one that does as of now."""
+        metadata = new.metadata
+        if FOREGROUND in metadata.finalizers:
+            self._waiting[metadata.uid] = None
+        elif ORPHAN not in metadata.finalizers:
+            self._waiting.pop(metadata.uid, None)
+            return ()
+        if (
+            old is not None
+            and old.metadata.deletion_timestamp is not None
+            and old.metadata.finalizers == metadata.finalizers
+        ):
+            return ()
+        return (_place(new),)
+
+    def _observe_gone(self, old: KubernetesObject) -> Sequence[NamespacedName]:
+        metadata = old.metadata
+        uid = metadata.uid
+        if uid == self._kept.owner_uid:
+            self._kept = _KEPT_BY_NOBODY
+        self._waiting.pop(uid, None)
+        keys = self._places_of(old)
+        if not self._waiting and not self._others:
+            return keys
+        place = _place(old)
+        for reference in metadata.owner_references:
+            self._unregister(reference.uid, place)
+            if reference.uid in self._waiting:
+                keys.extend(self._waiters(reference, old))
         return keys
 
     def _unregister(self, uid: str, place: NamespacedName) -> None:
-        places = self._dependents.get(uid)
+        places = self._others.get(uid)
         if places is not None:
             places.pop(place, None)
             if not places:
-                del self._dependents[uid]
+                del self._others[uid]
 
-    def _waiting(self, reference: OwnerReference, dependent: KubernetesObject) -> Iterator[str]:
+    def _waiters(self, reference: OwnerReference, dependent: KubernetesObject) -> Iterator[str]:
         """Yield the place of an owner that waits for its dependents to go."""
         owner = self._owner(reference, dependent)
         if owner is not None and _waits(owner):
@@ -126,7 +192,7 @@ class GarbageCollector:
         """
         references = obj.metadata.owner_references
         gone = [each for each in references if self._is_gone(each, obj)]
-        waiting = [each for each in references if any(self._waiting(each, obj))]
+        waiting = [each for each in references if any(self._waiters(each, obj))]
         if not gone and not waiting:
             return []
         if len(gone) + len(waiting) < len(references):
@@ -136,7 +202,7 @@ class GarbageCollector:
     def _propagation(
         self, obj: KubernetesObject, waiting: Sequence[OwnerReference]
     ) -> Literal["Background", "Foreground", "Orphan"]:
-        if waiting and obj.uid in self._dependents:
+        if waiting and self._places_of(obj):
             return "Foreground"
         if ORPHAN in obj.metadata.finalizers:
             return "Orphan"
@@ -176,8 +242,19 @@ class GarbageCollector:
     # ------------------------------------------------------------------------ relations
 
     def _dependents_of(self, owner: KubernetesObject) -> list[KubernetesObject]:
-        found = (self._at(place) for place in sorted(self._dependents.get(owner.uid, ())))
+        found = (self._at(place) for place in self._places_of(owner))
         return [obj for obj in found if obj is not None]
+
+    def _places_of(self, owner: KubernetesObject) -> list[NamespacedName]:
+        """Return the places of those who name an owner, sorted."""
+        uid = owner.metadata.uid
+        places = list(self._others.get(uid, ()))
+        for kind in self._controlled:
+            controlled = self._view.controlled_by(uid, kind)
+            if controlled:
+                places.extend(_place(obj) for obj in controlled.values())
+        places.sort()
+        return places
 
     def _owner(
         self, reference: OwnerReference, dependent: KubernetesObject

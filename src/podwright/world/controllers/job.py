@@ -54,6 +54,7 @@ from podwright.world.controllers.job_indexes import (
 )
 from podwright.world.controllers.job_spec import (
     TRACKING,
+    AskedOfJobs,
     FailureVerdict,
     JobSpec,
     condition_among,
@@ -61,9 +62,7 @@ from podwright.world.controllers.job_spec import (
     finish_time_ns,
     finished_condition,
     index_of,
-    job_spec,
     pods_of,
-    selector_of,
     with_job_defaults,
 )
 from podwright.world.controllers.job_tally import (
@@ -112,6 +111,7 @@ class JobController:
     def __init__(self, view: View) -> None:
         self._view = view
         self._memory = _Memory()
+        self._asked = AskedOfJobs()
         self._creations = Creations()
         self._orphans = Orphans(view, POD)
 
@@ -122,27 +122,34 @@ class JobController:
     ) -> Iterable[NamespacedName]:
         """Look at a job that changed, or whose pod did."""
         obj = new if new is not None else old
+        if type(obj) is Pod:
+            return self._observe_pod(cast(Pod | None, old), cast(Pod | None, new), obj)
         if isinstance(obj, PriorityClass):
             keys = owners_of_class(self._view, JOB, obj.name) if old is None else []
             self._memory.urgent.update(dict.fromkeys(keys, True))
             return keys
-        if not isinstance(obj, Pod):
-            return () if obj is None else self._observe_job(old, new, obj.key)
-        owner = obj.metadata.controller
-        if owner is None or owner.kind != "Job":
+        return () if obj is None else self._observe_job(old, new, obj.key)
+
+    def _observe_pod(self, old: Pod | None, new: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
+        metadata = pod.metadata
+        owner = metadata.controller
+        if owner is None or owner.kind != self.owner_kind:
             return self._orphans.changed(old, new)
-        if old is None or old.metadata.controller is None:
-            self._orphans.changed(old, new)
-        key = f"{obj.namespace}/{owner.name}"
-        job = self._view.get(JOB, key)
+        key = f"{metadata.namespace}/{owner.name}"
         if old is None:
-            self._creations.saw(key, obj)
-        if job is None or job.uid != owner.uid:
-            if TRACKING in obj.metadata.finalizers and new is not None:
+            self._creations.saw(key, pod)
+        elif (
+            old.metadata.owner_references is not metadata.owner_references
+            and old.metadata.controller is None
+        ):
+            self._orphans.changed(old, new)
+        job = self._view.get(JOB, key)
+        if job is None or job.metadata.uid != owner.uid:
+            if TRACKING in metadata.finalizers and new is not None:
                 self._note_gone(key, owner.uid)
                 return (key,)
             return ()
-        self._note_ended(key, job, cast(Pod | None, old), cast(Pod | None, new))
+        self._note_ended(key, job, old, new)
         return (key,)
 
     def _observe_job(
@@ -161,7 +168,7 @@ class JobController:
         else:
             return ()  # its own writes
         if new is not None:
-            self._orphans.put_owner(new, selector_of(new))
+            self._orphans.put_owner(new, self._asked.of(new).selector)
         if old is None and new is not None:
             # Of objects that come all at once, the pods may have come before their job.
             for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
@@ -184,17 +191,17 @@ class JobController:
     ) -> None:
         pod = new if new is not None else old
         assert pod is not None, "a change of nothing"
-        was_tracked = old is not None and TRACKING in old.metadata.finalizers
         is_tracked = new is not None and TRACKING in new.metadata.finalizers
+        if is_tracked and not (pod.is_terminal or pod.is_terminating):
+            return
+        was_tracked = old is not None and TRACKING in old.metadata.finalizers
         if not (was_tracked or is_tracked):
             return
         if not is_tracked and self._memory.released.pop(pod.uid, False):
             return
         if pod.uid in self._memory.ended.get(key, ()):
             return
-        if is_tracked and not (pod.is_terminal or pod.is_terminating):
-            return
-        spec = job_spec(job)
+        spec = self._asked.of(job).spec
         is_success = pod.status.phase == "Succeeded"
         is_out = pod.is_terminating and not spec.replaces_only_failed
         if is_tracked and not (pod.is_terminal or is_out):
@@ -236,7 +243,7 @@ class JobController:
                 actions.append(SyncAt(batch_ns, SyncDue(self.name, key)))
             return actions
         memory.due_ns.pop(key, None)
-        spec = job_spec(job)
+        spec = self._asked.of(job).spec
         if spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
             return actions
         complete = with_job_defaults(job)
@@ -267,8 +274,17 @@ class JobController:
         return actions
 
     def _strangers(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
-        selector = selector_of(job)
-        return [pod for pod in pods if not selector.matches(pod.metadata.labels)]
+        selector = self._asked.of(job).selector
+        # Pods of one template have the same labels, which are matched once.
+        strangers: list[Pod] = []
+        labels, is_strange = None, False
+        for pod in pods:
+            if pod.metadata.labels is not labels:
+                labels = pod.metadata.labels
+                is_strange = not selector.matches(labels)
+            if is_strange:
+                strangers.append(pod)
+        return strangers
 
     def _released_orphans(self, key: str) -> list[ControllerAction]:
         """Let the pods go whose job is gone.
@@ -294,6 +310,7 @@ class JobController:
         ):
             entries.pop(key, None)
         self._creations.forget(key)
+        self._asked.forget(key)
 
     def _release(self, pod: Pod) -> list[ControllerAction]:
         if TRACKING not in pod.metadata.finalizers:

@@ -8,7 +8,7 @@ pod_failure_policy.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from podwright.objects import (
     Document,
     KubernetesObject,
     LabelSelector,
+    NamespacedName,
     ObjectMeta,
     Pod,
     Selector,
@@ -80,6 +81,33 @@ def job_spec(job: KubernetesObject) -> JobSpec:
     """Read the `spec` of a job."""
     written = {name: value for name, value in part(job, "spec").items() if value is not None}
     return msgspec.convert(written, JobSpec)
+
+
+class Asked(NamedTuple):
+    """What a job asks for: its `spec`, as it is written and read, and its selector."""
+
+    written: Document
+    spec: JobSpec
+    selector: Selector
+
+
+class AskedOfJobs:
+    """What jobs ask for, each read once for all versions that have the same `spec`."""
+
+    def __init__(self) -> None:
+        self._known: dict[NamespacedName, Asked] = {}
+
+    def of(self, job: KubernetesObject) -> Asked:
+        """Return what a job asks for."""
+        written = part(job, "spec")
+        known = self._known.get(job.key)
+        if known is None or known.written is not written:
+            known = self._known[job.key] = Asked(written, job_spec(job), selector_of(job))
+        return known
+
+    def forget(self, key: NamespacedName) -> None:
+        """Forget a job that is gone."""
+        self._known.pop(key, None)
 
 
 def selector_of(job: KubernetesObject) -> Selector:

@@ -13,6 +13,7 @@ Upstream: pkg/controller/podgc/gc_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any, Final, cast
 
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
@@ -37,6 +38,9 @@ ENDED_PODS_MAX: Final = 12_500
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 _PERIOD_NS: Final = 20_000_000_000
+_STALE_MAX: Final = 1_000
+"""How many pods that are gone are kept among the others before these are put in order anew."""
+
 _ENDED: Final = "*"
 """The key under which ended pods are looked at; no node is called so."""
 
@@ -49,7 +53,10 @@ class PodGarbageCollector:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._ended: dict[NamespacedName, None] = {}
+        # Ended pods and when they were created; the same with the oldest first, where what is
+        # not so any more has its place until it comes up.
+        self._ended: dict[NamespacedName, int] = {}
+        self._oldest: list[tuple[int, NamespacedName]] = []
         self._gone_since_ns: dict[str, int] = {}
         self._ended_due_ns = 0
 
@@ -57,9 +64,9 @@ class PodGarbageCollector:
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         """Look at a node that is gone, at a pod whose node is, at ended and unbound pods."""
-        if isinstance(new, Pod):
+        if type(new) is Pod:
             return self._observe_pod(cast(Pod | None, old), new)
-        if isinstance(old, Pod):
+        if type(old) is Pod:
             self._ended.pop(old.key, None)
             return ()
         node = new if new is not None else old
@@ -78,11 +85,21 @@ class PodGarbageCollector:
             keys.append(node)
         elif pod.is_terminating and (not node or self._is_out_of_service(node)):
             keys.append(pod.key)
-        if pod.is_terminal and pod.key not in self._ended:
-            self._ended[pod.key] = None
-            if len(self._ended) > ENDED_PODS_MAX:
-                keys.append(_ENDED)
+        if pod.is_terminal:
+            self._note_ended(pod, keys)
         return keys
+
+    def _note_ended(self, pod: Pod, keys: list[NamespacedName]) -> None:
+        key, created_ns = pod.key, _created_ns(pod)
+        known_ns = self._ended.get(key)
+        if known_ns == created_ns:
+            return
+        self._ended[key] = created_ns
+        heappush(self._oldest, (created_ns, key))
+        if len(self._oldest) > 2 * len(self._ended) + _STALE_MAX:
+            self._file_ended()
+        if known_ns is None and len(self._ended) > ENDED_PODS_MAX:
+            keys.append(_ENDED)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete what is due."""
@@ -146,9 +163,22 @@ class PodGarbageCollector:
         if now_ns < self._ended_due_ns:
             return [SyncAt(self._ended_due_ns, SyncDue(self.name, _ENDED))]
         self._ended_due_ns = 0
-        pods = [cast(Pod, self._view.get(POD, key)) for key in self._ended]
-        pods.sort(key=lambda pod: (timestamp_ns(pod.metadata.creation_timestamp) or 0, pod.key))
-        return [deletion_by(self.name, pod, grace_seconds=0) for pod in pods[:surplus]]
+        return [deletion_by(self.name, pod, grace_seconds=0) for pod in self._oldest_ended(surplus)]
+
+    def _oldest_ended(self, count: int) -> list[Pod]:
+        """Return the ended pods that were created first; they stay until they are gone."""
+        found: dict[tuple[int, NamespacedName], None] = {}
+        while len(found) < count:
+            entry = heappop(self._oldest)
+            if self._ended.get(entry[1]) == entry[0]:
+                found[entry] = None  # once, though a pod of its name may have been there before
+        for entry in found:
+            heappush(self._oldest, entry)
+        return [cast(Pod, self._view.get(POD, key)) for _, key in found]
+
+    def _file_ended(self) -> None:
+        self._oldest = [(created_ns, key) for key, created_ns in self._ended.items()]
+        heapify(self._oldest)
 
     def _ended_and_deleted(
         self, pod: Pod, now_ns: int, *, is_orphan: bool
@@ -175,8 +205,14 @@ class PodGarbageCollector:
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._gone_since_ns = dict(state["gone_since_ns"])
-        self._ended = dict.fromkeys(state["ended"])
+        pods = [cast(Pod, self._view.get(POD, key)) for key in state["ended"]]
+        self._ended = {pod.key: _created_ns(pod) for pod in pods}
+        self._file_ended()
         self._ended_due_ns = int(state["ended_due_ns"])
+
+
+def _created_ns(pod: Pod) -> int:
+    return timestamp_ns(pod.metadata.creation_timestamp) or 0
 
 
 def _is_out_of_service(node: KubernetesObject | None) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from functools import cmp_to_key
 from typing import Any, Final
 
+import msgspec
+
 from podwright.objects import NamespacedName, Pod
 from podwright.objects.timestamps import timestamp_ns
-from podwright.world.controllers.documents import is_ready
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -93,34 +94,49 @@ def deletion_order(pods: list[Pod], ranks: Mapping[NamespacedName, int], now_ns:
     as a float; here it is the number of its bits, which is the same without rounding.
     """
 
-    def compare(one: Pod, other: Pod) -> int:
-        first, second = _standing(one, ranks), _standing(other, ranks)
-        if first != second:
-            return -1 if first < second else 1
-        if is_ready(one):
-            younger = _younger(ready_since_ns(one), ready_since_ns(other), one, other, now_ns)
+    def compare(one: _Candidate, other: _Candidate) -> int:
+        if one.standing != other.standing:
+            return -1 if one.standing < other.standing else 1
+        if one.ready_ns is not None:
+            younger = _younger(one.ready_ns, other.ready_ns, one, other, now_ns)
             if younger:
                 return younger
-        first, second = _restarts(one), _restarts(other)
-        if first != second:
-            return -1 if first > second else 1
-        return _younger(_created_ns(one), _created_ns(other), one, other, now_ns)
+        if one.restarts != other.restarts:
+            return -1 if one.restarts > other.restarts else 1
+        return _younger(one.created_ns, other.created_ns, one, other, now_ns)
 
-    return sorted(sorted(pods, key=_identity), key=cmp_to_key(compare))
-
-
-def _identity(pod: Pod) -> tuple[str, str]:
-    return (pod.uid, pod.key)
+    candidates = [_candidate(pod, ranks) for pod in pods]
+    candidates.sort(key=_identity)
+    candidates.sort(key=cmp_to_key(compare))
+    return [each.pod for each in candidates]
 
 
-def _standing(pod: Pod, ranks: Mapping[NamespacedName, int]) -> tuple[int, ...]:
-    return (
+class _Candidate(msgspec.Struct, frozen=True, gc=False):
+    """A pod that may be given up, and what decides when."""
+
+    pod: Pod
+    identity: tuple[str, str]
+    standing: tuple[int, ...]
+    ready_ns: int | None
+    restarts: tuple[int, int]
+    created_ns: int | None
+
+
+def _candidate(pod: Pod, ranks: Mapping[NamespacedName, int]) -> _Candidate:
+    key, ready_ns = pod.key, ready_since_ns(pod)
+    standing = (
         1 if pod.spec.node_name else 0,
         _PHASE_ORDER.get(pod.status.phase, 0),
-        1 if is_ready(pod) else 0,
+        0 if ready_ns is None else 1,
         _deletion_cost(pod),
-        -ranks.get(pod.key, 0),
+        -ranks.get(key, 0),
     )
+    created_ns = timestamp_ns(pod.metadata.creation_timestamp)
+    return _Candidate(pod, (pod.uid, key), standing, ready_ns, _restarts(pod), created_ns)
+
+
+def _identity(candidate: _Candidate) -> tuple[str, str]:
+    return candidate.identity
 
 
 def _deletion_cost(pod: Pod) -> int:
@@ -138,18 +154,16 @@ def _deletion_cost(pod: Pod) -> int:
     return cost if -_MAX_INT32 <= cost < _MAX_INT32 and text != "-0" else 0
 
 
-def _created_ns(pod: Pod) -> int | None:
-    return timestamp_ns(pod.metadata.creation_timestamp)
-
-
-def _younger(first_ns: int | None, second_ns: int | None, one: Pod, other: Pod, now_ns: int) -> int:
+def _younger(
+    first_ns: int | None, second_ns: int | None, one: _Candidate, other: _Candidate, now_ns: int
+) -> int:
     if first_ns == second_ns:
         return 0
     difference = _magnitude(first_ns, now_ns) - _magnitude(second_ns, now_ns)
     if difference:
         return difference
     # Upstream: of one order of magnitude, the uids decide, as good as a draw.
-    return -1 if _identity(one) < _identity(other) else 1
+    return -1 if one.identity < other.identity else 1
 
 
 def _magnitude(since_ns: int | None, now_ns: int) -> int:
@@ -160,13 +174,15 @@ def _magnitude(since_ns: int | None, now_ns: int) -> int:
 def _restarts(pod: Pod) -> tuple[int, int]:
     """Return the most restarts of a container, and of a sidecar."""
     status: dict[str, Any] = pod.raw.get("status") or {}
+    regular = 0
+    for entry in status.get("containerStatuses") or ():
+        regular = max(regular, int(entry.get("restartCount") or 0))
+    if not pod.spec.init_containers:
+        return regular, 0
     sidecars = {container.name for container in pod.spec.init_containers if container.is_sidecar}
-    regular = [
-        int(entry.get("restartCount") or 0) for entry in status.get("containerStatuses") or ()
-    ]
     beside = [
         int(entry.get("restartCount") or 0)
         for entry in status.get("initContainerStatuses") or ()
         if entry.get("name") in sidecars
     ]
-    return max(regular, default=0), max(beside, default=0)
+    return regular, max(beside, default=0)

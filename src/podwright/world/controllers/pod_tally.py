@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.objects import EVERYTHING, NamespacedName, Pod, Selector
+from podwright.objects import EVERYTHING, Pod, Selector
 from podwright.world.controllers.pod_state import available_from_ns
 
 ACTIVE: Final = 1
@@ -59,12 +59,13 @@ class PodTally:
         self.labeled = 0
         self.terminating = 0
         self.strangers = 0
-        self._known: dict[NamespacedName, int] = {}
+        # By the names of pods, which are all in one namespace.
+        self._known: dict[str, int] = {}
         self._labels: dict[str, str] | None = None
         self._label_marks = STRANGER
         # Ready pods that are not known to be available yet, and when they will be.
-        self._waiting: dict[NamespacedName, int] = {}
-        self._due: list[tuple[int, NamespacedName]] = []
+        self._waiting: dict[str, int] = {}
+        self._due: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
         return len(self._known)
@@ -77,26 +78,26 @@ class PodTally:
 
     def put(self, pod: Pod) -> bool:
         """Count a pod that came or changed; return whether that makes a difference."""
-        key = pod.key
+        name = pod.metadata.name
         marks = self._marks(pod)
-        was = self._known.get(key)
+        was = self._known.get(name)
         is_other = False
         if self.rules.min_ready_seconds > 0:
-            is_other = self._wait(key, pod, marks)
+            is_other = self._wait(name, pod, marks)
         if was == marks:
             return is_other
         if was is not None:
             self._add(was, -1)
-        self._known[key] = marks
+        self._known[name] = marks
         self._add(marks, 1)
         return True
 
-    def remove(self, key: NamespacedName) -> bool:
+    def remove(self, name: str) -> bool:
         """Forget a pod; return whether it was known."""
-        was = self._known.pop(key, None)
+        was = self._known.pop(name, None)
         if was is None:
             return False
-        self._waiting.pop(key, None)
+        self._waiting.pop(name, None)
         self._add(was, -1)
         return True
 
@@ -104,9 +105,9 @@ class PodTally:
         """Return how many pods are available; time does not go backwards."""
         due = self._due
         while due and due[0][0] <= now_ns:
-            from_ns, key = heappop(due)
-            if self._waiting.get(key) == from_ns:
-                del self._waiting[key]
+            from_ns, name = heappop(due)
+            if self._waiting.get(name) == from_ns:
+                del self._waiting[name]
         return self.ready - len(self._waiting)
 
     def next_available_ns(self) -> int | None:
@@ -139,15 +140,15 @@ class PodTally:
             return STRANGER
         return ACTIVE | LABELED if self.rules.labels.items() <= labels.items() else ACTIVE
 
-    def _wait(self, key: NamespacedName, pod: Pod, marks: int) -> bool:
+    def _wait(self, name: str, pod: Pod, marks: int) -> bool:
         from_ns = available_from_ns(pod, self.rules.min_ready_seconds) if marks & READY else None
         if from_ns is None:
-            self._waiting.pop(key, None)
+            self._waiting.pop(name, None)
             return False
-        if self._known.get(key, 0) & READY and self._waiting.get(key, from_ns) == from_ns:
+        if self._known.get(name, 0) & READY and self._waiting.get(name, from_ns) == from_ns:
             return False
-        self._waiting[key] = from_ns
-        heappush(self._due, (from_ns, key))
+        self._waiting[name] = from_ns
+        heappush(self._due, (from_ns, name))
         return True
 
     def _add(self, marks: int, count: int) -> None:

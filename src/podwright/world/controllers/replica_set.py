@@ -17,6 +17,7 @@ from podwright.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
+    OwnerReference,
     Pod,
     PriorityClass,
     ReplicaSet,
@@ -108,7 +109,7 @@ class ReplicaSetController:
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         """Count pods; look at owners whose numbers changed."""
-        if isinstance(new, Pod) or isinstance(old, Pod):
+        if type(new) is Pod or type(old) is Pod:
             return self._pod_changed(old, new)
         if isinstance(new, PriorityClass):
             return owners_of_class(self._view, self.kind, new.name) if old is None else ()
@@ -143,31 +144,39 @@ class ReplicaSetController:
 
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
-        was = old.metadata.controller if old is not None else None
+    ) -> Sequence[NamespacedName]:
         now = new.metadata.controller if new is not None else None
-        if now is None or was is None:
-            keys = list(self._orphans.changed(old, new))
-        elif now.uid == was.uid and now.kind != self.kind[1]:
-            return ()
+        if old is None:
+            was = None
+        elif new is not None and new.metadata.owner_references is old.metadata.owner_references:
+            was = now
         else:
-            keys = []
+            was = old.metadata.controller
+        keys: list[NamespacedName] = []
+        if (new is not None and now is None) or (old is not None and was is None):
+            keys.extend(self._orphans.changed(old, new))
         if old is not None and was is not None and (now is None or now.uid != was.uid):
-            tally = self._tallies.get(was.uid)
-            if tally is not None and tally.remove(old.key):
-                keys.append(f"{old.namespace}/{was.name}")
-                if not tally and self._view.get(self.kind, keys[-1]) is None:
-                    del self._tallies[was.uid]
-        if now is not None and isinstance(new, Pod) and now.kind == self.kind[1]:
-            key = f"{new.namespace}/{now.name}"
-            if old is None:
-                self._creations.saw(key, new)
+            keys.extend(self._let_go(old, was))
+        if now is not None and type(new) is Pod and now.kind == self.owner_kind:
             tally = self._tallies.get(now.uid)
             if tally is None:
                 tally = self._tallies[now.uid] = PodTally()
+            key = f"{new.metadata.namespace}/{now.name}"
+            if old is None:
+                self._creations.saw(key, new)
             if tally.put(new):
                 keys.append(key)
         return keys
+
+    def _let_go(self, pod: KubernetesObject, owner: OwnerReference) -> Sequence[NamespacedName]:
+        """Count a pod no more that its owner has lost."""
+        tally = self._tallies.get(owner.uid)
+        if tally is None or not tally.remove(pod.name):
+            return ()
+        key = f"{pod.namespace}/{owner.name}"
+        if not tally and self._view.get(self.kind, key) is None:
+            del self._tallies[owner.uid]
+        return (key,)
 
     # -------------------------------------------------------------------------------- look
 
@@ -234,12 +243,8 @@ class ReplicaSetController:
         return [CreateObject(pod, self.name)] * count
 
     def _delete(self, owner: KubernetesObject, count: int, now_ns: int) -> list[ControllerAction]:
-        selector = self._tallies[owner.uid].rules.selector
-        pods = [
-            pod
-            for pod in self._pods_of(owner.uid)
-            if is_active(pod) and selector.matches(pod.metadata.labels)
-        ]
+        # Strangers are let go before anything else, so all of them are of the selector.
+        pods = [pod for pod in self._pods_of(owner.uid) if is_active(pod)]
         pods = deletion_order(pods, self._ranks(owner, pods), now_ns)
         actions: list[ControllerAction] = []
         for pod in pods[:count]:

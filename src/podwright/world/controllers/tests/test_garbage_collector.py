@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podwright.store.lifecycle import FOREGROUND
+from podwright.store.lifecycle import FOREGROUND, with_metadata
 from podwright.world.controllers.garbage_collector import GarbageCollector
 from podwright.world.controllers.tests.living import Cluster, document
 
@@ -91,6 +91,36 @@ def test_orphans_forget_their_owner():
     assert names(cluster) == ["c", "p"]
     assert cluster.get(MAP, "default/p").metadata.owner_references == ()
     assert cluster.get(MAP, "default/c").metadata.owner_references != ()
+
+
+@pytest.mark.parametrize(
+    ("namespace", "owner_goes", "stays"),
+    [
+        pytest.param("default", False, True, id="its owner is there"),
+        pytest.param("default", True, False, id="its owner is gone by now"),
+        pytest.param("other", False, False, id="its owner is in another namespace"),
+    ],
+)
+def test_a_twin_of_a_dependent_shares_its_owner_only_if_it_has_it(namespace, owner_goes, stays):
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    child = owned(cluster, "c", "g")
+    twin = with_metadata(child, name="d", namespace=namespace)
+    assert twin.metadata.owner_references is child.metadata.owner_references
+    if owner_goes:
+        cluster.delete(MAP, "default/g")
+    cluster.add(twin)
+    assert cluster.has(MAP, f"{namespace}/d") == stays
+
+
+def test_a_twin_goes_whose_owner_was_replaced_by_another_of_its_name():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    twin = with_metadata(owned(cluster, "c", "g"), name="d")
+    cluster.store.put(with_metadata(cluster.get(MAP, "default/g"), uid="another"))
+    cluster.settle()
+    cluster.add(twin)
+    assert not cluster.has(MAP, "default/d")
 
 
 def test_one_owner_of_several_is_enough():

@@ -458,6 +458,20 @@ def test_only_so_many_ended_pods_are_kept(monkeypatch):
     assert [pod.name for pod in cluster.pods()] == ["p0", "p1", "p2"]
 
 
+@pytest.mark.parametrize("stale_max", [0, 1_000])
+def test_a_pod_that_ends_twice_under_one_name_counts_once(monkeypatch, stale_max):
+    monkeypatch.setattr(pod_gc, "ENDED_PODS_MAX", 2)
+    monkeypatch.setattr(pod_gc, "_STALE_MAX", stale_max)
+    cluster = cluster_with()
+    for name in ("a", "a", "a", "b", "c", "d"):
+        if cluster.has(POD, f"default/{name}"):
+            cluster.delete(POD, f"default/{name}", grace_seconds=0)
+        cluster.add(a_pod(name))
+        cluster.edit(POD, f"default/{name}", "status", phase="Failed")
+    cluster.run(60)
+    assert [pod.name for pod in cluster.pods()] == ["c", "d"]
+
+
 # --------------------------------------------------------------------------------- laws
 
 
