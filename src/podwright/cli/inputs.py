@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ import msgspec
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
 from podwright.cli.collecting import Collected, read_text
-from podwright.cli.console import waiting, warn_of_gates
+from podwright.cli.console import say, waiting, warn_of_gates
 from podwright.cli.options import OffsetName, Setup
 from podwright.cli.ruling import with_rules
 from podwright.config import (
@@ -27,7 +27,8 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
-from podwright.objects import Pod, PodwrightError
+from podwright.objects import FieldError, InputError, Pod, PodwrightError
+from podwright.store import GroupKind, kind_of
 from podwright.store.files import LoadedObjects, load
 
 
@@ -93,10 +94,42 @@ def read_inputs(files: Sequence[str], setup: Setup) -> Inputs:
     with waiting("reading the files"):
         with collected:
             loaded = load(list(files), stdin=sys.stdin.buffer if "-" in files else None)
+            require_objects(loaded, files)
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
         warn_of_gates(without_effect(inputs.gates, "configuration", "decisions"))
+    warn_of_kinds(loaded)
     return inputs
+
+
+def require_objects(loaded: LoadedObjects, files: Sequence[str]) -> None:
+    """Refuse files in which there is nothing at all.
+
+    Raises
+    ------
+    InputError
+        Also if there is nothing but a configuration: something has to be scheduled.
+    """
+    if files and not loaded.sourced:
+        message = "no objects in here"
+        raise InputError([FieldError(source=name, path="", message=message) for name in files])
+
+
+def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> None:
+    """Name the custom kinds among the objects, of which podwright makes nothing.
+
+    Parameters
+    ----------
+    staged : container of (group, kind)
+        Those for which there are KWOK's Stages.
+    """
+    for entry in loaded.of_custom_kinds():
+        obj = entry.object
+        if kind_of(obj) not in staged and kind_of(obj) not in _OWN_KINDS:
+            say(
+                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not known here and"
+                " has no part in scheduling"
+            )
 
 
 def inputs_of(loaded: LoadedObjects, setup: Setup, collected: Collected) -> Inputs:
@@ -176,6 +209,12 @@ _WORKLOADS = (
     "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job",
     "CronJob",
 )  # fmt: skip
+_OWN_KINDS: frozenset[GroupKind] = frozenset({("kwok.x-k8s.io", "Stage")})
+
+
+def are_idle(loaded: LoadedObjects) -> bool:
+    """Tell whether there is neither a pod among the objects nor what makes pods."""
+    return not any(obj.kind == "Pod" or obj.kind in _WORKLOADS for obj in loaded.objects)
 
 
 def about_workloads(loaded: LoadedObjects) -> str:

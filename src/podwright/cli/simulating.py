@@ -27,7 +27,7 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
-from podwright.cli.inputs import caller_of, inputs_of
+from podwright.cli.inputs import are_idle, caller_of, inputs_of, require_objects, warn_of_kinds
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
 from podwright.config import (
     format_duration,
@@ -220,6 +220,8 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _refuse_records(contents)
             loaded = load_bytes(contents)
+            if not chosen.events:
+                require_objects(loaded, chosen.files)
         told = inputs_of(loaded, setup, collected)
         configuration, source = told.configuration, told.source
         plugins, gates = told.plugins, told.gates
@@ -247,6 +249,9 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
     warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
+    warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
+    if not chosen.events and are_idle(loaded):
+        say("Nothing to simulate: no pods, nothing that makes pods, and no events.")
     rules = Rules(
         configuration=configuration,
         plugins=tuple(plugins),

@@ -18,9 +18,10 @@ from typing import Any
 
 import msgspec
 
+from podwright.objects.built_in_kinds import no_match
 from podwright.objects.decode import Document, decode
 from podwright.objects.errors import FieldError, InputError, invalid, quoted, required
-from podwright.objects.kinds import TYPES, Object, api_group
+from podwright.objects.kinds import TYPES, Object, Unknown, api_group
 from podwright.objects.openb import TableError, is_openb, read_openb
 from podwright.objects.yaml_events import YamlError, read_yaml
 
@@ -89,6 +90,11 @@ def read_manifest(data: bytes, *, source: str) -> Manifest:
                 decoded = decode(entry, source=entry_place)
             except InputError as error:
                 errors.extend(error.errors)
+                continue
+            if isinstance(decoded, Unknown) and (
+                message := no_match(decoded.api_version, decoded.kind)
+            ):
+                errors.append(_error(entry_place, message, path="kind"))
                 continue
             if not decoded.name and not decoded.metadata.generate_name:
                 message = required("name or generateName")
@@ -222,7 +228,9 @@ def _flattened(
         elif config is not None:
             message = invalid(config, "a KubeSchedulerConfiguration or null is expected")
             errors.append(_error(place.name, message, path=_SCHEDULER_CONFIG))
-    elif isinstance(kind, str) and kind.endswith("List") and "items" in document:
+    elif isinstance(kind, str) and (
+        kind == "List" or (kind.endswith("List") and "items" in document)
+    ):
         item_kind = kind.removesuffix("List")
         head = {"apiVersion": document.get("apiVersion", ""), "kind": item_kind}
         if not item_kind:

@@ -18,9 +18,11 @@ from podwright.objects import (
     Object,
     Sourced,
     SourcedDocument,
+    Unknown,
     encode,
     read_manifest,
 )
+from podwright.objects.built_in_kinds import KINDS_OF_GROUP
 from podwright.objects.kinds import api_group
 
 STDIN = "-"
@@ -50,6 +52,15 @@ class LoadedObjects(msgspec.Struct, frozen=True):
     def objects(self) -> tuple[Object, ...]:
         """The objects, without where they come from."""
         return tuple(entry.object for entry in self.sourced)
+
+    def of_custom_kinds(self) -> tuple[Sourced, ...]:
+        """Return the first object of each kind that only custom resources can have, in order."""
+        found: dict[tuple[str, str], Sourced] = {}
+        for entry in self.sourced:
+            group = api_group(entry.object.api_version)
+            if isinstance(entry.object, Unknown) and group not in KINDS_OF_GROUP:
+                found.setdefault((group, entry.object.kind), entry)
+        return tuple(found.values())
 
     def of(self, cls: type[T]) -> tuple[T, ...]:
         """Return the objects of one kind, in order."""

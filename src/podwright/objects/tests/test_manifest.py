@@ -67,6 +67,7 @@ def as_json(value):
             b"{apiVersion: v1, kind: Node, metadata: {name: n}}", [("Node", "n")], id="flow YAML"
         ),
         pytest.param(b"", [], id="an empty file"),
+        pytest.param(b"apiVersion: v1\nkind: List\n", [], id="a list without items"),
     ],
 )
 def test_read_manifest(data, found):
@@ -116,6 +117,17 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
                 "Required value: name or generateName"
             ],
             id="the line of an item",
+        ),
+        pytest.param(
+            b"apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\n"
+            b"apiVersion: v1\nkind: DeploymentList\nitems:\n- {metadata: {name: b}}\n",
+            [
+                'f: document 1 (line 1): kind: no matches for kind "Deploymnt" in version'
+                ' "apps/v1"; did you mean "Deployment"?',
+                'f: document 2 (line 8): items[0]: kind: no matches for kind "Deployment" in'
+                ' version "v1"',
+            ],
+            id="kinds that a built-in group does not have",
         ),
         pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
         pytest.param(b"a: 1\na: 2\n", ['f: line 2: key "a" stands twice'], id="a key twice"),

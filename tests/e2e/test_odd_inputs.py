@@ -1,0 +1,89 @@
+"""Files with nothing in them, and with kinds that podwright does not know."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.e2e.command_line import NODES, pod, run
+
+CUSTOM = """---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: first}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: second}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain}
+"""
+STAGE = """---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: up}
+spec:
+  resourceRef: {apiGroup: monitoring.coreos.com/v1, kind: ServiceMonitor}
+  selector: {matchExpressions: [{key: .status.up, operator: DoesNotExist}]}
+  next: {statusTemplate: "up: true"}
+"""
+TOLD = "ServiceMonitor (monitoring.coreos.com/v1) is not known here and has no part in scheduling"
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate"])
+def test_a_custom_kind_is_named_once_with_its_place(write, command):
+    files = write("cluster.yaml", NODES + pod("web", "1") + CUSTOM)
+    warnings = [line for line in run(f"{command} {files}").stderr.splitlines() if "warning" in line]
+    assert warnings == [f"warning: {files}: document 4 (line {warnings_line()}): {TOLD}"]
+
+
+def warnings_line() -> int:
+    before = NODES + pod("web", "1") + "---\n"
+    return before.count("\n") + 1
+
+
+def test_a_custom_kind_with_a_stage_has_its_part_in_a_simulation(write):
+    files = write("cluster.yaml", NODES + pod("web", "1") + CUSTOM + STAGE)
+    assert "not known here" not in run(f"simulate {files}").stderr
+    assert TOLD in run(f"schedule {files}").stderr
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate", "explain web"])
+def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
+    files = write("odd.yaml", "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: web}\n")
+    refused = run(f"{command} {files}", status=2).stderr
+    assert refused == (
+        f'{files}: document 1 (line 1): kind: no matches for kind "Deploymnt" in version'
+        ' "apps/v1"; did you mean "Deployment"?\n'
+    )
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="no text"),
+        pytest.param("---\n# later\n---\n", id="comments"),
+        pytest.param("apiVersion: v1\nkind: List\nitems: []\n", id="an empty list"),
+    ],
+)
+def test_files_without_objects_are_refused(write, command, text):
+    empty = write("empty.yaml", text)
+    assert run(f"{command} {empty}", status=2).stderr == f"{empty}: no objects in here\n"
+    # Beside others it is just empty.
+    full = write("full.yaml", NODES + pod("web", "1"))
+    assert "no objects" not in run(f"{command} {empty} {full}").stderr
+
+
+def test_a_cluster_in_which_nothing_happens_is_a_sentence(write):
+    told = "Nothing to simulate: no pods, nothing that makes pods, and no events."
+    nodes = write("nodes.yaml", NODES)
+    assert run(f"simulate {nodes}").stderr == f"{told}\n"
+    events = write("events.jsonl", '{"at": "1m", "drain": "small"}\n')
+    assert told not in run(f"simulate {nodes} --events {events}").stderr
+    empty = write("empty.yaml", "")
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    first = write("first.jsonl", json.dumps({"at": "1m", "apply": node}) + "\n")
+    assert told not in run(f"simulate {empty} --events {first}").stderr
