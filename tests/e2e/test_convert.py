@@ -85,6 +85,7 @@ def test_a_record_is_the_cluster_at_its_end_or_at_a_time(tmp_path):
     assert at() == []
     assert at("--at 2026-01-01T00:00:04Z") == ["b"]
     assert at("--at 2026-01-01T00:00:05Z") == ["a"]
+    assert [at(f"--at {after}") for after in ("0s", "4999ms", "5s")] == [["b"], ["b"], ["a"]]
 
 
 def test_what_is_beside_a_record_was_there_before_it(manifest, tmp_path):
@@ -123,6 +124,7 @@ def test_a_run_is_a_record_and_so_the_cluster_at_any_time(a_run):
         }
 
     assert nodes_of("--at 2026-01-01T00:00:25Z") == {"web": "large", "db": "large"}
+    assert nodes_of("--at 25s") == {"web": "large", "db": "large"}
     assert nodes_of()["batch"] == "huge"
 
 
@@ -141,6 +143,16 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     assert "a.jsonl: line 1: time: Invalid value" in said
     assert "b.yaml" in said
     assert '--start: Invalid value: "never": a time is expected' in said
+
+
+def test_a_time_is_a_duration_or_a_time(tmp_path):
+    record = tmp_path / "record.jsonl"
+    record.write_text(run(f"convert {QUICKSTART} -o record").stdout)
+    said = run(f"convert {record} --at soon", status=2).stderr
+    assert said == (
+        '--at: Invalid value: "soon": how long after the beginning is expected, such as 1h30m,'
+        " or a time\n"
+    )
 
 
 def test_another_time_needs_a_record():

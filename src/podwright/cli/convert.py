@@ -42,7 +42,8 @@ def convert(
         typer.Option(
             "--at",
             metavar="TIME",
-            help="Of a record: as the cluster was then. The default is its end.",
+            help="Of a record or a run: as the cluster was then, 1h30m after its beginning or "
+            "2026-01-01T01:30:00Z. The default is its end.",
             show_default=False,
         ),
     ] = "",

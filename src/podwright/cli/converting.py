@@ -10,6 +10,7 @@ import msgspec
 
 from podwright.cli.collecting import Collected
 from podwright.cli.console import print_document, say, waiting, write
+from podwright.cli.past_run import moment_since, start_of_run
 from podwright.objects import (
     Document,
     FieldError,
@@ -44,14 +45,28 @@ _RECORD_KEYS = {"time", "event", "resource"}
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """What the files hold: objects that are there at first, and what happens then."""
+    """What the files hold: objects that are there at first, and what happens then.
+
+    Attributes
+    ----------
+    run_start_ns : int, optional
+        When the run began that was recorded; None: nothing says more than the record's lines.
+    """
 
     loaded: LoadedObjects
     record: Record | None
+    run_start_ns: int | None = None
 
     @property
     def lines(self) -> tuple[RecordLine, ...]:
         return () if self.record is None else self.record.lines
+
+    @property
+    def start_ns(self) -> int:
+        """When what is recorded began."""
+        if self.run_start_ns is not None:
+            return self.run_start_ns
+        return self.lines[0].time_ns if self.lines else 0
 
     @property
     def configuration(self) -> Document | None:
@@ -90,7 +105,7 @@ def run_convert(files: Sequence[str], *, at: str, start: str, output: str) -> No
         with collected:
             contents = _read(files)
         with collected:
-            at_ns = _time("--at", at) if at else None
+            at_ns = _moment(at, contents.start_ns) if at else None
         with collected:
             start_ns = _time("--start", start)
         with collected:
@@ -120,8 +135,10 @@ def _read(files: Sequence[str]) -> _Contents:
     logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
+    run_start_ns: int | None = None
     for path, folder in logs.items():
         with DecisionLog.open(folder) as log:
+            run_start_ns = start_of_run(Path(path), log)
             records.append((path, b"".join(record_of_log(log))))
     manifests: list[tuple[str, bytes]] = []
     for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
@@ -137,7 +154,7 @@ def _read(files: Sequence[str]) -> _Contents:
                 raise InputError([FieldError(source=name, path="", message=message)])
             record = read_record(data, source=name)
     collected.raise_all()
-    return _Contents(loaded, record)
+    return _Contents(loaded, record, run_start_ns)
 
 
 def _log_of(path: Path) -> Path | None:
@@ -155,6 +172,16 @@ def _is_record(data: bytes, source: str) -> bool:
                 return False
             return isinstance(document, dict) and _RECORD_KEYS.issuperset(document.keys() or {""})
     return False
+
+
+def _moment(text: str, start_ns: int) -> int:
+    found = moment_since(text, start_ns)
+    if found is None:
+        message = invalid(
+            text, "how long after the beginning is expected, such as 1h30m, or a time"
+        )
+        raise InputError([FieldError(source="--at", path="", message=message, value=text)])
+    return found
 
 
 def _time(option: str, text: str) -> int:

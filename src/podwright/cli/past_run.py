@@ -50,9 +50,7 @@ class PastRun:
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
         self._check(plugins)
         count = len(self.log)
-        first_ns = self.log.time_of(0) if count else 0
-        told_ns = _start_of(path / "manifest.json")
-        self.start_ns = (self.log.setup.start_ns or first_ns) if told_ns is None else told_ns
+        self.start_ns = start_of_run(path, self.log)
         self.end_ns = self.log.time_of(count - 1) if count else self.start_ns
 
     def _check(self, plugins: Iterable[type[Plugin]]) -> None:
@@ -80,10 +78,7 @@ class PastRun:
         BadParameter
             If it is neither, or before the run.
         """
-        try:
-            now_ns: int | None = self.start_ns + parse_duration(text)
-        except ValueError:
-            now_ns = timestamp_ns(text.upper())
+        now_ns = moment_since(text, self.start_ns)
         if now_ns is None:
             raise typer.BadParameter(
                 f'"{text}" is no time: give how long after the beginning of the run, such as'
@@ -96,6 +91,33 @@ class PastRun:
                 param_hint="'--at'",
             )
         return now_ns
+
+
+def moment_since(text: str, start_ns: int) -> int | None:
+    """Read RFC 3339, or a duration since a beginning; None if it is neither."""
+    try:
+        return start_ns + parse_duration(text)
+    except ValueError:
+        return timestamp_ns(text.upper())
+
+
+def start_of_run(path: Path, log: DecisionLog) -> int:
+    """Return when a run began.
+
+    Parameters
+    ----------
+    path : Path
+        What `podwright simulate` made, or the folder of the log alone.
+
+    Raises
+    ------
+    InputError
+        If the manifest cannot be read.
+    """
+    told_ns = _start_of(path / "manifest.json")
+    if told_ns is not None:
+        return told_ns
+    return log.setup.start_ns or (log.time_of(0) if len(log) else 0)
 
 
 def when(now_ns: int) -> str:
