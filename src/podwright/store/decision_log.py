@@ -18,21 +18,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-import msgspec
-
 from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
 from podwright.store.collection import without_collection
+from podwright.store.log_checkpoints import (
+    Chain,
+    CheckpointIndex,
+    CheckpointObjects,
+    Start,
+    next_link,
+)
 from podwright.store.log_events import Rows, decode_events
 from podwright.store.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.store.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
-    CheckpointBlock,
-    CheckpointIndex,
     Entry,
     EventBlock,
     EventIndex,
@@ -45,7 +48,7 @@ from podwright.store.log_format import (
     encode_frame,
     steps,
 )
-from podwright.store.log_objects import ObjectWriter, decode_objects, encode_objects
+from podwright.store.log_objects import Mentioned, ObjectWriter, decode_objects
 
 _T = TypeVar("_T")
 
@@ -56,31 +59,6 @@ CHECKPOINT_EVENTS: Final = 100_000
 _EVENTS_PER_OBJECT: Final = 10
 """A checkpoint writes every object again, so the more there are the rarer it is."""
 _EVENTS_BETWEEN_TRIES: Final = 64
-
-
-class Start(msgspec.Struct, frozen=True):
-    """Where reading begins.
-
-    Parameters
-    ----------
-    index : int
-        The number of the first event.
-    snapshot : MachineSnapshot, optional
-        The machine before that event; None is a new one.
-    objects : dict of int to object
-        What numbers stand for; grows while events are read.
-    frame_index : int
-        The frame to go on with.
-    known_count, object_count : int
-        How many objects the snapshot mentions, and how many had a number by then.
-    """
-
-    index: int
-    snapshot: MachineSnapshot | None
-    objects: dict[int, KubernetesObject]
-    frame_index: int
-    known_count: int = 0
-    object_count: int = 0
 
 
 class DecisionLog:
@@ -125,6 +103,7 @@ class DecisionLog:
         self._object_events = pace.object_events
         self._compression = pace.compression
         self._unwritten: tuple[FrameHead, bytes] | None = None
+        self._chain: Chain | None = None
         self.rows = Rows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
         self._flushed = frames[-1].end if frames else 0
@@ -229,6 +208,7 @@ class DecisionLog:
         for _ in self.entries_from(start):
             pass
         writer.go_on(objects)
+        self._chain = start.chain
         if start.snapshot is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
         missed = self._flushed - self._checkpoint_due
@@ -357,16 +337,17 @@ class DecisionLog:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
         self.flush()
-        numbers = self.rows.objects
-        mentioned = _Mentioned(numbers)
+        writer = self.rows.objects
+        mentioned = Mentioned(writer)
         with without_collection():
             snapshot = machine.snapshot(mentioned)
-            objects = encode_objects(mentioned.objects)
-        index = CheckpointIndex(objects=numbers.take(), numbers=steps(list(mentioned.objects)))
-        numbers.keep_only(mentioned.objects)
-        block = CheckpointBlock(objects=objects, object_count=numbers.count, machine=snapshot)
+            index = CheckpointIndex(objects=writer.take(), numbers=steps(list(mentioned.objects)))
+            chain, new = next_link(self._chain, mentioned.objects, writer.count)
+            block = CheckpointObjects(chain=chain, objects=writer.written(new))
+            writer.keep_only(mentioned.objects)
+        self._chain = chain
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
-        self._write(CHECKPOINT, index, block, first=self._flushed)
+        self._write(CHECKPOINT, index, block, snapshot, first=self._flushed)
         return True
 
     def close(self) -> None:
@@ -430,17 +411,32 @@ class DecisionLog:
         for place in range(len(self._frames) - 1, -1, -1):
             frame = self._frames[place]
             if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
-                block = self._read(frame, CheckpointBlock, part=1)
-                objects = dict(decode_objects(block.objects, {}))
+                snapshot = self._read(frame, MachineSnapshot, part=2)
+                objects, chain = self._known_at(place)
                 return Start(
                     frame.head.first,
-                    block.machine,
+                    snapshot,
                     objects,
                     place + 1,
                     known_count=len(objects),
-                    object_count=block.object_count,
+                    object_count=chain.object_count,
+                    chain=chain,
                 )
         return Start(0, None, {}, 1)
+
+    def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
+        """Return what a checkpoint mentions."""
+        index = self._read(self._frames[place], CheckpointIndex)
+        block = self._read(self._frames[place], CheckpointObjects, part=1)
+        chain, left = block.chain, block.chain.before
+        found = dict(decode_objects(block.objects, {}))
+        while left:
+            place -= 1
+            if self._frames[place].head.kind == CHECKPOINT:
+                block = self._read(self._frames[place], CheckpointObjects, part=1)
+                found.update(decode_objects(block.objects, {}))
+                left -= 1
+        return {number: found[number] for number in accumulate(index.numbers)}, chain
 
     def entries_from(self, start: Start) -> Iterator[Entry]:
         """Give the events after a place, in order."""
@@ -512,19 +508,6 @@ class DecisionLog:
     def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
         payload = self._medium.read(frame)
         return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
-
-
-class _Mentioned:
-    """Numbers objects and remembers which."""
-
-    def __init__(self, numbers: ObjectWriter) -> None:
-        self._numbers = numbers
-        self.objects: dict[int, KubernetesObject] = {}
-
-    def of(self, obj: KubernetesObject) -> int:
-        number = self._numbers.of(obj)
-        self.objects[number] = obj
-        return number
 
 
 class Recorder:

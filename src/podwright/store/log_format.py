@@ -28,12 +28,11 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.machine import Action, Event
-from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects.errors import PodwrightError
 from podwright.objects.meta import ObjectMeta
 from podwright.objects.pod import PodSpec, PodStatus
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Grows with every change that an older reader would not understand."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
@@ -153,7 +152,7 @@ def encode_frame(
 
     Parameters
     ----------
-    values : sequence of Header, EventIndex, EventBlock, CheckpointIndex or CheckpointBlock
+    values : sequence of struct
         The parts of the payload.
     times : sequence of int
         Of the events.
@@ -284,19 +283,11 @@ PodShape: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 of the document's metadata, spec and status."""
 
 
-class Objects(msgspec.Struct, kw_only=True, array_like=True):
-    """Objects with their numbers.
+class Pods(msgspec.Struct, kw_only=True, array_like=True):
+    """Pods, or versions of pods.
 
     Parameters
     ----------
-    numbers : list of int
-        The first number, then how much greater each is than the one before.
-    kind_names : list of str
-        What `kinds` stands for.
-    kinds : bytes
-        Per object its class, or `VERSION`.
-    older : list of int
-        Per such version, how much greater the number of the older one is than the one before.
     shapes : list of PodShape
         Which parts go together.
     shape_of : list of int
@@ -312,14 +303,8 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
         Documents without the sections that are parts.
     raw_metadata, raw_specs, raw_statuses : list of dict
         Sections of documents. In place of what is written apart, they have "".
-    others : list of object
-        What is not a pod, whole.
     """
 
-    numbers: list[int]
-    kind_names: list[str]
-    kinds: bytes
-    older: list[int]
     shapes: list[PodShape]
     shape_of: list[int]
     metadata: list[ObjectMeta]
@@ -334,6 +319,32 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     raw_metadata: list[dict[str, Any]]
     raw_specs: list[dict[str, Any]]
     raw_statuses: list[dict[str, Any]]
+
+
+class Objects(msgspec.Struct, kw_only=True, array_like=True):
+    """Objects with their numbers.
+
+    Parameters
+    ----------
+    numbers : list of int
+        The first number, then how much greater each is than the one before.
+    kind_names : list of str
+        What `kinds` stands for.
+    kinds : bytes
+        Per object its class, or `VERSION`.
+    older : list of int
+        Per such version, how much greater the number of the older one is than the one before.
+    pods : Pods
+        Those that are pods.
+    others : list of object
+        What is not a pod, whole.
+    """
+
+    numbers: list[int]
+    kind_names: list[str]
+    kinds: bytes
+    older: list[int]
+    pods: Pods
     others: list[msgspec.Raw]
 
 
@@ -385,38 +396,6 @@ class EventBlock(msgspec.Struct, kw_only=True, array_like=True):
     rest: dict[int, dict[str, Any]]
     action_counts: list[int]
     actions: list[msgspec.Raw]
-
-
-class CheckpointIndex(msgspec.Struct, kw_only=True, array_like=True):
-    """What a checkpoint changes for who only passes by: its first part.
-
-    Parameters
-    ----------
-    objects : Objects
-        Those that the log did not know.
-    numbers : list of int
-        Of all objects that go on to be known: the first, then how much greater each is than the
-        one before.
-    """
-
-    objects: Objects
-    numbers: list[int]
-
-
-class CheckpointBlock(msgspec.Struct, kw_only=True):
-    """A machine between two events: the second part.
-
-    Parameters
-    ----------
-    objects : Objects
-        All that the machine mentions.
-    object_count : int
-        How many numbers were given to objects so far, also to others.
-    """
-
-    objects: Objects
-    object_count: int
-    machine: MachineSnapshot
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
