@@ -18,11 +18,27 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from podwright.objects import FieldError, InputError
+from podwright.objects.errors import invalid
+
 T = TypeVar("T")
 
 FIRST_NS: Final = -9214560000 * 1_000_000_000
 LAST_NS: Final = 9214646400 * 1_000_000_000
 """The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
+POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
+
+
+def check_start(start_ns: int, *, source: str = "start_ns") -> None:
+    """Refuse a beginning that does not fit into 64 bits of nanoseconds.
+
+    Raises
+    ------
+    InputError
+    """
+    if not FIRST_NS <= start_ns < LAST_NS:
+        message = invalid(start_ns, f"{POSSIBLE_YEARS} can be simulated")
+        raise InputError([FieldError(source=source, path="", message=message, value=start_ns)])
 
 
 class Turn(IntEnum):

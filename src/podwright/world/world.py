@@ -63,7 +63,7 @@ from podwright.store.lifecycle import Propagation, Scope
 from podwright.world import first_objects
 from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.world.api_calls import API_CALLS, ApiCall, make_call
-from podwright.world.clock import EventHeap, Turn
+from podwright.world.clock import EventHeap, Turn, check_start
 from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
 from podwright.world.controllers.contract import (
     Controller,
@@ -121,7 +121,7 @@ STEPS_AT_ONCE_MAX: Final = 10_000_000
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
-_WINDOW: Final = 1_000
+_WINDOW: Final = 100
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
@@ -206,6 +206,7 @@ class World:
         log: str | None = None,
         checkpoint_events: int | None = None,
     ) -> None:
+        check_start(start_ns)
         recorder = record(
             None if log is None else str(log),
             configuration,
@@ -429,7 +430,7 @@ class World:
             hearing = self._hearings.get(change.kind)
             if hearing is None:
                 hearing = self._hearings[change.kind] = hearing_of(change.kind, self._lives)
-            obj: Any = change.event.object
+            obj: Any = change.object
             event = ObjectPut(obj) if new is not None else ObjectDeleted(obj)
             if hearing.is_admitting:
                 (self._admission.forget if new is None else self._admission.put)(obj)

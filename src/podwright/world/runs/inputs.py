@@ -167,7 +167,12 @@ class Inputs:
         try:
             arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
         except InputError as error:
-            errors += error.errors
+            # Where it is known by its pod only.
+            places = {f"pod {entry.object.key}": entry.source for entry in sourced}
+            errors += [
+                msgspec.structs.replace(one, source=places.get(one.source, one.source))
+                for one in error.errors
+            ]
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
         self._events: list[EventLines] = []

@@ -15,15 +15,16 @@ know the trace. A pod that has not been placed at its `gone_ns` was given up in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from podwright.config import format_duration
 from podwright.objects import InputError, Pod, with_fields
-from podwright.objects.errors import FieldError
-from podwright.objects.openb import DELETION_TIME, OpenbTimes, openb_times
+from podwright.objects.errors import FieldError, invalid
+from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, openb_times
+from podwright.world.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.world.stages.run_stages import RUN_DELAY
 
 Ending: TypeAlias = Literal["at_deletion_time", "after_run_time"]
@@ -74,7 +75,9 @@ def openb_arrivals(
         except InputError as error:
             errors += error.errors
             continue
-        arrivals.append(_arrival(pod, times, trace_start_ns, ending))
+        arrival = _arrival(pod, times, trace_start_ns, ending)
+        errors += _impossible(arrival)
+        arrivals.append(arrival)
     if errors:
         raise InputError(errors)
     # Pods of one second come in the order of the table: the sort is stable.
@@ -89,6 +92,19 @@ def _arrival(pod: Pod, times: OpenbTimes | None, start_ns: int, ending: Ending) 
         return Arrival(due_ns=due_ns, pod=_with_run_time(pod, times.run_ns))
     gone_ns = None if times.ended_ns is None else start_ns + times.ended_ns
     return Arrival(due_ns=due_ns, pod=pod, gone_ns=gone_ns)
+
+
+def _impossible(arrival: Arrival) -> Iterator[FieldError]:
+    """Find times outside of the years that can be simulated."""
+    for due_ns, key in ((arrival.due_ns, CREATION_TIME), (arrival.gone_ns, DELETION_TIME)):
+        if due_ns is not None and not FIRST_NS <= due_ns < LAST_NS:
+            text = arrival.pod.metadata.annotations.get(key, "")
+            yield FieldError(
+                source=f"pod {arrival.pod.key}",
+                path=f"metadata.annotations[{key}]",
+                message=invalid(text, f"{POSSIBLE_YEARS} can be simulated"),
+                value=text,
+            )
 
 
 def _with_run_time(pod: Pod, run_ns: int | None) -> Pod:

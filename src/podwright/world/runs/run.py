@@ -45,7 +45,7 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.world.clock import FIRST_NS, LAST_NS
+from podwright.world.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.world.past.explain import explain_cycle
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.runs.openb_arrivals import Ending
@@ -366,7 +366,7 @@ def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
 def _in_range(what: str, text: str, found_ns: int, errors: list[FieldError]) -> int:
     if FIRST_NS <= found_ns < LAST_NS:
         return found_ns
-    errors.append(_error(what, invalid(text, "the years from 1678 to 2261 can be simulated")))
+    errors.append(_error(what, invalid(text, f"{POSSIBLE_YEARS} can be simulated")))
     return START_NS
 
 

@@ -5,6 +5,7 @@ from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, op
 from podwright.store.files import load_bytes
 from podwright.testing import make_pod
 from podwright.world import Lifecycle, default_stages
+from podwright.world.runs.inputs import Inputs
 from podwright.world.runs.openb_arrivals import openb_arrivals
 from podwright.world.stages.run_stages import RUN_DELAY
 from podwright.world.tests.playing import NOW, SECOND, Player
@@ -102,3 +103,34 @@ def test_a_time_in_the_table_that_is_no_number_is_told_with_its_line():
     assert [str(error) for error in caught.value.errors] == [
         'openb.csv: line 3: creation_time: Invalid value: "1.5": a whole number is expected'
     ]
+
+
+CENTURIES = 300 * 366 * 24 * 3600
+
+
+@pytest.mark.parametrize(
+    ("row", "key", "seconds"),
+    [
+        pytest.param(
+            f"a,1,1,0,0,,LS,Running,{CENTURIES},,", CREATION_TIME, CENTURIES, id="creation"
+        ),
+        pytest.param(
+            f"a,1,1,0,0,,LS,Running,5,{CENTURIES},7", DELETION_TIME, CENTURIES, id="deletion"
+        ),
+        pytest.param(
+            f"a,1,1,0,0,,LS,Running,{10**30},,", CREATION_TIME, 10**30, id="more than 64 bits"
+        ),
+    ],
+)
+def test_times_that_cannot_be_simulated_are_refused_with_their_line(row, key, seconds):
+    loaded = load_bytes([("openb.csv", f"{HEAD}\n{PLACED}\n{row}\n".encode())])
+    message = (
+        f'metadata.annotations[{key}]: Invalid value: "{seconds}": the years from 1678 to 2261'
+        " can be simulated"
+    )
+    with pytest.raises(InputError) as refused:
+        openb_arrivals(loaded.of(Pod), trace_start_ns=NOW)
+    assert str(refused.value) == f"pod default/a: {message}"
+    with pytest.raises(InputError) as refused:
+        Inputs(loaded, start_ns=NOW)
+    assert str(refused.value) == f"openb.csv: line 3: {message}"

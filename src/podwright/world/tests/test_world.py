@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.objects import InvalidObject, Pod, decode
+from podwright.objects import InputError, InvalidObject, Pod, decode
 from podwright.testing import make_node, make_pod
 from podwright.world.admission import Forbidden, NamespaceTerminating
+from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.operations import (
     Apply,
     Cordon,
@@ -246,3 +247,19 @@ def test_what_somebody_has_recorded_keeps_its_uid():
     node["metadata"] = node["metadata"] | {"uid": "theirs"}
     world.do(Put(decode(node)))
     assert [node.uid for node in world.nodes] == ["theirs"]
+
+
+@pytest.mark.parametrize("start_ns", [LAST_NS, FIRST_NS - 1, 2**63, 10**30])
+def test_a_world_does_not_begin_at_a_time_that_cannot_be_written_down(start_ns, tmp_path):
+    with pytest.raises(InputError, match=r"^start_ns: Invalid value: .* 1678 to 2261 can be"):
+        World(start_ns=start_ns, log=str(tmp_path / "log"))
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_world_may_begin_at_the_first_and_at_the_last_moment():
+    for start_ns in (FIRST_NS, LAST_NS - 1):
+        world = World(start_ns=start_ns)
+        world.add(make_node("n1"))
+        world.add(make_pod("web"))
+        world.run(until_ns=start_ns)
+        assert world.node_of == {"default/web": "n1"}
