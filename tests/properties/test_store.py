@@ -29,7 +29,7 @@ from podwright.store import (
     Stored,
     open_store,
 )
-from podwright.store.table import SortedKeys
+from podwright.store.indexes import SortedKeys
 
 pytestmark = pytest.mark.property
 

@@ -49,6 +49,8 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
 class Change(msgspec.Struct, frozen=True, gc=False):
     """One version: an object that came, changed or went.
 
+    Made for every write, so it has no more than the parts from which its event is made.
+
     Attributes
     ----------
     version : int
@@ -59,8 +61,8 @@ class Change(msgspec.Struct, frozen=True, gc=False):
         Which object.
     old, new : KubernetesObject or None
         Before and after; None where there is no object.
-    event : WatchEvent
-        What a watch without selectors says of it.
+    object : KubernetesObject
+        As it is now; of one that went, as it was last, with the version of the change.
     """
 
     version: int
@@ -68,7 +70,15 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     key: NamespacedName
     old: KubernetesObject | None
     new: KubernetesObject | None
-    event: WatchEvent
+    object: KubernetesObject
+
+    @property
+    def event(self) -> WatchEvent:
+        """What a watch without selectors says of it."""
+        if self.new is None:
+            return WatchEvent("DELETED", self.version, self.object, self.old)
+        type_: EventType = "ADDED" if self.old is None else "MODIFIED"
+        return WatchEvent(type_, self.version, self.object, self.old)
 
 
 def change_of(
@@ -78,13 +88,11 @@ def change_of(
     old: KubernetesObject | None,
     new: KubernetesObject | None,
 ) -> Change:
-    """Make a change and its event."""
-    if new is None:
-        assert old is not None, f"{kind[1]} {key}: neither before nor after version {version}"
-        event = WatchEvent("DELETED", version, at_version(old, version), old)
-    else:
-        event = WatchEvent("ADDED" if old is None else "MODIFIED", version, new, old)
-    return Change(version, kind, key, old, new, event)
+    """Return the change from an object, or none, to an object, or none."""
+    if new is not None:
+        return Change(version, kind, key, old, new, new)
+    assert old is not None, f"{kind[1]} {key}: neither before nor after version {version}"
+    return Change(version, kind, key, old, None, at_version(old, version))
 
 
 _version_of = attrgetter("version")
@@ -92,6 +100,8 @@ _version_of = attrgetter("version")
 
 class History:
     """A window over the changes.
+
+    Changes are told apart by their kinds when somebody asks for those of a kind, not before.
 
     Parameters
     ----------
@@ -104,25 +114,23 @@ class History:
         self.current = oldest
         self._changes: list[Change] = []
         self._of_kind: dict[GroupKind, list[Change]] = {}
+        self._sorted_until = oldest
 
     def __len__(self) -> int:
         return len(self._changes)
 
     def append(self, change: Change) -> None:
         """Add the next change."""
-        assert change.version == self.current + 1, f"{change.version} after {self.current}"
-        self.current = change.version
+        version = change.version
+        assert version == self.current + 1, f"{version} after {self.current}"
+        self.current = version
         self._changes.append(change)
-        log = self._of_kind.get(change.kind)
-        if log is None:
-            log = self._of_kind[change.kind] = []
-        log.append(change)
 
     def newest_of(self, kind: GroupKind | None) -> int:
         """Return the version of the last change of a kind (of any for None), 0 if none is known."""
         if kind is None:
             return self.current if self._changes else 0
-        log = self._of_kind.get(kind)
+        log = self._log_of(kind)
         return log[-1].version if log else 0
 
     def after(
@@ -137,14 +145,26 @@ class History:
         """
         if version < self.oldest:
             raise Expired(version, oldest=self.oldest, current=self.current)
+        if version >= self.current:
+            return ()
         if kind is None:
             start = version - self.oldest
             return self._changes[start : None if limit is None else start + limit]
-        log = self._of_kind.get(kind)
+        log = self._log_of(kind)
         if not log or log[-1].version <= version:
             return ()
         start = bisect_right(log, version, key=_version_of)
         return log[start : None if limit is None else start + limit]
+
+    def _log_of(self, kind: GroupKind) -> Sequence[Change]:
+        logs = self._of_kind
+        for change in self._changes[self._sorted_until - self.oldest :]:
+            log = logs.get(change.kind)
+            if log is None:
+                log = logs[change.kind] = []
+            log.append(change)
+        self._sorted_until = self.current
+        return logs.get(kind, ())
 
     def until(self, version: int) -> Sequence[Change]:
         """Return the changes up to a version."""
@@ -152,14 +172,13 @@ class History:
 
     def discard_before(self, version: int) -> None:
         """Make a version the oldest."""
-        gone = self.until(version)
-        if not gone:
+        if version <= self.oldest:
             return
         assert version <= self.current, f"{version} is not reached, only {self.current}"
-        del self._changes[: len(gone)]
+        del self._changes[: version - self.oldest]
         self.oldest = version
-        for kind in {change.kind: None for change in gone}:
-            log = self._of_kind[kind]
+        self._sorted_until = max(self._sorted_until, version)
+        for log in self._of_kind.values():
             del log[: bisect_right(log, version, key=_version_of)]
 
 

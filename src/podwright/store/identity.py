@@ -6,6 +6,7 @@ Two stores with the same seed that see the same writes give the same uids and na
 from __future__ import annotations
 
 from collections.abc import Container
+from functools import lru_cache
 from hashlib import blake2b
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -14,6 +15,7 @@ _LETTER_COUNT = len(_ALPHABET)
 _SUFFIX_COUNT = _LETTER_COUNT**_SUFFIX_LENGTH
 _PAIRS = [first + second for second in _ALPHABET for first in _ALPHABET]
 _PAIR_COUNT = len(_PAIRS)
+_VARIANTS = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
@@ -21,7 +23,7 @@ _ATTEMPTS_MAX = 1_000
 def uid_at(seed: int, version: int) -> str:
     """Return the uid of the object that a version creates, in the form of a random UUID."""
     digits = _digest("uid", seed, version, 0).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
+    variant = _VARIANTS[digits[16]]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
@@ -58,5 +60,12 @@ def generated_name(
 
 
 def _digest(stream: str, seed: int, version: int, attempt: int) -> bytes:
-    text = f"{stream}/{seed}/{version}/{attempt}"
-    return blake2b(text.encode(), digest_size=16).digest()
+    digest = _begun(stream, seed).copy()
+    digest.update(b"%d/%d" % (version, attempt))
+    return digest.digest()
+
+
+@lru_cache(maxsize=64)
+def _begun(stream: str, seed: int) -> blake2b:
+    """Return a digest of what all versions share; to be copied."""
+    return blake2b(f"{stream}/{seed}/".encode(), digest_size=16)

@@ -18,19 +18,19 @@ CheckGracefulDelete; pkg/registry/core/namespace/storage/storage.go
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from podwright.objects import (
     Condition,
+    Document,
     KubernetesObject,
     Pod,
+    PodStatus,
     decode,
     encode,
     with_condition,
-    with_node_name,
     with_nominated_node_name,
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
@@ -50,6 +50,7 @@ FOREGROUND = "foregroundDeletion"
 DEFAULT_GRACE_SECONDS = 30
 """The grace of a pod that says nothing (`corev1.DefaultTerminationGracePeriodSeconds`)."""
 
+_replace = msgspec.structs.replace
 _SECOND_NS = 1_000_000_000
 _KEY = {
     "name": "name",
@@ -62,7 +63,8 @@ _KEY = {
     "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
     "finalizers": "finalizers",
 }
-
+_KEPT = tuple(key for key in _KEY.values() if key != "finalizers")
+"""What no update changes, whatever its body says."""
 
 _NOT_OF_NEW = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """What somebody may have written and no new object has."""
@@ -83,25 +85,30 @@ def with_metadata(obj: T, **changes: Any) -> T:
 
     None, an empty text, an empty tuple and generation 0 remove the field.
     """
-    metadata = msgspec.structs.replace(obj.metadata, **changes)
     document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
     for name, value in changes.items():
         if value is None or value in ("", ()) or (name == "generation" and not value):
             document.pop(_KEY[name], None)
         else:
             document[_KEY[name]] = list(value) if isinstance(value, tuple) else value
-    return msgspec.structs.replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
+    metadata = _replace(obj.metadata, **changes)
+    return _replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
 
 
 def at_version(obj: T, version: int) -> T:
     """Return a copy with another `resourceVersion`."""
-    return with_metadata(obj, resource_version=str(version))
+    text = str(version)
+    document = obj.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    raw = obj.raw.copy()
+    raw["metadata"] = document
+    return _replace(obj, metadata=_replace(obj.metadata, resource_version=text), raw=raw)
 
 
 def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_ns: int) -> T:
     """Return a new object with what the server gives it."""
     text, generation, now = str(version), 1 if rules.has_generation else 0, timestamp_text(now_ns)
-    metadata = msgspec.structs.replace(
+    metadata = _replace(
         obj.metadata,
         name=name,
         uid=uid,
@@ -111,52 +118,75 @@ def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_
         deletion_timestamp=None,
         deletion_grace_period_seconds=None,
     )
-    document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
+    document: dict[str, Any] = (obj.raw.get("metadata") or {}).copy()
     for key in _NOT_OF_NEW:
         document.pop(key, None)
-    document |= {"name": name, "uid": uid, "resourceVersion": text, "creationTimestamp": now}
+    document["name"] = name
+    document["uid"] = uid
+    document["resourceVersion"] = text
+    document["creationTimestamp"] = now
     if generation:
         document["generation"] = generation
-    return msgspec.structs.replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
+    raw = obj.raw.copy()
+    raw["metadata"] = document
+    return _replace(obj, metadata=metadata, raw=raw)
 
 
 def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int) -> T | None:
     """Return the object after a write, None when the write changes nothing."""
     if scope == "status" and _shares_metadata(current, new):
         return _with_new_status(current, new, version)
+    was, there = current.metadata, current.raw["metadata"]
+    document: dict[str, Any] = (new.raw.get("metadata") or {}).copy()
+    for key in _KEPT:
+        kept = there.get(key)
+        if kept is not None:
+            document[key] = kept
+        elif key in document:
+            del document[key]
+    changes: dict[str, Any] = {}
+    body, status_of = (current, new) if scope == "status" else (new, current)
     if scope == "status":
-        body = _with_status_of(current, new, metadata_of=new)
-        owners = (current.raw.get("metadata") or {}).get("ownerReferences")
-        body = _with_owners(body, current, owners)
-    elif scope == "main" and rules.has_status:
-        body = _with_status_of(new, current, metadata_of=new)
-    else:
-        body = new
-    was = current.metadata
-    kept = with_metadata(
-        body,
+        # Upstream: old kubelets corrupt owner references through the status.
+        changes["owner_references"] = was.owner_references
+        document.pop("ownerReferences", None)
+        if there.get("ownerReferences"):
+            document["ownerReferences"] = there["ownerReferences"]
+    raw = body.raw | {"metadata": document}
+    has_other_status = scope == "status" or (scope == "main" and rules.has_status)
+    if has_other_status:
+        raw.pop("status", None)
+        if "status" in status_of.raw:
+            raw["status"] = status_of.raw["status"]
+    if raw == current.raw:
+        return None
+    generation = was.generation
+    if rules.has_generation and scope != "status" and _is_other_spec(current, new, rules):
+        generation += 1
+        document["generation"] = generation
+    text = document["resourceVersion"] = str(version)
+    metadata = _replace(
+        new.metadata,
         name=was.name,
         namespace=was.namespace,
         uid=was.uid,
-        resource_version=was.resource_version,
-        generation=was.generation,
+        resource_version=text,
+        generation=generation,
         creation_timestamp=was.creation_timestamp,
         deletion_timestamp=was.deletion_timestamp,
         deletion_grace_period_seconds=was.deletion_grace_period_seconds,
+        **changes,
     )
-    if kept.raw == current.raw:
-        return None
-    counts = rules.has_generation and scope != "status" and _is_other_spec(current, kept, rules)
-    return with_metadata(
-        kept, resource_version=str(version), generation=was.generation + (1 if counts else 0)
-    )
+    if has_other_status and "status" in body.__struct_fields__:
+        return _replace(body, metadata=metadata, raw=raw, status=getattr(status_of, "status"))  # noqa: B009 - not all kinds have it
+    return _replace(body, metadata=metadata, raw=raw)
 
 
 def _shares_metadata(current: T, new: T) -> bool:
     """Whether an object was made from the one that is there by changing something else."""
     return (
         new.metadata is current.metadata
-        and new.raw.get("metadata") is current.raw.get("metadata")
+        and new.raw.get("metadata") is current.raw["metadata"]
         and "status" in new.raw
     )
 
@@ -167,41 +197,15 @@ def _with_new_status(current: T, new: T, version: int) -> T | None:
     if current.raw.get("status") == status and "status" in current.raw:
         return None
     text = str(version)
-    changes: dict[str, Any] = {
-        "metadata": msgspec.structs.replace(current.metadata, resource_version=text),
-        "raw": current.raw
-        | {"metadata": current.raw["metadata"] | {"resourceVersion": text}, "status": status},
-    }
-    if "status" in current.__struct_fields__:
-        changes["status"] = getattr(new, "status")  # noqa: B009 - not all kinds have it
-    return msgspec.structs.replace(current, **changes)
-
-
-def _with_status_of(body: T, source: T, *, metadata_of: T) -> T:
-    """Return `body` with the status of `source`, in the struct and in the document."""
-    raw = {key: value for key, value in body.raw.items() if key != "status"}
-    if "status" in source.raw:
-        raw["status"] = source.raw["status"]
-    raw["metadata"] = metadata_of.raw.get("metadata") or {}
-    changes: dict[str, Any] = {"metadata": metadata_of.metadata, "raw": raw}
-    if "status" in body.__struct_fields__:
-        changes["status"] = getattr(source, "status")  # noqa: B009 - not all kinds have it
-    return msgspec.structs.replace(body, **changes)
-
-
-def _with_owners(body: T, current: T, owners: Any) -> T:
-    # Upstream: old kubelets corrupt owner references through the status.
-    metadata = dict(body.raw["metadata"])
-    metadata.pop("ownerReferences", None)
-    if owners:
-        metadata["ownerReferences"] = owners
-    return msgspec.structs.replace(
-        body,
-        metadata=msgspec.structs.replace(
-            body.metadata, owner_references=current.metadata.owner_references
-        ),
-        raw=body.raw | {"metadata": metadata},
-    )
+    document = current.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    raw = current.raw.copy()
+    raw["metadata"] = document
+    raw["status"] = status
+    metadata = _replace(current.metadata, resource_version=text)
+    if "status" not in current.__struct_fields__:
+        return _replace(current, metadata=metadata, raw=raw)
+    return _replace(current, metadata=metadata, raw=raw, status=getattr(new, "status"))  # noqa: B009 - not all kinds have it
 
 
 def _is_other_spec(current: KubernetesObject, new: KubernetesObject, rules: KindRules) -> bool:
@@ -233,7 +237,7 @@ class Deletion(msgspec.Struct, frozen=True, gc=False):
     Attributes
     ----------
     marked : KubernetesObject or None
-        The object as terminating, if that is a change; its version is not yet the new one.
+        The object as terminating, if that is a change.
     is_removed : bool
         Whether the object goes, after the mark if there is one.
     """
@@ -247,6 +251,7 @@ def deletion(
     current: KubernetesObject,
     *,
     rules: KindRules,
+    version: int,
     now_ns: int,
     grace_seconds: int | None,
     propagation: Propagation | None,
@@ -257,6 +262,8 @@ def deletion(
     ----------
     kind, current, rules
         The object.
+    version : int
+        Of the next change.
     now_ns : int
         When.
     grace_seconds : int, optional
@@ -267,7 +274,7 @@ def deletion(
     """
     finalizers = _finalizers_for(current, propagation)
     if rules.is_graceful and not _is_deleted_without_grace(current):
-        return _graceful(current, now_ns, grace_seconds, finalizers)
+        return _graceful(current, version, now_ns, grace_seconds, finalizers)
     held = bool(finalizers) or (kind == NAMESPACE and bool(_namespace_finalizers(current)))
     if not held:
         return Deletion(is_removed=True)
@@ -282,8 +289,8 @@ def deletion(
     )
     if kind == NAMESPACE:
         status = (current.raw.get("status") or {}) | {"phase": "Terminating"}
-        marked = msgspec.structs.replace(marked, raw=marked.raw | {"status": status})
-    return Deletion(marked=marked if marked.raw != current.raw else None)
+        marked = _replace(marked, raw=marked.raw | {"status": status})
+    return Deletion(marked=at_version(marked, version) if marked.raw != current.raw else None)
 
 
 def _is_deleted_without_grace(current: KubernetesObject) -> bool:
@@ -295,6 +302,7 @@ def _is_deleted_without_grace(current: KubernetesObject) -> bool:
 
 def _graceful(
     current: KubernetesObject,
+    version: int,
     now_ns: int,
     grace_seconds: int | None,
     finalizers: tuple[str, ...],
@@ -313,14 +321,26 @@ def _graceful(
         period = _grace_of(current, grace_seconds)
         ends_ns = now_ns + period * _SECOND_NS
         generation = metadata.generation + (1 if metadata.generation else 0)
-    marked = with_metadata(
-        current,
-        deletion_timestamp=timestamp_text(ends_ns),
+    if finalizers != metadata.finalizers:
+        current = with_metadata(current, finalizers=finalizers)
+    text, ends = str(version), timestamp_text(ends_ns)
+    document = current.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    document["deletionTimestamp"] = ends
+    document["deletionGracePeriodSeconds"] = period
+    if generation:
+        document["generation"] = generation
+    raw = current.raw.copy()
+    raw["metadata"] = document
+    metadata = _replace(
+        current.metadata,
+        resource_version=text,
+        deletion_timestamp=ends,
         deletion_grace_period_seconds=period,
         generation=generation,
-        finalizers=finalizers,
     )
-    return Deletion(marked=marked, is_removed=period == 0 and not finalizers)
+    marked = _replace(current, metadata=metadata, raw=raw)
+    return Deletion(marked, is_removed=period == 0 and not finalizers)
 
 
 def _grace_of(current: KubernetesObject, asked: int | None) -> int:
@@ -356,7 +376,7 @@ def binding_refusal(pod: Pod) -> str:
     -----
     Upstream: pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata
     """
-    if pod.is_terminating:
+    if pod.metadata.deletion_timestamp is not None:
         return f"pod {pod.name} is being deleted, cannot be assigned to a host"
     if pod.spec.node_name:
         return f'pod {pod.name} is already assigned to node "{pod.spec.node_name}"'
@@ -372,34 +392,50 @@ def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
     -----
     Upstream: pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata
     """
-    condition, written = _scheduled_at(timestamp_text(now_ns))
-    present = pod.raw.get("status") or {}
-    if (
-        not pod.raw.get("spec")
-        or present.get("nominatedNodeName")
-        or any(entry.type == condition.type for entry in pod.status.conditions)
-    ):
-        assigned = with_nominated_node_name(with_node_name(pod, node), "")
-        return at_version(with_condition(assigned, condition), version)
-    # Nothing has to be looked for; the same pod in one copy.
-    replace, text = msgspec.structs.replace, str(version)
-    conditions = [*(present.get("conditions") or ()), written]
-    return replace(
+    now = timestamp_text(now_ns)
+    present = pod.raw.get("status")
+    scheduled = _scheduled.get(id(present))
+    if scheduled is None or scheduled.time != now or scheduled.before is not pod.status:
+        if len(_scheduled) >= _SCHEDULED_MAX:
+            _scheduled.clear()
+        scheduled = _scheduled[id(present)] = _Scheduled.of(pod, now)
+    text = str(version)
+    metadata = pod.raw["metadata"].copy()
+    metadata["resourceVersion"] = text
+    spec = dict(pod.raw.get("spec") or ())
+    spec["nodeName"] = node
+    raw = pod.raw.copy()
+    raw["metadata"] = metadata
+    raw["spec"] = spec
+    raw["status"] = scheduled.document
+    return _replace(
         pod,
-        metadata=replace(pod.metadata, resource_version=text),
-        spec=replace(pod.spec, node_name=node),
-        status=replace(pod.status, conditions=(*pod.status.conditions, condition)),
-        raw=pod.raw
-        | {
-            "metadata": pod.raw["metadata"] | {"resourceVersion": text},
-            "spec": pod.raw["spec"] | {"nodeName": node},
-            "status": present | {"conditions": conditions},
-        },
+        metadata=_replace(pod.metadata, resource_version=text),
+        spec=_replace(pod.spec, node_name=node),
+        status=scheduled.status,
+        raw=raw,
     )
 
 
-@lru_cache(maxsize=1_024)
-def _scheduled_at(time: str) -> tuple[Condition, dict[str, str]]:
-    """Return the condition of pods that were bound at a time, which they share."""
-    condition = Condition(type="PodScheduled", status="True", last_transition_time=time)
-    return condition, {"type": "PodScheduled", "status": "True", "lastTransitionTime": time}
+class _Scheduled(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of a status when its pod is bound.
+
+    Pods of one template have one status until then, and have one after it, too.
+    """
+
+    before: PodStatus
+    present: Document | None
+    time: str
+    status: PodStatus
+    document: Document
+
+    @classmethod
+    def of(cls, pod: Pod, time: str) -> _Scheduled:
+        condition = Condition(type="PodScheduled", status="True", last_transition_time=time)
+        new = with_condition(with_nominated_node_name(pod, ""), condition)
+        return cls(pod.status, pod.raw.get("status"), time, new.status, new.raw["status"])
+
+
+_SCHEDULED_MAX = 1_024
+_scheduled: dict[int, _Scheduled] = {}
+"""By the address of a status as a document, which is kept alive."""

@@ -96,6 +96,7 @@ class ObjectStore:
     ) -> None:
         self.seed = seed
         self._window = window
+        self._kept_max = window * 5 // 4  # a quarter more, so that trimming is rare
         self._journal = journal
         self._rules = dict(RULES)
         self._tables: dict[GroupKind, KindTable] = {}
@@ -150,7 +151,7 @@ class ObjectStore:
         obj = with_document(obj)
         table = self._table(kind)
         version = self._history.current + 1
-        name, namespace = obj.name, obj.namespace
+        name, namespace = obj.metadata.name, obj.metadata.namespace
         if not name:
             prefix = obj.metadata.generate_name
             assert prefix, f"{kind[1]}: neither name nor generateName"
@@ -164,13 +165,13 @@ class ObjectStore:
             raise AlreadyExists(kind, key, is_terminating=is_terminating)
         made = created(
             obj,
-            rules=self.rules_of(kind),
+            rules=self._rules.get(kind, CUSTOM),
             name=name,
             uid=uid_at(self.seed, version),
             version=version,
             now_ns=now_ns,
         )
-        self._commit(change_of(version, kind, key, None, made))
+        self._commit(table, change_of(version, kind, key, None, made))
         return Stored(made, version, "created")
 
     def update(
@@ -203,10 +204,9 @@ class ObjectStore:
             It has another version or uid.
         """
         kind = kind_of(obj)
-        if not obj.raw:
-            obj = with_document(obj)
+        obj = with_document(obj)
         key = obj.key
-        current = self._require(kind, key)
+        table, current = self._require(kind, key)
         check_body(kind, current, obj, expected)
         version = self._history.current + 1
         rules = self._rules.get(kind, CUSTOM)
@@ -214,9 +214,9 @@ class ObjectStore:
         if new is None:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
         if is_released(kind, current, new):
-            self._commit(change_of(version, kind, key, current, None))
+            self._commit(table, change_of(version, kind, key, current, None))
             return Stored(new, version, "deleted")
-        self._commit(change_of(version, kind, key, current, new))
+        self._commit(table, change_of(version, kind, key, current, new))
         return Stored(new, version, "updated")
 
     def bind(
@@ -240,14 +240,15 @@ class ObjectStore:
         Conflict
             It has a node, is being deleted, has scheduling gates, or is another pod.
         """
-        pod = cast(Pod, self._require(POD, key))
+        table, there = self._require(POD, key)
+        pod = cast(Pod, there)
         check(POD, pod, uid=uid, expected=expected)
         refusal = binding_refusal(pod)
         if refusal:
             raise Conflict(POD, key, refusal)
         version = self._history.current + 1
         new = bound(pod, node, now_ns=now_ns, version=version)
-        self._commit(change_of(version, POD, key, pod, new))
+        self._commit(table, change_of(version, POD, key, pod, new))
         return Stored(new, version, "updated")
 
     def delete(
@@ -292,31 +293,30 @@ class ObjectStore:
             A precondition does not hold.
         """
         kind = group_kind(kind)
-        current = self._require(kind, key)
+        table, current = self._require(kind, key)
         check(kind, current, uid=uid, expected=expected)
+        version = self._history.current + 1
         step = deletion(
             kind,
             current,
             rules=self._rules.get(kind, CUSTOM),
+            version=version,
             now_ns=now_ns,
             grace_seconds=grace_seconds,
             propagation=propagation,
         )
-        version = self._history.current + 1
         changes: list[Change] = []
         last = current
         if step.marked is not None:
-            last = at_version(step.marked, version)
-            changes.append(change_of(version, kind, key, current, last))
+            changes.append(change_of(version, kind, key, current, step.marked))
+            last = step.marked
         if step.is_removed:
             version = self._history.current + len(changes) + 1
             changes.append(change_of(version, kind, key, last, None))
         if not changes:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
-        self._commit(*changes)
-        event = changes[-1].event
-        assert event.object is not None, "a deletion has its last state"
-        return Stored(event.object, version, "deleted" if step.is_removed else "updated")
+        self._commit(table, *changes)
+        return Stored(changes[-1].object, version, "deleted" if step.is_removed else "updated")
 
     def put(self, obj: KubernetesObject) -> Stored:
         """Store an object as it is, new or not: only its version becomes ours.
@@ -327,14 +327,15 @@ class ObjectStore:
         kind = kind_of(obj)
         obj = with_document(obj)
         assert obj.name, f"{kind[1]}: an object without a name cannot be put"
-        current = self._table(kind).objects.get(obj.key)
+        table = self._table(kind)
+        current = table.objects.get(obj.key)
         if current is not None:
             same = with_metadata(obj, resource_version=current.metadata.resource_version)
             if same.raw == current.raw:
                 return Stored(current, int(current.metadata.resource_version), "unchanged")
         version = self._history.current + 1
         new = at_version(obj, version)
-        self._commit(change_of(version, kind, obj.key, current, new))
+        self._commit(table, change_of(version, kind, obj.key, current, new))
         return Stored(new, version, "created" if current is None else "updated")
 
     def drop(self, kind: KindLike, key: NamespacedName) -> Stored:
@@ -346,12 +347,11 @@ class ObjectStore:
             There is none of that name.
         """
         kind = group_kind(kind)
-        current = self._require(kind, key)
+        table, current = self._require(kind, key)
         version = self._history.current + 1
         change = change_of(version, kind, key, current, None)
-        self._commit(change)
-        assert change.event.object is not None, "a deletion has its last state"
-        return Stored(change.event.object, version, "deleted")
+        self._commit(table, change)
+        return Stored(change.object, version, "deleted")
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -380,28 +380,29 @@ class ObjectStore:
                     raise
             self._trim()
 
-    def _commit(self, *changes: Change) -> None:
+    def _commit(self, table: KindTable, *changes: Change) -> None:
+        """Make changes of objects of one kind."""
         if self._broken:
             raise UnusableStore(f"{self._broken}; open the store again")
         if self._batch is not None:
             self._batch.extend(changes)
         elif self._journal is not None:
             self._journal.append(changes)
+        history = self._history
         for change in changes:
-            table = self._tables.get(change.kind) or self._table(change.kind)
             table.put(change.key, change.new)
-            self._history.append(change)
+            history.append(change)
             for follower in self._followers:
                 follower.append(change)
         if self._batch is None:
             self._trim()
 
-    def _require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
+    def _require(self, kind: GroupKind, key: NamespacedName) -> tuple[KindTable, KubernetesObject]:
         table = self._tables.get(kind)
-        current = table.objects.get(key) if table else None
-        if current is None:
+        current = table.objects.get(key) if table is not None else None
+        if table is None or current is None:
             raise NotFound(kind, key)
-        return current
+        return table, current
 
     def _table(self, kind: GroupKind) -> KindTable:
         table = self._tables.get(kind)
@@ -555,14 +556,12 @@ class ObjectStore:
         """Discard the history before a version; watches and pages from there are `Expired`."""
         assert self._batch is None, "a compaction within a batch"
         oldest = min(before, self._history.current)
-        changes = self._history.until(oldest)
-        if changes and self._journal is not None:
-            self._journal.discard(oldest, changes)
+        if self._journal is not None and oldest > self._history.oldest:
+            self._journal.discard(oldest, self._history.until(oldest))
         self._history.discard_before(oldest)
 
     def _trim(self) -> None:
-        # A quarter more than wanted is kept, so that this is rare.
-        if self._history.current - self._history.oldest <= self._window * 5 // 4:
+        if self._history.current - self._history.oldest <= self._kept_max:
             return
         # What was written is written; a full disk refuses the next write, not this one.
         with suppress(UnusableStore):

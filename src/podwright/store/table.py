@@ -1,59 +1,39 @@
 """The objects of one kind and the indexes that lead to them.
 
 An index maps a value to the keys of the objects that have it: each label, the fields of
-`fields.INDEXED`, the uids of owners. Names are kept per namespace and are sorted when
-somebody asks. `candidates` picks the index that leaves the fewest objects to look at.
+`fields.INDEXED`, the uids of owners. `candidates` picks the one that leaves the fewest objects
+to look at. Names are kept per namespace and are sorted when somebody asks.
+
+An index is made when it is first of use, and follows every change from then on. Where nobody
+lists, as in most simulations, a write pays for none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.objects.selector import Requirement
 from podwright.store.fields import FIELDS, INDEXED, Getter
-from podwright.store.kinds import POD, GroupKind
+from podwright.store.indexes import Index, Keys, Names, Values
+from podwright.store.kinds import GroupKind
 from podwright.store.query import Query
 
-Keys: TypeAlias = set[NamespacedName]
-_NONE: Keys = set()
+
+def _value_of(getter: Getter) -> Values:
+    return lambda obj: (getter(obj),)
 
 
-class SortedKeys:
-    """Keys that are put in order when somebody asks, and stay so until they change."""
-
-    def __init__(self) -> None:
-        self._order: list[NamespacedName] = []
-        self._added: list[NamespacedName] = []
-        self._removed: set[NamespacedName] = set()
-
-    def __len__(self) -> int:
-        return len(self._order) + len(self._added) - len(self._removed)
-
-    def add(self, key: NamespacedName) -> None:
-        """Add a key that is not there."""
-        if key in self._removed:
-            self._removed.remove(key)
-        else:
-            self._added.append(key)
-
-    def remove(self, key: NamespacedName) -> None:
-        """Remove a key that is there."""
-        self._removed.add(key)
-
-    def sorted(self) -> list[NamespacedName]:
-        """Return the keys in order; not to be changed."""
-        if self._removed or self._added:
-            if self._removed:
-                self._order = [key for key in self._order if key not in self._removed]
-                self._added = [key for key in self._added if key not in self._removed]
-                self._removed.clear()
-            # Two runs, of which one is short, are merged in a single pass.
-            self._order += sorted(self._added)
-            self._order.sort()
-            self._added.clear()
-        return self._order
+_LABELS: Final = "labels"
+_LABEL_NAMES: Final = "label names"
+_OWNERS: Final = "owners"
+_VALUES: Final[dict[str, Values]] = {
+    _LABELS: lambda obj: obj.metadata.labels.items(),
+    _LABEL_NAMES: lambda obj: obj.metadata.labels.keys(),
+    _OWNERS: lambda obj: [owner.uid for owner in obj.metadata.owner_references],
+}
+"""The indexes that every kind can have; besides, each has its fields."""
 
 
 class KindTable:
@@ -68,18 +48,13 @@ class KindTable:
     def __init__(self, kind: GroupKind) -> None:
         self.objects: dict[NamespacedName, KubernetesObject] = {}
         self.examined_count = 0
-        self._namespaces: dict[str, SortedKeys] = {}
-        self._labels: dict[str, dict[str, Keys]] = {}
-        self._owners: dict[str, Keys] = {}
-        self._fields: dict[str, dict[str, Keys]] = {name: {} for name in INDEXED.get(kind, ())}
-        own = FIELDS.get(kind, {})
-        self._getters: tuple[tuple[dict[str, Keys], Getter], ...] = tuple(
-            (index, own[name]) for name, index in self._fields.items()
-        )
-        # Of a typed kind, the section in which an indexed field is.
-        self._sections = tuple(
-            name.partition(".")[0] if kind == POD else "raw" for name in self._fields
-        )
+        self._fields = INDEXED.get(kind, ())
+        self._values = _VALUES | {name: _value_of(FIELDS[kind][name]) for name in self._fields}
+        self._indexes: dict[str, Index] = {}
+        self._names: Names | None = None
+        self._followers: list[
+            Callable[[NamespacedName, KubernetesObject | None, KubernetesObject | None], None]
+        ] = []
 
     def put(self, key: NamespacedName, new: KubernetesObject | None) -> None:
         """Set an object, or remove it with None."""
@@ -87,79 +62,29 @@ class KindTable:
         if new is None:
             assert old is not None, f"{key} is not there to be removed"
             del self.objects[key]
-            self._forget(key, old)
         else:
             self.objects[key] = new
-            if old is None:
-                self._learn(key, new)
-            else:
-                self._move(key, old, new)
+        for follow in self._followers:
+            follow(key, old, new)
 
-    def _learn(self, key: NamespacedName, obj: KubernetesObject) -> None:
-        metadata = obj.metadata
-        names = self._namespaces.get(metadata.namespace)
-        if names is None:
-            names = self._namespaces[metadata.namespace] = SortedKeys()
-        names.add(key)
-        self._add_labels(key, metadata.labels)
-        for owner in metadata.owner_references:
-            self._owners.setdefault(owner.uid, set()).add(key)
-        for index, getter in self._getters:
-            index.setdefault(getter(obj), set()).add(key)
+    def _index(self, name: str) -> Index:
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = Index(self._values[name], self.objects)
+            self._followers.append(index.move)
+        return index
 
-    def _forget(self, key: NamespacedName, obj: KubernetesObject) -> None:
-        metadata = obj.metadata
-        names = self._namespaces[metadata.namespace]
-        names.remove(key)
-        if not len(names):
-            del self._namespaces[metadata.namespace]
-        self._remove_labels(key, metadata.labels)
-        for owner in metadata.owner_references:
-            _remove(self._owners, owner.uid, key)
-        for index, getter in self._getters:
-            _remove(index, getter(obj), key)
-
-    def _move(self, key: NamespacedName, old: KubernetesObject, new: KubernetesObject) -> None:
-        was, now = old.metadata, new.metadata
-        # What a write leaves alone is the same object in both versions.
-        if was.labels is not now.labels and was.labels != now.labels:
-            self._remove_labels(key, was.labels)
-            self._add_labels(key, now.labels)
-        if (
-            was.owner_references is not now.owner_references
-            and was.owner_references != now.owner_references
-        ):
-            for owner in was.owner_references:
-                _remove(self._owners, owner.uid, key)
-            for owner in now.owner_references:
-                self._owners.setdefault(owner.uid, set()).add(key)
-        for (index, getter), section in zip(self._getters, self._sections, strict=True):
-            if getattr(old, section) is getattr(new, section):
-                continue
-            before, after = getter(old), getter(new)
-            if before != after:
-                _remove(index, before, key)
-                index.setdefault(after, set()).add(key)
-
-    def _add_labels(self, key: NamespacedName, labels: Mapping[str, str]) -> None:
-        for label, value in labels.items():
-            self._labels.setdefault(label, {}).setdefault(value, set()).add(key)
-
-    def _remove_labels(self, key: NamespacedName, labels: Mapping[str, str]) -> None:
-        for label, value in labels.items():
-            values = self._labels[label]
-            _remove(values, value, key)
-            if not values:
-                del self._labels[label]
+    def _by_namespace(self) -> Names:
+        if self._names is None:
+            self._names = Names(self.objects)
+            self._followers.append(self._names.move)
+        return self._names
 
     # ------------------------------------------------------------------------ queries
 
     def count(self, namespace: str | None = None) -> int:
         """Return how many objects there are, everywhere or in a namespace."""
-        if namespace is None:
-            return len(self.objects)
-        names = self._namespaces.get(namespace)
-        return len(names) if names else 0
+        return len(self.objects) if namespace is None else self._by_namespace().count(namespace)
 
     def candidates(self, query: Query) -> Collection[NamespacedName] | None:
         """Return the keys among which all that match are, or None if no index helps."""
@@ -173,12 +98,13 @@ class KindTable:
             found = self._by_label(requirement)
             if found is not None:
                 choices.append(found)
-        for field in query.fields.requirements:
-            index = self._fields.get(field.field)
-            if index is not None and not field.is_negated:
-                choices.append([index.get(field.value, _NONE)])
+        choices += [
+            [self._index(field.field)[field.value]]
+            for field in query.fields.requirements
+            if field.field in self._fields and not field.is_negated
+        ]
         if query.owner_uid is not None:
-            choices.append([self._owners.get(query.owner_uid, _NONE)])
+            choices.append([self._index(_OWNERS)[query.owner_uid]])
         if not choices:
             return None
         best = min(choices, key=_size)
@@ -198,61 +124,33 @@ class KindTable:
                 namespace = field.value
         if name is None:
             return None
-        places = self._namespaces if namespace is None else (namespace,)
+        places = self._by_namespace().namespaces if namespace is None else (namespace,)
         keys = (f"{place}/{name}" if place else name for place in places)
         return [key for key in keys if key in self.objects]
 
     def _by_label(self, requirement: Requirement) -> list[Keys] | None:
+        label = requirement.key
         match requirement.operator:
             case "In":
-                values = self._labels.get(requirement.key, {})
-                return [values[value] for value in requirement.values if value in values]
+                index = self._index(_LABELS)
+                return [index[label, value] for value in requirement.values]
             case "Exists" | "Gt" | "Lt":
-                return list(self._labels.get(requirement.key, {}).values())
+                return [self._index(_LABEL_NAMES)[label]]
             case "NotIn" | "DoesNotExist":
                 return None
 
     def ordered(self, namespace: str | None) -> Iterable[list[NamespacedName]]:
         """Yield all keys, in runs that are sorted and follow each other."""
-        if namespace is not None:
-            names = self._namespaces.get(namespace)
-            if names:
-                yield names.sorted()
-            return
-        # Keys are compared whole, as in etcd: `a-b/x` is before `a/x`.
-        for place in sorted(self._namespaces, key=lambda name: f"{name}/"):
-            yield self._namespaces[place].sorted()
+        return self._by_namespace().ordered(namespace)
 
     def validate(self) -> None:
-        """Check the indexes against the objects."""
-        again: dict[str, dict[str, Keys]] = {}
-        owners: dict[str, Keys] = {}
-        fields: dict[str, dict[str, Keys]] = {name: {} for name in self._fields}
-        places: dict[str, list[NamespacedName]] = {}
-        getters = dict(zip(self._fields, (getter for _, getter in self._getters), strict=True))
+        """Check the indexes that there are against the objects."""
         for key, obj in self.objects.items():
             assert obj.key == key, f"{obj.key} is kept as {key}"
-            places.setdefault(obj.namespace, []).append(key)
-            for label, value in obj.metadata.labels.items():
-                again.setdefault(label, {}).setdefault(value, set()).add(key)
-            for owner in obj.metadata.owner_references:
-                owners.setdefault(owner.uid, set()).add(key)
-            for name, getter in getters.items():
-                fields[name].setdefault(getter(obj), set()).add(key)
-        assert again == self._labels, "the index of labels is wrong"
-        assert owners == self._owners, "the index of owners is wrong"
-        assert fields == self._fields, "the index of fields is wrong"
-        kept = {place: names.sorted() for place, names in self._namespaces.items()}
-        assert kept == {place: sorted(keys) for place, keys in places.items()}, "names are wrong"
-
-
-def _remove(index: dict[str, Keys], value: str, key: NamespacedName) -> None:
-    keys = index.get(value)
-    if keys is None:  # an owner that is named twice
-        return
-    keys.discard(key)
-    if not keys:
-        del index[value]
+        for index in self._indexes.values():
+            index.validate(self.objects)
+        if self._names is not None:
+            self._names.validate(self.objects)
 
 
 def _size(parts: list[Keys]) -> int:

@@ -73,12 +73,14 @@ class Admission:
         self._terminating: dict[str, None] = {}
         # By the address of a `spec`, which is kept alive: what becomes of it.
         self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
+        # Controllers create one pod many times over: the last, and what became of it.
+        self._last: tuple[Pod, Pod] | None = None
 
     def put(self, obj: KubernetesObject) -> None:
         """Take note of a priority class or a namespace."""
         if isinstance(obj, PriorityClass):
             self._classes[obj.name] = obj
-            self._specs.clear()
+            self._start_over()
         elif obj.metadata.deletion_timestamp is not None:
             self._terminating[obj.name] = None
         else:
@@ -88,9 +90,13 @@ class Admission:
         """Take note that a priority class or a namespace is gone."""
         if isinstance(obj, PriorityClass):
             self._classes.pop(obj.name, None)
-            self._specs.clear()
+            self._start_over()
         else:
             self._terminating.pop(obj.name, None)
+
+    def _start_over(self) -> None:
+        self._specs.clear()
+        self._last = None
 
     def admit_new(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object that was not there before as it is to be stored.
@@ -130,6 +136,9 @@ class Admission:
         return obj
 
     def _admit_pod(self, pod: Pod) -> Pod:
+        last = self._last
+        if last is not None and last[0] is pod:
+            return last[1]
         document = pod.raw or encode(pod)
         written = document.get("spec") or {}
         known = self._specs.get(id(written))
@@ -147,7 +156,9 @@ class Admission:
             status = pending | status if status else pending
             typed = msgspec.convert(status, PodStatus) if len(status) > 2 else _PENDING
         raw = document | {"spec": complete, "status": status}
-        return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+        admitted = msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+        self._last = (pod, admitted)
+        return admitted
 
     def _completed(self, pod: Pod, written: Document) -> Document:
         spec: Document = {

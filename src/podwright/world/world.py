@@ -121,7 +121,7 @@ STEPS_AT_ONCE_MAX: Final = 10_000_000
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
-_WINDOW: Final = 1_000
+_WINDOW: Final = 100
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
@@ -430,7 +430,7 @@ class World:
             hearing = self._hearings.get(change.kind)
             if hearing is None:
                 hearing = self._hearings[change.kind] = hearing_of(change.kind, self._lives)
-            obj: Any = change.event.object
+            obj: Any = change.object
             event = ObjectPut(obj) if new is not None else ObjectDeleted(obj)
             if hearing.is_admitting:
                 (self._admission.forget if new is None else self._admission.put)(obj)
