@@ -19,6 +19,7 @@ from tests.e2e.command_line import NODES, ROOT, pod, run
 pytest.importorskip("pyarrow")
 
 MAIN = "from podwright.cli import main; main()"
+SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); "
 DAY = "examples/simulate --events examples/simulate/day.jsonl --until 24h"
 CONFIGURATION = (
     "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -94,6 +95,10 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
         pytest.param("{c} --resume {c}", "nothing else can be given", id="resume and files"),
         pytest.param("--resume none", "none holds no run", id="no run"),
+        pytest.param("{c} -o ''", "the name of a folder is expected", id="no folder"),
+        pytest.param(
+            "--resume ''", "the name of a folder is expected", id="no folder to go on with"
+        ),
         pytest.param(
             "examples/shadow/record.jsonl", "record of changes: give it with --events", id="record"
         ),
@@ -175,9 +180,9 @@ def trace(tmp_path: Path) -> str:
     return f"{tmp_path}/nodes.csv {tmp_path}/pods.csv --checkpoint-events 300"
 
 
-def started(line: str, hash_seed: int) -> subprocess.Popen[str]:
+def started(line: str, hash_seed: int, main: str = MAIN) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "simulate", *line.split()],
+        [sys.executable, "-c", main, "simulate", *line.split()],
         cwd=ROOT,
         env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
         stdout=subprocess.PIPE,
@@ -194,6 +199,23 @@ def until_checkpoint(process: subprocess.Popen[str], folder: Path, count: int) -
     """Wait until a run has written so many checkpoints, or is over."""
     while process.poll() is None and parts_of(folder) < count:
         yield
+
+
+def test_a_run_that_finds_no_room_says_how_to_go_on(tmp_path):
+    run(f"simulate {DAY} --checkpoint-events 100 -o {tmp_path}/whole")
+    segment = next((tmp_path / "whole" / "log").iterdir())
+    folder, limit = tmp_path / "broken", segment.stat().st_size // 2
+    line = f"{DAY} --checkpoint-events 100 -o {folder}"
+    # No file may be longer than that, as if the disk were full then.
+    process = started(line, 1, main=SMALL_FILES.format(limit) + MAIN)
+    _, said = process.communicate()
+    assert process.returncode == 2, said
+    assert said == (
+        f"error: {folder} cannot be written: File too large; when there is room, go on with:"
+        f" podwright simulate --resume {folder}\n"
+    )
+    run(f"simulate --resume {folder}")
+    assert tree(folder) == tree(tmp_path / "whole")
 
 
 @pytest.mark.slow

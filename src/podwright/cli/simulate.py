@@ -43,6 +43,13 @@ class EndingName(StrEnum):
     after_run_time = "after-run-time"
 
 
+def _folder(text: str) -> Path:
+    """Read the name of a folder; as a `Path`, an empty one would be the folder one is in."""
+    if not text:
+        raise typer.BadParameter("the name of a folder is expected, not an empty one.")
+    return Path(text)
+
+
 _ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
 
 
@@ -76,7 +83,11 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     run: Annotated[
         Path | None,
         typer.Option(
-            "--run", "-o", metavar="FOLDER", help="Write the run into this folder, which is new."
+            "--run",
+            "-o",
+            metavar="FOLDER",
+            parser=_folder,
+            help="Write the run into this folder, which is new.",
         ),
     ] = None,
     resume: Annotated[
@@ -84,6 +95,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--resume",
             metavar="FOLDER",
+            parser=_folder,
             help="Go on with the run in this folder, which was interrupted.",
         ),
     ] = None,

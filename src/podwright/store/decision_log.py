@@ -356,6 +356,10 @@ class DecisionLog:
             self.flush()
         self._medium.close()
 
+    def abandon(self) -> None:
+        """Release the files and leave what is not written unwritten; harmless twice."""
+        self._medium.close()
+
     def _write(self, kind: int, *values: object, first: int, times: Sequence[int] = ()) -> None:
         assert self._is_writable, f"{self._medium.source} was opened to be read"
         self._unwritten = encode_frame(

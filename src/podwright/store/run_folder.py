@@ -243,6 +243,13 @@ class RunFolder:
             raise
         return checkpoint
 
+    @property
+    def how_to_go_on(self) -> str:
+        """What to do to go on with this run: the command, or the call if it was begun by one."""
+        if "files" in self.manifest.options:
+            return f"podwright simulate --resume {self.path}"
+        return "pw.simulate(..., output=..., resume=True)"
+
     def _keep_others_out(self) -> None:
         file = (self.path / ".lock").open("ab")
         try:
@@ -270,8 +277,6 @@ class RunFolder:
         rows : dict
             Of the tables, since the last checkpoint.
         """
-        parts = self.path / "parts"
-        parts.mkdir(exist_ok=True)
         self._replace(f"parts/{self._part_count:06}", msgspec.msgpack.encode(rows))
         self._part_count += 1
         checkpoint = Checkpoint(self._part_count, state)
@@ -302,7 +307,6 @@ class RunFolder:
         MissingExtra
             If pyarrow is not installed.
         """
-        (self.path / "tables").mkdir(exist_ok=True)
         parquet = import_module("pyarrow.parquet")
         for name, columns in types.items():
             sink = import_module("pyarrow").BufferOutputStream()
@@ -354,12 +358,14 @@ class RunFolder:
         place = self.path / name
         beside = place.with_name(f".{place.name}.new")
         try:
+            place.parent.mkdir(exist_ok=True)
             with beside.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
         except OSError as error:
+            beside.unlink(missing_ok=True)
             raise _cannot("written", place, error) from error
 
 

@@ -265,6 +265,11 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     {'Insufficient cpu': 1}
     """
     errors: list[FieldError] = []
+    if output is not None and not str(output):
+        errors.append(_error("output", invalid(output, "the name of a folder is expected")))
+    if resume and output is None:
+        detail = "the folder of the run to go on with is expected"
+        errors.append(_error("output", f"Required value: {detail}, because of resume=True"))
     check_seed("seed", seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
     loaded, files = _loaded(objects, errors)

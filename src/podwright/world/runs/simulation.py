@@ -14,6 +14,7 @@ every run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final
 
@@ -25,7 +26,8 @@ from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.machine.exposition import render_text
 from podwright.objects import KubernetesObject
-from podwright.store.run_folder import Checkpoint, Rows, RunFolder
+from podwright.store.log_format import LogError
+from podwright.store.run_folder import Checkpoint, Rows, RunError, RunFolder
 from podwright.world.operations import Operation
 from podwright.world.past.replay import resume
 from podwright.world.runs.inputs import Inputs
@@ -161,13 +163,28 @@ class Simulation:
 
         Whoever asks no further has interrupted the run; with a folder it can be gone on with.
         """
-        try:
+        with self._kept_resumable():
             yield from self._steps()
-        except Exception:
-            # Whatever went wrong, others may go on with the folder from its last checkpoint.
-            if self._folder is not None:
+
+    @contextmanager
+    def _kept_resumable(self) -> Iterator[None]:
+        """Whatever goes wrong, let others go on with the folder from its last checkpoint."""
+        try:
+            yield
+        except Exception as error:
+            if self._folder is None:
+                raise
+            try:
                 self.world.log.close()
-                self._folder.release()
+            except LogError:
+                self.world.log.abandon()
+            self._folder.release()
+            if isinstance(error, LogError | RunError) and isinstance(error.__cause__, OSError):
+                reason = error.__cause__.strerror or error.__cause__
+                raise RunError(
+                    f"{self._folder.path} cannot be written: {reason}; when there is room, go on"
+                    f" with: {self._folder.how_to_go_on}"
+                ) from error
             raise
 
     def _steps(self) -> Iterator[int]:
@@ -243,6 +260,10 @@ class Simulation:
         with_tables : bool
             Whether to write tables.
         """
+        with self._kept_resumable():
+            return self._end(is_interrupted=is_interrupted, with_tables=with_tables)
+
+    def _end(self, *, is_interrupted: bool, with_tables: bool) -> Summary:
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
         # The parts in the folder are gone with its end.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,25 @@ def test_the_end_of_a_run_can_be_the_beginning_of_another_one(tmp_path):
     assert again.summary.counts.decisions == 0
 
 
+def test_a_run_that_found_no_room_is_gone_on_with_in_the_same_process(tmp_path, monkeypatch):
+    played(tmp_path / "whole", checkpoint_events=50)
+    replace = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if self.name == ".000004.new":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    told = r"broken cannot be written: No space left on device; when there is room, go on with:"
+    with pytest.raises(RunError, match=rf"{told} pw\.simulate\(\.\.\., output"):
+        played(tmp_path / "broken", checkpoint_events=50)
+    monkeypatch.undo()
+    assert not list((tmp_path / "broken" / "parts").glob(".*"))
+    played(tmp_path / "broken", checkpoint_events=50, resume=True)
+    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
+
+
 def test_a_folder_that_is_not_empty_is_left_as_it_is(tmp_path):
     played(tmp_path / "run")
     before = tree(tmp_path / "run")
@@ -257,6 +278,8 @@ def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
         ({"events": "nowhere.jsonl"}, "nowhere.jsonl: cannot be read"),
         ({"seed": 2**63}, "seed: .*at most 64 bits"),
         ({"sample": "0s"}, 'sample: Invalid value: "0s"'),
+        ({"resume": True}, "output: Required value: the folder of the run to go on with is"),
+        ({"output": ""}, 'output: Invalid value: "": the name of a folder is expected'),
     ],
 )
 def test_times_seeds_and_files_that_are_none_are_refused(options, message):
