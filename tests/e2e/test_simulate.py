@@ -7,6 +7,7 @@ import json
 import os
 import random
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,10 +181,12 @@ def trace(tmp_path: Path) -> str:
     return f"{tmp_path}/nodes.csv {tmp_path}/pods.csv --checkpoint-events 300"
 
 
-def started(line: str, hash_seed: int, main: str = MAIN) -> subprocess.Popen[str]:
+def started(
+    line: str, hash_seed: int, *, main: str = MAIN, folder: Path = ROOT
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", main, "simulate", *line.split()],
-        cwd=ROOT,
+        cwd=folder,
         env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -216,6 +219,53 @@ def test_a_run_that_finds_no_room_says_how_to_go_on(tmp_path):
     )
     run(f"simulate --resume {folder}")
     assert tree(folder) == tree(tmp_path / "whole")
+
+
+@pytest.fixture(scope="module")
+def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of a run, and with the run, which found no room."""
+    folder = tmp_path_factory.mktemp("broken")
+    shutil.copytree(ROOT / "examples/simulate", folder / "in")
+    document = CONFIGURATION.removeprefix("---\n")
+    (folder / "config.yaml").write_text(f"{document}podMaxBackoffSeconds: 5\n")
+    line = "in/cluster.yaml in/workloads.yaml --events in/day.jsonl --config config.yaml"
+    process = started(f"{line} -o run", 1, main=SMALL_FILES.format(3_000) + MAIN, folder=folder)
+    assert "go on with" in process.communicate()[1]
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        pytest.param({"in/cluster.yaml": "# more"}, "in/cluster.yaml has changed", id="objects"),
+        pytest.param({"config.yaml": "# more"}, "config.yaml has changed", id="configuration"),
+        pytest.param({"in/day.jsonl": None}, "in/day.jsonl cannot be read: No such", id="gone"),
+        pytest.param(
+            {"in/cluster.yaml": None, "in/day.jsonl": "{}"},
+            "in/cluster.yaml cannot be read: No such file or directory; in/day.jsonl has changed",
+            id="several, and not what follows from it",
+        ),
+    ],
+)
+def test_a_run_is_not_gone_on_with_when_a_file_of_it_has_changed(
+    broken_run, tmp_path, monkeypatch, changes, told
+):
+    folder = shutil.copytree(broken_run, tmp_path / "copy")
+    monkeypatch.chdir(folder)
+    before = tree(folder / "run")
+    for name, more in changes.items():
+        file = folder / name
+        if more is None:
+            file.unlink()
+        else:
+            file.write_text(f"{file.read_text()}{more}\n")
+    said = run("simulate --resume run", status=2).stderr
+    assert said.startswith(
+        f"error: run cannot be gone on with, because it would become another run: {told}"
+    )
+    assert said.endswith("It was left as it is\n")
+    assert len(said) < 300, "the configuration is not told as well"
+    assert tree(folder / "run") == before
 
 
 @pytest.mark.slow

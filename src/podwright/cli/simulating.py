@@ -177,7 +177,9 @@ def run_simulate_again(folder: Path, *, output: str) -> bool:
         summary = msgspec.convert(there.read_summary(), Summary)
         _print(summary, output)
         return not summary.pending_count
-    return _play(chosen_of(there.manifest, folder), folder, goes_on=True, output=output)
+    chosen = chosen_of(there.manifest, folder)
+    there.check_files()
+    return _play(chosen, folder, goes_on=True, output=output)
 
 
 def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) -> bool:

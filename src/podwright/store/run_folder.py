@@ -23,7 +23,7 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,7 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.objects import KubernetesObject, PodwrightError, encode
+from podwright.store.files import STDIN_SOURCE
 from podwright.store.tables import MissingExtra
 
 FORMAT: Final = 1
@@ -206,6 +207,28 @@ class RunFolder:
         except msgspec.MsgspecError as error:
             raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
         return cls(folder, manifest)
+
+    def check_files(self) -> None:
+        """Look whether the files that the run is made of are as they were.
+
+        What follows from a change, such as a node that is not there any more, then is told by
+        the file that has changed.
+
+        Raises
+        ------
+        RunError
+            With every file that has changed or is missing.
+        """
+        changed = []
+        for file in self.manifest.inputs:
+            if file.path == STDIN_SOURCE:
+                continue
+            try:
+                if sha256_of_file(file.path) != file.sha256:
+                    changed.append(f"{file.path} has changed")
+            except OSError as error:
+                changed.append(f"{file.path} cannot be read: {error.strerror or error}")
+        _refuse_another(self.path, changed)
 
     def go_on(self, manifest: Manifest) -> Checkpoint | None:
         """Go on with a run that was interrupted.
@@ -383,19 +406,34 @@ def _cannot(what: str, path: Path, error: OSError) -> RunError:
 
 
 def _check_same(path: Path, found: Manifest, wanted: Manifest) -> None:
-    differences = []
-    for name in ("podwright", "seed", "start_ns", "until_ns", "configuration", "gates", "options"):
-        ours, theirs = getattr(wanted, name), getattr(found, name)
-        if ours != theirs:
-            differences.append(f"{name} was {_shown(theirs)} and is {_shown(ours)}")
-    hashes = {(file.role, file.path): file.sha256 for file in found.inputs}
-    for file in wanted.inputs:
+    differences = list(_changed_files(found.inputs, wanted.inputs))
+    # A configuration that was read from a file that has changed is told by that file.
+    names = ["podwright", "seed", "start_ns", "until_ns", "gates"]
+    names += [] if differences else ["configuration"]
+    for name in names:
+        differences += _changed(name, getattr(found, name), getattr(wanted, name))
+    for name in sorted({*found.options, *wanted.options}):
+        differences += _changed(name, found.options.get(name), wanted.options.get(name))
+    _refuse_another(path, differences)
+
+
+def _changed_files(found: Iterable[InputFile], wanted: Iterable[InputFile]) -> Iterator[str]:
+    hashes = {(file.role, file.path): file.sha256 for file in found}
+    for file in wanted:
         known = hashes.pop((file.role, file.path), None)
         if known is None:
-            differences.append(f"{file.path} is new")
+            yield f"{file.path} is new"
         elif known != file.sha256:
-            differences.append(f"{file.path} has changed")
-    differences += [f"{name} is missing" for _, name in hashes]
+            yield f"{file.path} has changed"
+    for _, name in hashes:
+        yield f"{name} is missing"
+
+
+def _changed(name: str, was: object, now: object) -> list[str]:
+    return [] if was == now else [f"{name} was {_shown(was)} and is {_shown(now)}"]
+
+
+def _refuse_another(path: Path, differences: Sequence[str]) -> None:
     if differences:
         raise RunError(
             f"{path} cannot be gone on with, because it would become another run:"
@@ -403,7 +441,7 @@ def _check_same(path: Path, found: Manifest, wanted: Manifest) -> None:
         )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 

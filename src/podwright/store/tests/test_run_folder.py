@@ -99,7 +99,16 @@ def test_two_do_not_write_one_folder(tmp_path, begun, opened):
     ("other", "message"),
     [
         pytest.param({"seed": 8}, "seed was 7 and is 8", id="another seed"),
-        pytest.param({"options": {"sample": "2m"}}, "options was", id="another option"),
+        pytest.param(
+            {"options": {"sample": "2m"}},
+            'run: sample was "1m" and is "2m". It',
+            id="another option",
+        ),
+        pytest.param(
+            {"inputs": (InputFile("objects", "nodes.yaml", "bb"),), "configuration": {"a": 1}},
+            "run: nodes.yaml has changed. It",
+            id="a changed file with a configuration in it",
+        ),
         pytest.param({"podwright": "9.9"}, "podwright was", id="another version"),
         pytest.param(
             {"inputs": (InputFile("objects", "nodes.yaml", "bb"),)},
