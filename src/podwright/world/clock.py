@@ -152,10 +152,16 @@ class EventHeap(Generic[T]):
         self.now_ns = due_ns
         return Due(due_ns, turn, counter, event)
 
-    def take_due(self) -> T | None:
-        """Return what comes next at the time that it is, None if nothing is due yet."""
+    @property
+    def due_turn(self) -> int | None:
+        """Whose turn it is at the time that it is, None if nothing is due yet."""
         heap = self._heap
-        return heapq.heappop(heap)[3] if heap and heap[0][0] <= self.now_ns else None
+        return heap[0][1] if heap and heap[0][0] <= self.now_ns else None
+
+    def take(self) -> T:
+        """Return what comes next; ask `due_turn` first whether it is due."""
+        assert self.due_turn is not None, "nothing is due yet"
+        return heapq.heappop(self._heap)[3]
 
     def advance(self, now_ns: int) -> None:
         """Let time pass up to a moment before which nothing is due."""

@@ -1,17 +1,34 @@
-"""Who hears of the changes of a kind, worked out once per kind."""
+"""Who hears of what has changed, party by party.
+
+All who live in a world hear of every change, but not of one change after the other: each party
+hears of all changes since the last time, in the order in which they were written, before the
+next party does. First admission, then the stages, the scheduler, the controllers, and those who
+look on. So each is at its own work for a while, as if they were processes of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
+from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
+from podwright.machine.actions import Action
 from podwright.store import GroupKind
+from podwright.store.history import Change
 from podwright.world.admission import Admission
-from podwright.world.shadow.scheduler_view import NOT_READ, SELECTING
+from podwright.world.controllers import Controllers
+from podwright.world.controllers.contract import ControllerAction, DrainNode, NodeEvent
+from podwright.world.observing import ChangeObserver
+from podwright.world.shadow.scheduler_view import NOT_READ, SELECTING, is_news
+from podwright.world.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt
+
+Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
+"""What somebody wants to be done."""
 
 
-class Hearing(msgspec.Struct, frozen=True, gc=False):
+class _Hearing(msgspec.Struct, frozen=True, gc=False):
     """Who hears of the changes of a kind; controllers and observers always do.
 
     Attributes
@@ -32,11 +49,113 @@ class Hearing(msgspec.Struct, frozen=True, gc=False):
     is_selecting: bool
 
 
-def hearing_of(kind: GroupKind, alive: Container[GroupKind]) -> Hearing:
-    """Return who hears of the changes of a kind, given the kinds that have stages."""
-    return Hearing(
-        is_admitting=kind in Admission.READ,
-        is_alive=kind in alive,
-        is_scheduled=kind not in NOT_READ,
-        is_selecting=kind in SELECTING,
-    )
+class Parties:
+    """Those who hear of changes.
+
+    Parameters
+    ----------
+    admission, life, controllers
+        Of one world.
+    tell_machine : callable
+        The door of its scheduler.
+    observers : iterable of ChangeObserver
+        Who looks on.
+    """
+
+    def __init__(
+        self,
+        *,
+        admission: Admission,
+        life: Lifecycle,
+        tell_machine: Callable[[Event, int], list[Action]],
+        controllers: Controllers,
+        observers: Iterable[ChangeObserver],
+    ) -> None:
+        self._admission = admission
+        self._life = life
+        self._alive = frozenset(life.kinds)
+        self._tell_machine = tell_machine
+        self._controllers = controllers
+        self._observers = tuple(observers)
+        self._hearings: dict[GroupKind, _Hearing] = {}
+
+    def tell(
+        self, changes: Sequence[Change], answers: Iterable[CallDone], now_ns: int
+    ) -> list[Wanted]:
+        """Tell everybody of what has changed, and return what they want.
+
+        Parameters
+        ----------
+        changes : sequence of Change
+            In their order.
+        answers : iterable of CallDone
+            To the scheduler's calls, which hears of the changes first.
+        """
+        living, watched = self._sorted(changes)
+        wanted = self._live(living, now_ns)
+        tell_machine = self._tell_machine
+        for event in watched:
+            wanted += tell_machine(event, now_ns)
+        for answer in answers:
+            wanted += tell_machine(answer, now_ns)
+        self._controllers.hear(changes)
+        for observer in self._observers:
+            changed = observer.changed
+            for change in changes:
+                changed(change.old, change.new, now_ns)
+        return wanted
+
+    def tell_of_node(self, event: NodeEvent, now_ns: int) -> list[Wanted]:
+        """Tell of what happens to a node and cannot be seen in any object."""
+        self._controllers.handle(event, now_ns)
+        return [] if isinstance(event, DrainNode) else [*self._life.handle(event, now_ns)]
+
+    def _sorted(
+        self, changes: Iterable[Change]
+    ) -> tuple[list[ObjectPut | ObjectDeleted], list[ObjectPut | ObjectDeleted]]:
+        """Return what the stages are told, and what the scheduler is."""
+        living: list[ObjectPut | ObjectDeleted] = []
+        watched: list[ObjectPut | ObjectDeleted] = []
+        hearings = self._hearings
+        for change in changes:
+            kind, new = change.kind, change.new
+            hearing = hearings.get(kind)
+            if hearing is None:
+                hearing = hearings[kind] = self._hearing_of(kind)
+            event: ObjectPut | ObjectDeleted
+            if new is None:
+                gone: Any = change.object
+                event = ObjectDeleted(gone)
+            else:
+                put: Any = new
+                event = ObjectPut(put)
+            if hearing.is_alive:
+                living.append(event)
+            if hearing.is_scheduled and (not hearing.is_selecting or is_news(change.old, new)):
+                watched.append(event)
+            if hearing.is_admitting:
+                (self._admission.forget if new is None else self._admission.put)(event.obj)
+        return living, watched
+
+    def _hearing_of(self, kind: GroupKind) -> _Hearing:
+        return _Hearing(
+            is_admitting=kind in Admission.READ,
+            is_alive=kind in self._alive,
+            is_scheduled=kind not in NOT_READ,
+            is_selecting=kind in SELECTING,
+        )
+
+    def _live(self, events: Iterable[ObjectPut | ObjectDeleted], now_ns: int) -> list[Wanted]:
+        """Tell the stages, and play what is due at once when they know of everything."""
+        handle = self._life.handle
+        wanted: list[Wanted] = []
+        due: list[PlayAt] = []
+        for event in events:
+            for action in handle(event, now_ns):
+                if type(action) is PlayAt and action.due_ns <= now_ns:
+                    due.append(action)
+                else:
+                    wanted.append(action)
+        for play in due:
+            wanted += handle(play.event, now_ns)
+        return wanted

@@ -6,7 +6,7 @@ An observer is told what happens and answers nothing, so no run depends on who l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -47,16 +47,31 @@ def noted(event: EmitEvent | RecordEvent) -> Noted:
     return Noted(about, key, event.type, event.reason, event.note, source)
 
 
-class Observer(Protocol):
-    """Is told what happens in a world, in order."""
+@runtime_checkable
+class ChangeObserver(Protocol):
+    """Is told what becomes of objects."""
 
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
         """Hear that an object appeared (`old` is None), changed, or is gone (`new` is None)."""
 
+
+@runtime_checkable
+class DecisionObserver(Protocol):
+    """Is told what the scheduler decides, before what follows from it has happened."""
+
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
         """Hear that a scheduling cycle has ended."""
 
+
+@runtime_checkable
+class EventObserver(Protocol):
+    """Is told of Kubernetes Events."""
+
     def noted(self, event: Noted, now_ns: int) -> None:
         """Hear that somebody recorded a Kubernetes Event."""
+
+
+Observer: TypeAlias = ChangeObserver | DecisionObserver | EventObserver
+"""Is told what happens in a world, in order: what it has a method for."""

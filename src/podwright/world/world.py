@@ -2,17 +2,29 @@
 
 Theory of operation
 -------------------
-Everything that is there is in one store. Whoever writes to it, all four hear of every change,
-in this order: stages (what becomes of nodes and pods by themselves), the scheduler,
-controllers, observers. What they want comes back as actions, which are done first come first
-served; so one change is followed to its end before the next thing happens.
+Everything that is there is in one store. Whoever writes to it, all hear of every change; what
+they want comes back as actions. Nobody is called for one change alone: a world goes on in
+rounds. In a round all that is wanted is done, first come first served, and then all hear of
+what that has changed, party by party (`hearing`): the stages (what becomes of nodes and pods by
+themselves), the scheduler, which hears then of the answers to its calls too, the controllers,
+observers. What they want is done in the next round; so everything is followed to its end
+before the next thing happens.
 
 Between two things the world asks what is next:
 
 1. what is due now: operations from outside, stages, times that somebody waited for;
-2. the next pod to be scheduled;
+2. the next pods to be scheduled;
 3. the next object for a controller to look at;
 4. nothing now: then time goes to where something is due.
+
+Up to `ROUND_MAX` things begin one round together if they are of one sort: stages that are due,
+pods to be scheduled. So the scheduler goes on while its pods are bound and its victims
+deleted, as upstream's does: it counts on what it has assumed, and hears of it later. What is
+done from outside is done one thing after the other, and so are the looks of controllers, none
+of which ever acts on an old state.
+
+What happens when depends on nothing but what there is. A world can be written down between any
+two steps, and goes on in the same way.
 
 Scheduling and writing take no time here. A run without an end given is over when nothing is
 left to happen but that pods which fit nowhere are tried again every five minutes.
@@ -31,6 +43,7 @@ from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
 from podwright.framework.profile import TieRule
 from podwright.machine import (
+    CallDone,
     CallExtender,
     CycleDue,
     EmitEvent,
@@ -39,27 +52,14 @@ from podwright.machine import (
     FlushBackoff,
     FlushUnschedulable,
     Machine,
-    ObjectDeleted,
-    ObjectPut,
     TimerFired,
     WakeAt,
 )
-from podwright.machine.actions import Action
-from podwright.objects import (
-    Document,
-    KubernetesObject,
-    NamespacedName,
-    Node,
-    Pod,
-    PodwrightError,
-    decode,
-    encode,
-    with_fields,
-)
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodwrightError, decode
 from podwright.queueing import Touch
-from podwright.store import AlreadyExists, Conflict, GroupKind, NotFound, ObjectStore, kind_of
+from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
 from podwright.store.decision_log import DecisionLog, Recorder
-from podwright.store.lifecycle import Propagation, Scope
+from podwright.store.lifecycle import Propagation
 from podwright.world import first_objects
 from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.world.api_calls import API_CALLS, ApiCall, make_call
@@ -67,7 +67,6 @@ from podwright.world.clock import EventHeap, Turn, check_start
 from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
 from podwright.world.controllers.contract import (
     Controller,
-    ControllerAction,
     CreateObject,
     CreateRefused,
     DeleteObject,
@@ -79,28 +78,19 @@ from podwright.world.controllers.contract import (
     SyncNext,
     UpdateObject,
 )
-from podwright.world.hearing import Hearing, hearing_of
-from podwright.world.observing import Noted, Observer, noted
-from podwright.world.operations import (
-    Apply,
-    Cordon,
-    Delete,
-    Drain,
-    FailNode,
-    Fed,
-    Operation,
-    Put,
-    RestoreNode,
-    Scale,
-    Update,
-    is_placed,
-    may_update,
+from podwright.world.hearing import Parties, Wanted
+from podwright.world.observing import (
+    ChangeObserver,
+    DecisionObserver,
+    EventObserver,
+    Observer,
+    noted,
 )
+from podwright.world.operations import Apply, Delete, Drain, FailNode, Fed, Operation, RestoreNode
+from podwright.world.outside import write
 from podwright.world.past.replay import record
-from podwright.world.shadow.scheduler_view import is_news
 from podwright.world.stages.lifecycle import (
     Lifecycle,
-    LifecycleAction,
     PlayAt,
     PutObject,
     RecordEvent,
@@ -116,7 +106,10 @@ if TYPE_CHECKING:
 START_NS: Final = 1_767_225_600_000_000_000
 """When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
 
-STEPS_AT_ONCE_MAX: Final = 10_000_000
+ROUND_MAX: Final = 128
+"""How many things of one sort begin one round: are done before anybody hears of them."""
+
+AT_ONCE_MAX: Final = 10_000_000
 """How much may happen at one time before a run is given up as one that never ends."""
 
 _SECOND_NS: Final = 1_000_000_000
@@ -126,7 +119,6 @@ _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
 _Due: TypeAlias = Operation | Fed | StageDue | SyncDue | TimerFired
-_Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
 
 
 class WorldError(PodwrightError):
@@ -234,19 +226,30 @@ class World:
         self.log: DecisionLog = recorder.log
         self._tell_machine = recorder.handle
         self._life = Lifecycle(parts.stages, seed=seed)
-        self._lives = frozenset(self._life.kinds)
-        self._hearings: dict[GroupKind, Hearing] = {}
         makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
         self._controllers = Controllers(makers)
         self._admission = Admission(self.store)
-        self._observers = parts.observers
+        self._parties = Parties(
+            admission=self._admission,
+            life=self._life,
+            tell_machine=self._tell_machine,
+            controllers=self._controllers,
+            observers=[each for each in parts.observers if isinstance(each, ChangeObserver)],
+        )
+        self._decision_observers = [
+            each for each in parts.observers if isinstance(each, DecisionObserver)
+        ]
+        self._event_observers = [
+            each for each in parts.observers if isinstance(each, EventObserver)
+        ]
         self._call_extender = parts.call_extender
         self._heap = EventHeap[_Due](start_ns)
         self._inputs: Iterator[tuple[int, Operation]] = iter(())
         self.inputs_taken = 0
-        self._todo: deque[_Wanted] = deque()
+        self._todo: deque[Wanted] = deque()
         self._changes = self.store.follow()
-        self._steps_at_once = 0
+        self._answers: list[CallDone] = []
+        self._count_at_once = 0
         self._doers = self._who_does()
 
     # ------------------------------------------------------------------------- from outside
@@ -327,28 +330,30 @@ class World:
             yield self.now_ns
 
     def step(self, until_ns: int | None = None) -> bool:
-        """Let the next thing happen.
+        """Let the next things happen: a round, and what follows from it.
 
         Returns
         -------
         bool
-            False if there is none, or none until that time.
+            False if there are none, or none until that time.
         """
         heap = self._heap
-        due = heap.take_due()
-        if due is not None:
-            self._happen(due)
+        turn = heap.due_turn
+        if self._changes:
+            pass  # somebody has written to the store; that is to be followed first
+        elif turn is not None:
+            self._happen_due(turn)
         elif self.machine.has_next:
-            self._tell(_CYCLE_DUE)
+            self._decide()
         elif self._controllers.has_next:
+            self._count_at_once += 1
             self._todo.extend(self._controllers.handle(_SYNC_NEXT, heap.now_ns))
         else:
             return self._wait(heap.next_ns, until_ns)
         self._follow()
-        self._steps_at_once += 1
-        if self._steps_at_once > STEPS_AT_ONCE_MAX:
+        if self._count_at_once > AT_ONCE_MAX:
             raise WorldError(
-                f"{STEPS_AT_ONCE_MAX:,} things happened at {self.now_ns} ns and time does not go"
+                f"{AT_ONCE_MAX:,} things happened at {self.now_ns} ns and time does not go"
                 " on: does a pod end at once, and its controller make another one?"
             )
         return True
@@ -361,7 +366,7 @@ class World:
         if next_ns is None or (until_ns is not None and next_ns > until_ns):
             return False
         self._heap.advance(next_ns)
-        self._steps_at_once = 0
+        self._count_at_once = 0
         if next_ns == flush_ns:
             self._flush(next_ns)
         return True
@@ -382,6 +387,26 @@ class World:
             self._todo.extend(self._tell_machine(FlushUnschedulable(), now_ns))
         self._follow()
 
+    def _happen_due(self, turn: int) -> None:
+        """Let happen what is due now, of one turn, and as much of it as fits into a round."""
+        heap = self._heap
+        # From outside one thing is done after the other, as if by one who looks on.
+        most = 1 if turn == Turn.INPUT else ROUND_MAX
+        for _ in range(most):
+            self._count_at_once += 1
+            self._happen(heap.take())
+            if heap.due_turn != turn:
+                break
+
+    def _decide(self) -> None:
+        """Let the scheduler schedule as many pods as fit into a round."""
+        machine = self.machine
+        for _ in range(ROUND_MAX):
+            self._count_at_once += 1
+            self._tell(_CYCLE_DUE)
+            if not machine.has_next:
+                break
+
     def _tell(self, event: Event) -> None:
         """Tell the machine of something that may end a cycle."""
         machine, now_ns = self.machine, self._heap.now_ns
@@ -389,7 +414,7 @@ class World:
         self._todo.extend(self._tell_machine(event, now_ns))
         decisions = machine.last_decisions
         if decisions is not before:
-            for observer in self._observers:
+            for observer in self._decision_observers:
                 observer.decided(decisions, now_ns)
 
     def _happen(self, event: _Due) -> None:
@@ -407,40 +432,38 @@ class World:
             case _:
                 self._operate(event)
 
+    def _operate(self, operation: Operation) -> None:
+        now_ns = self._heap.now_ns
+        match operation:
+            case Drain(node):
+                self._todo.extend(self._parties.tell_of_node(DrainNode(node), now_ns))
+            case FailNode(node):
+                self._todo.extend(self._parties.tell_of_node(NodeDown(node), now_ns))
+            case RestoreNode(node):
+                self._todo.extend(self._parties.tell_of_node(NodeUp(node), now_ns))
+            case _:
+                write(self.store, self._admission, operation, now_ns)
+
     # ------------------------------------------------------------------------------ actions
 
     def _follow(self) -> None:
-        """Tell of all changes and do all that is wanted, until nothing is."""
+        """Tell of what has changed and do what is wanted, in rounds, until nothing is."""
         todo, doers = self._todo, self._doers
-        self._announce()
-        while todo:
-            action = todo.popleft()
-            doers[type(action)](action)
+        while True:
+            if self._changes or self._answers:
+                self._announce()
+            if not todo:
+                return
+            while todo:
+                action = todo.popleft()
+                doers[type(action)](action)
 
     def _announce(self) -> None:
-        """Tell everybody of the changes since the last time."""
-        fresh = self._changes
-        if not fresh:
-            return
-        changes = fresh.copy()
-        fresh.clear()
-        now_ns, todo = self._heap.now_ns, self._todo
-        for change in changes:
-            old, new = change.old, change.new
-            hearing = self._hearings.get(change.kind)
-            if hearing is None:
-                hearing = self._hearings[change.kind] = hearing_of(change.kind, self._lives)
-            obj: Any = change.object
-            event = ObjectPut(obj) if new is not None else ObjectDeleted(obj)
-            if hearing.is_admitting:
-                (self._admission.forget if new is None else self._admission.put)(obj)
-            if hearing.is_alive:
-                todo.extend(self._life.handle(event, now_ns))
-            if hearing.is_scheduled and (not hearing.is_selecting or is_news(old, new)):
-                todo.extend(self._tell_machine(event, now_ns))
-            self._controllers.handle(event, now_ns)
-            for observer in self._observers:
-                observer.changed(old, new, now_ns)
+        """Tell everybody of what has changed since the last time."""
+        changes, answers = self._changes.copy(), self._answers
+        self._changes.clear()
+        self._answers = []
+        self._todo.extend(self._parties.tell(changes, answers, self._heap.now_ns))
 
     def _who_does(self) -> dict[type, Callable[[Any], None]]:
         """Return what is to be called for each kind of action."""
@@ -468,10 +491,7 @@ class World:
         self._heap.push(max(action.due_ns, self.now_ns), Turn.TIMER, TimerFired())
 
     def _call(self, action: ApiCall) -> None:
-        now_ns = self._heap.now_ns
-        done = make_call(self.store, action, now_ns)
-        self._announce()
-        self._todo.extend(self._tell_machine(done, now_ns))
+        self._answers.append(make_call(self.store, action, self._heap.now_ns))
 
     def _ask(self, action: CallExtender) -> None:
         assert self._call_extender is not None, "extenders, and nobody to call them"
@@ -479,12 +499,10 @@ class World:
         self._tell(ExtenderReplied(action.call, reply))
 
     def _record(self, action: EmitEvent | RecordEvent) -> None:
-        if self._observers:
-            self._note(noted(action))
-
-    def _note(self, event: Noted) -> None:
-        for observer in self._observers:
-            observer.noted(event, self._heap.now_ns)
+        if self._event_observers:
+            event = noted(action)
+            for observer in self._event_observers:
+                observer.noted(event, self._heap.now_ns)
 
     def _create(self, action: CreateObject) -> None:
         try:
@@ -494,15 +512,12 @@ class World:
         except Forbidden as error:
             refusal = CreateRefused(action, str(error))
             self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
-            return
-        self._announce()
 
     def _update(self, action: PutObject | UpdateObject) -> None:
         try:
             self.store.update(action.obj, scope=action.scope)
         except (NotFound, Conflict):
             return
-        self._announce()
 
     def _delete(self, action: RemoveObject | DeleteObject) -> None:
         grace_seconds: int | None = 0
@@ -520,62 +535,6 @@ class World:
             )
         except (NotFound, Conflict):
             return
-        self._announce()
-
-    # --------------------------------------------------------------------------- operations
-
-    def _operate(self, operation: Operation) -> None:
-        now_ns = self._heap.now_ns
-        match operation:
-            case Apply(obj):
-                self._apply(obj, "main")
-            case Put(obj):
-                self._apply(obj, "whole")
-            case Update(obj):
-                if may_update(self.store.get(kind_of(obj), obj.key)):
-                    self._apply(obj, "main")
-            case Delete(kind, key, grace_seconds, only_pending):
-                there = self.store.get(kind, key)
-                if there is not None and not (only_pending and is_placed(there)):
-                    self.store.delete(kind, key, now_ns, grace_seconds=grace_seconds)
-            case Cordon(node, is_cordoned):
-                self._change(("", "Node"), node, {"unschedulable": is_cordoned or None})
-            case Scale(kind, key, replicas):
-                self._change(kind, key, {"replicas": replicas})
-            case Drain(node):
-                self._controllers.handle(DrainNode(node), now_ns)
-            case FailNode(node):
-                self._tell_of(NodeDown(node))
-            case RestoreNode(node):
-                self._tell_of(NodeUp(node))
-
-    def _tell_of(self, fault: NodeDown | NodeUp) -> None:
-        """Tell of what happens to a node and cannot be seen in any object."""
-        self._todo.extend(self._life.handle(fault, self._heap.now_ns))
-        self._controllers.handle(fault, self._heap.now_ns)
-
-    def _apply(self, obj: KubernetesObject, scope: Scope) -> None:
-        namespace = obj.namespace
-        if namespace and self.store.get(("", "Namespace"), namespace) is None:
-            self.store.create(first_objects.namespace(namespace), self._heap.now_ns)
-            self._announce()
-        if self.store.get(kind_of(obj), obj.key) is not None:
-            admitted = self._admission.admit(obj)
-            theirs = with_fields(admitted, "metadata", resource_version="", uid="")
-            self.store.update(theirs, scope=scope)
-        elif scope == "whole" and obj.uid:
-            self.store.put(self._admission.admit(obj))
-        else:
-            self.store.create(self._admission.admit_new(obj), self._heap.now_ns)
-
-    def _change(self, kind: tuple[str, str], key: NamespacedName, spec: Document) -> None:
-        obj = self.store.get(kind, key)
-        if obj is None:
-            return
-        document = encode(obj)
-        changed = {**(document.get("spec") or {}), **spec}
-        kept = {name: value for name, value in changed.items() if value is not None}
-        self.store.update(decode(document | {"spec": kept}))
 
     # ------------------------------------------------------------------------------ looking
 

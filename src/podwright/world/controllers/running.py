@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName, Pod, api_group
+from podwright.objects import KubernetesObject, NamespacedName, ObjectMeta, Pod, api_group
+from podwright.store.history import Change
 from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import (
     EVERY_KIND,
@@ -36,6 +37,8 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.documents import event_by
 from podwright.world.controllers.view import View
+
+_POD: Final[GroupKind] = ("", "Pod")
 
 # As plain numbers, because they are added for every change.
 _METADATA: Final = int(PodPart.METADATA)
@@ -96,6 +99,24 @@ def differences(old: Pod, new: Pod) -> int:
     return parts
 
 
+def _owner_kind(metadata: ObjectMeta) -> str:
+    """Return the kind of what controls an object, empty for nothing."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner.kind
+    return ""
+
+
+def _owner_kind_of_both(old: KubernetesObject | None, new: KubernetesObject | None) -> str:
+    """Return the kind of what controls an object, empty if that is not the same as before."""
+    obj = new if new is not None else old
+    assert obj is not None, "a change of nothing"
+    metadata = obj.metadata
+    if old is not None and old.metadata.owner_references != metadata.owner_references:
+        return ""
+    return _owner_kind(metadata)
+
+
 class Controllers:
     """Runs controllers over one view.
 
@@ -120,8 +141,8 @@ class Controllers:
             self._controllers[controller.name] = controller
             for kind in controller.kinds:
                 self._observers.setdefault(kind, []).append(controller)
-        self._told: dict[GroupKind, list[Controller]] = {}
-        self._told_of_pods: dict[str, list[Controller]] = {}
+        # By the kind of the object, and of the owner if it is a pod.
+        self._told: dict[tuple[GroupKind, str], list[_Listener]] = {}
         # By the kind of the owner, and the parts in which two versions of a pod differ.
         self._told_of_versions: dict[tuple[str, int], list[_Listener]] = {}
         self._line: dict[tuple[str, NamespacedName], None] = {}
@@ -137,15 +158,11 @@ class Controllers:
         """Take an event, and say what is to be done."""
         match event:
             case ObjectPut(obj):
-                old = self.view.put(obj)
-                if type(obj) is Pod and type(old) is Pod:
-                    self._pod_changed(old, obj)
-                else:
-                    self._changed(old, obj)
+                self._tell(kind_of(obj), self.view.put(obj), obj)
             case ObjectDeleted(obj):
                 old = self.view.delete(obj)
                 if old is not None:
-                    self._changed(old, None)
+                    self._tell(kind_of(obj), old, None)
             case SyncNext():
                 return self._sync(now_ns)
             case SyncDue(name, key):
@@ -185,64 +202,70 @@ class Controllers:
             note = f"{what} failed error: {event.message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 
-    def _changed(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
-        obj = new if new is not None else old
-        assert obj is not None, "a change of nothing"
-        for controller in self._told_of(obj, old, new):
-            for key in controller.observe(old, new):
-                self._line[controller.name, key] = None
+    def hear(self, changes: Iterable[Change]) -> None:
+        """Take in changes of a store, in their order: whoever hears of one sees no later one."""
+        view, tell = self.view, self._tell
+        for change in changes:
+            kind, old, new = change.kind, change.old, change.new
+            if new is None:
+                assert old is not None, "a change of nothing"
+                view.remove(kind, change.key, old)
+            elif old is None:
+                view.add(kind, change.key, new)
+            else:
+                view.replace(kind, change.key, old, new)
+            tell(kind, old, new)
 
-    def _told_of(
-        self, obj: KubernetesObject, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> list[Controller]:
-        """Return the controllers that hear of a change, in their order."""
-        kind = kind_of(obj)
-        told = self._told.get(kind)
-        if told is None:
-            told = self._observers.get(kind, []) + self._observers.get(EVERY_KIND, [])
-            self._told[kind] = told
-        if not isinstance(obj, Pod):
-            return told
-        owner = obj.metadata.controller
-        if owner is None or (
-            old is not None
-            and new is not None
-            and old.metadata.owner_references != new.metadata.owner_references
+    def _tell(
+        self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> None:
+        """Tell of a change those to whom it matters; the view has it."""
+        if (
+            type(new) is Pod
+            and type(old) is Pod
+            and new.metadata.owner_references is old.metadata.owner_references
         ):
-            return told
-        of_owner = self._told_of_pods.get(owner.kind)
-        if of_owner is None:
-            of_owner = self._told_of_pods[owner.kind] = [
-                controller
-                for controller in told
-                if not isinstance(controller, PodOwnerController)
-                or controller.owner_kind == owner.kind
-            ]
-        return of_owner
-
-    def _pod_changed(self, old: Pod, new: Pod) -> None:
-        """Tell of another version of a pod those to whom the difference matters."""
-        owners = new.metadata.owner_references
-        if old.metadata.owner_references is not owners:
-            self._changed(old, new)
-            return
-        owner = new.metadata.controller if owners else None
-        place = "" if owner is None else owner.kind, differences(old, new)
-        listeners = self._told_of_versions.get(place)
-        if listeners is None:
-            told = [
-                each
-                for each in self._told_of(new, old, new)
-                if not isinstance(each, PodReader) or each.pod_parts & place[1]
-            ]
-            listeners = self._told_of_versions[place] = [
-                (each.name, each.observe, each.in_hand if isinstance(each, PodWaiter) else None)
-                for each in told
-            ]
+            owner_kind = _owner_kind(new.metadata)
+            place = owner_kind, differences(old, new)
+            listeners = self._told_of_versions.get(place)
+            if listeners is None:
+                listeners = self._told_of_versions[place] = self._version_listeners(*place)
+        else:
+            owner_kind = _owner_kind_of_both(old, new) if kind == _POD else ""
+            listeners = self._told.get((kind, owner_kind))
+            if listeners is None:
+                listeners = self._told[kind, owner_kind] = [
+                    (each.name, each.observe, None) for each in self._told_of(kind, owner_kind)
+                ]
+        line = self._line
         for name, observe, in_hand in listeners:
             if in_hand is None or in_hand:
                 for key in observe(old, new):
-                    self._line[name, key] = None
+                    line[name, key] = None
+
+    def _told_of(self, kind: GroupKind, owner_kind: str) -> list[Controller]:
+        """Return the controllers that hear of objects of a kind, in their order.
+
+        Parameters
+        ----------
+        owner_kind : str
+            What controls the object, if it is a pod and that is of one kind; empty otherwise.
+        """
+        return [
+            each
+            for each in self._observers.get(kind, []) + self._observers.get(EVERY_KIND, [])
+            if not owner_kind
+            or not isinstance(each, PodOwnerController)
+            or each.owner_kind == owner_kind
+        ]
+
+    def _version_listeners(self, owner_kind: str, parts: int) -> list[_Listener]:
+        """Return those to whom a new version of a pod matters that differs in some parts."""
+        return [
+            (each.name, each.observe, each.in_hand if isinstance(each, PodWaiter) else None)
+            for each in self._told_of(_POD, owner_kind)
+            if not isinstance(each, PodReader) or each.pod_parts & parts
+        ]
 
     def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:
@@ -278,7 +301,7 @@ class Controllers:
     def restore(self, state: ControllersState, objects: Iterable[KubernetesObject]) -> None:
         """Become as those were that `state` was taken of; these have to be new."""
         for obj in objects:
-            self._changed(self.view.put(obj), obj)
+            self._tell(kind_of(obj), self.view.put(obj), obj)
         self._line = dict.fromkeys(state.line)
         self._wakes = {(name, key): due_ns for name, key, due_ns in state.wakes}
         for name, each in self._controllers.items():

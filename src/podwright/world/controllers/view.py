@@ -11,29 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias, TypeVar, cast
 
-from podwright.objects import (
-    KubernetesObject,
-    NamespacedName,
-    Pod,
-)
+from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.store.kinds import GroupKind, kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
+Keys: TypeAlias = dict[NamespacedName, None]
+Place = TypeVar("Place")
 
+_POD: Final[GroupKind] = ("", "Pod")
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
-_NO_PODS: Mapping[NamespacedName, Pod] = MappingProxyType({})
 
 
 class View:
-    """Every object of a cluster, by kind, namespace, controller and node."""
+    """Every object of a cluster, by kind, namespace, controller and node.
+
+    Nearly all changes leave an object where it is, so only the names of objects are kept by
+    namespace, controller and node: another version of one is then a change in one place.
+    """
 
     def __init__(self) -> None:
         self._objects: dict[GroupKind, Objects] = {}
-        self._in_namespace: dict[tuple[GroupKind, str], Objects] = {}
-        self._controlled_by: dict[tuple[str, GroupKind], Objects] = {}
-        self._pods_on: dict[str, dict[NamespacedName, Pod]] = {}
+        self._in_namespace: dict[tuple[GroupKind, str], Keys] = {}
+        self._controlled_by: dict[tuple[str, GroupKind], Keys] = {}
+        self._pods_on: dict[str, Keys] = {}
 
     def get(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject | None:
         """Return one object, None if there is none."""
@@ -48,15 +50,23 @@ class View:
         self, kind: GroupKind, namespace: str
     ) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind in a namespace."""
-        return self._in_namespace.get((kind, namespace), _NONE)
+        return self._named(kind, self._in_namespace.get((kind, namespace)))
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind whose controlling owner has a uid."""
-        return self._controlled_by.get((uid, kind), _NONE)
+        return self._named(kind, self._controlled_by.get((uid, kind)))
 
     def pods_on(self, node: str) -> Mapping[NamespacedName, Pod]:
         """Return the pods that are bound to a node."""
-        return self._pods_on.get(node, _NO_PODS)
+        return cast(Mapping[NamespacedName, Pod], self._named(_POD, self._pods_on.get(node)))
+
+    def _named(
+        self, kind: GroupKind, keys: Keys | None
+    ) -> Mapping[NamespacedName, KubernetesObject]:
+        if not keys:
+            return _NONE
+        objects = self._objects[kind]
+        return {key: objects[key] for key in keys}
 
     def kinds(self) -> list[GroupKind]:
         """Return the kinds of which there are or have been objects, sorted."""
@@ -64,69 +74,81 @@ class View:
 
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
         """Take an object in and return what it was before."""
-        # On the way of every change: what is there is asked for before something is made.
-        kind, key, metadata = kind_of(obj), obj.key, obj.metadata
+        kind, key = kind_of(obj), obj.key
         objects = self._objects.get(kind)
-        if objects is None:
-            objects = self._objects[kind] = {}
-        old = objects.get(key)
-        objects[key] = obj
-        if metadata.namespace:
-            place = (kind, metadata.namespace)
-            neighbours = self._in_namespace.get(place)
-            if neighbours is None:
-                neighbours = self._in_namespace[place] = {}
-            neighbours[key] = obj
-        owner = obj.metadata.controller if metadata.owner_references else None
-        if old is not None and old.metadata.owner_references is not metadata.owner_references:
-            was = old.metadata.controller
-            if was is not None and (owner is None or was.uid != owner.uid):
-                self._let_go((was.uid, kind), key)
-        if owner is not None:
-            owned = (owner.uid, kind)
-            siblings = self._controlled_by.get(owned)
-            if siblings is None:
-                siblings = self._controlled_by[owned] = {}
-            siblings[key] = obj
-        if type(obj) is Pod:
-            node = obj.spec.node_name
-            if isinstance(old, Pod) and old.spec.node_name and old.spec.node_name != node:
-                self._leave_node(old)
-            if node:
-                pods = self._pods_on.get(node)
-                if pods is None:
-                    pods = self._pods_on[node] = {}
-                pods[key] = obj
+        old = None if objects is None else objects.get(key)
+        if old is None:
+            self.add(kind, key, obj)
+        else:
+            self.replace(kind, key, old, obj)
         return old
 
     def delete(self, obj: KubernetesObject) -> KubernetesObject | None:
         """Forget an object and return what it was."""
         kind, key = kind_of(obj), obj.key
-        old = self._objects.get(kind, {}).pop(key, None)
-        if old is None:
-            return None
-        if old.namespace:
-            objects = self._in_namespace[kind, old.namespace]
-            del objects[key]
-            if not objects:
-                del self._in_namespace[kind, old.namespace]
-        owner = old.metadata.controller
-        if owner is not None:
-            self._let_go((owner.uid, kind), key)
-        if isinstance(old, Pod) and old.spec.node_name:
-            self._leave_node(old)
+        old = self.get(kind, key)
+        if old is not None:
+            self.remove(kind, key, old)
         return old
 
-    def _let_go(self, place: tuple[str, GroupKind], key: NamespacedName) -> None:
-        objects = self._controlled_by.get(place)
-        if objects is not None:
-            objects.pop(key, None)
-            if not objects:
-                del self._controlled_by[place]
+    # ------------------------------------------------------- by whoever knows what there was
 
-    def _leave_node(self, pod: Pod) -> None:
-        pods = self._pods_on.get(pod.spec.node_name)
-        if pods is not None:
-            pods.pop(pod.key, None)
-            if not pods:
-                del self._pods_on[pod.spec.node_name]
+    def add(self, kind: GroupKind, key: NamespacedName, obj: KubernetesObject) -> None:
+        """Take in an object that was not there."""
+        objects = self._objects.get(kind)
+        if objects is None:
+            objects = self._objects[kind] = {}
+        objects[key] = obj
+        namespace = obj.metadata.namespace
+        if namespace:
+            _enter(self._in_namespace, (kind, namespace), key)
+        owner = obj.metadata.controller
+        if owner is not None:
+            _enter(self._controlled_by, (owner.uid, kind), key)
+        if type(obj) is Pod and obj.spec.node_name:
+            _enter(self._pods_on, obj.spec.node_name, key)
+
+    def replace(
+        self, kind: GroupKind, key: NamespacedName, old: KubernetesObject, new: KubernetesObject
+    ) -> None:
+        """Take in another version of an object."""
+        self._objects[kind][key] = new
+        if old.metadata.owner_references is not new.metadata.owner_references:
+            was, now = old.metadata.controller, new.metadata.controller
+            if was is not None and (now is None or was.uid != now.uid):
+                _leave(self._controlled_by, (was.uid, kind), key)
+            if now is not None:
+                _enter(self._controlled_by, (now.uid, kind), key)
+        if type(new) is Pod and type(old) is Pod and old.spec is not new.spec:
+            node, node_before = new.spec.node_name, old.spec.node_name
+            if node != node_before:
+                if node_before:
+                    _leave(self._pods_on, node_before, key)
+                if node:
+                    _enter(self._pods_on, node, key)
+
+    def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
+        """Forget an object that was there."""
+        del self._objects[kind][key]
+        namespace = old.metadata.namespace
+        if namespace:
+            _leave(self._in_namespace, (kind, namespace), key)
+        owner = old.metadata.controller
+        if owner is not None:
+            _leave(self._controlled_by, (owner.uid, kind), key)
+        if type(old) is Pod and old.spec.node_name:
+            _leave(self._pods_on, old.spec.node_name, key)
+
+
+def _enter(index: dict[Place, Keys], place: Place, key: NamespacedName) -> None:
+    keys = index.get(place)
+    if keys is None:
+        keys = index[place] = {}
+    keys[key] = None
+
+
+def _leave(index: dict[Place, Keys], place: Place, key: NamespacedName) -> None:
+    keys = index[place]
+    del keys[key]
+    if not keys:
+        del index[place]

@@ -54,7 +54,7 @@ Whoever asks about a past decision has the machine handle as many again, at abou
 
 _EVENTS_PER_OBJECT: Final = 3
 _EVENTS_BETWEEN_TRIES: Final = 64
-_STEPS_AT_ONCE: Final = 256
+_STEPS_AT_ONCE: Final = 16
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

@@ -160,7 +160,8 @@ def restored_world(
     for obj in objects:
         if kind_of(obj) in Admission.READ:
             world._admission.put(obj)
-    world._life.restore(state.life, (obj for obj in objects if kind_of(obj) in world._lives))
+    alive = frozenset(world._life.kinds)
+    world._life.restore(state.life, (obj for obj in objects if kind_of(obj) in alive))
     world._controllers.restore(state.controllers, objects)
     entries: list[Due[_Waiting | Fed]] = [Due(*entry) for entry in state.entries]
     world._inputs = iter(inputs)

@@ -149,7 +149,7 @@ def test_a_run_twice_makes_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("checkpoint_events", "count"),
     [
-        pytest.param(1, 200, id="as many as can be", marks=pytest.mark.slow),
+        pytest.param(1, 80, id="as many as can be", marks=pytest.mark.slow),
         pytest.param(30, 12, id="many"),
     ],
 )
@@ -169,7 +169,7 @@ def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
     ]
 
 
-@pytest.mark.parametrize("limits", [(5,), (150,), (200, 150), (90, 60, 60, 120), (333,)])
+@pytest.mark.parametrize("limits", [(5,), (120,), (150, 120), (70, 50, 50, 90), (265,)])
 def test_a_run_that_was_interrupted_makes_the_same_bytes_in_the_end(tmp_path, stop_after, limits):
     played(tmp_path / "whole", checkpoint_events=50)
     resume = False

@@ -1,0 +1,160 @@
+"""What happens at one time happens in rounds: all hear of what a round has changed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from podwright.framework.decision import Decision
+from podwright.objects import KubernetesObject, Pod, decode, with_fields
+from podwright.testing import make_node, make_pod
+from podwright.world import world as worlds
+from podwright.world.observing import Noted
+from podwright.world.stages.documents import read_stages
+from podwright.world.world import ROUND_MAX, World, WorldError
+
+SECOND = 1_000_000_000
+
+
+class Witness:
+    """Notes what becomes of pods, in the order in which it hears of it."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
+    ) -> None:
+        if not isinstance(new, Pod):
+            return
+        if isinstance(old, Pod) and new.spec.node_name and not old.spec.node_name:
+            self.seen.append(("bound", new.name))
+        elif isinstance(old, Pod) and new.status.phase != old.status.phase:
+            self.seen.append((new.status.phase, new.name))
+
+    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+        self.seen.extend(("decided", each.pod.name) for each in decisions)
+
+    @property
+    def rounds(self) -> list[tuple[str, int]]:
+        """What happened, and to how many pods in a row."""
+        return [(what, len([*them])) for what, them in groupby(self.seen, key=lambda one: one[0])]
+
+
+def full_of(count: int, *observers: Any) -> World:
+    """Make a world in which so many pods wait."""
+    world = World(observers=observers)
+    world.add(*(make_node(f"n{number}", cpu="64", pods=200) for number in range(3)))
+    world.add(*(make_pod(f"p{number}", cpu="100m") for number in range(count)))
+    return world
+
+
+def test_the_scheduler_goes_on_while_its_pods_are_bound_and_start():
+    witness = Witness()
+    full_of(ROUND_MAX + 2, witness).run()
+    assert witness.rounds == [
+        ("decided", ROUND_MAX),
+        ("bound", ROUND_MAX),
+        ("Running", ROUND_MAX),
+        ("decided", 2),
+        ("bound", 2),
+        ("Running", 2),
+    ]
+
+
+def test_the_scheduler_hears_of_all_changes_and_then_of_the_answers_to_its_calls():
+    world = full_of(3)
+    before = len(world.log)
+    world.run()
+    told = [type(entry.event).__name__ for entry in world.log.entries()][before:]
+    assert told == ["CycleDue"] * 3 + ["ObjectPut"] * 3 + ["CallDone"] * 3 + ["ObjectPut"] * 3
+
+
+def test_a_step_is_followed_to_its_end():
+    witness = Witness()
+    world = full_of(3, witness)
+    assert world.step()
+    assert witness.rounds == [("decided", 3), ("bound", 3), ("Running", 3)]
+    world.run()
+    assert len(witness.seen) == 9
+
+
+class Listener:
+    """Hears of Events and of nothing else."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def noted(self, event: Noted, now_ns: int) -> None:
+        self.reasons.append(event.reason)
+
+
+def test_who_looks_on_is_told_what_there_is_a_method_for():
+    listener, witness = Listener(), Witness()
+    full_of(1, listener, witness).run()
+    assert listener.reasons == ["Scheduled"]
+    assert witness.seen == [("decided", "p0"), ("bound", "p0"), ("Running", "p0")]
+
+
+def urgent(name: str) -> KubernetesObject:
+    pod = make_pod(name, cpu="3")
+    return with_fields(pod, "spec", priority_class_name="system-cluster-critical")
+
+
+def test_pods_that_are_scheduled_in_one_round_do_not_make_each_others_victims_go_twice():
+    world = World()
+    world.add(*(make_node(f"n{number}", cpu="4") for number in range(4)))
+    world.add(*(make_pod(f"p{number}", cpu="3") for number in range(4)))
+    world.run()
+    world.add(urgent("first"), urgent("second"))
+    world.run()
+    running = {pod.name: pod.spec.node_name for pod in world.pods}
+    assert len(running) == 4
+    assert running["first"] != running["second"]
+    assert all(running.values())
+
+
+def test_what_somebody_writes_to_the_store_is_followed_first():
+    world = World()
+    world.add(make_node("n1"), make_pod("web"))
+    world.run()
+    world.store.create(make_pod("more"), world.now_ns)
+    world.run()
+    assert world.node_of == {"default/web": "n1", "default/more": "n1"}
+
+
+DELETED_AT_ONCE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-vanishes}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - jq: {key: .spec.nodeName, operator: Exists}
+  next: {delete: true}
+"""
+
+
+def test_a_time_without_an_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 1_000)
+    world = World(stages=read_stages(DELETED_AT_ONCE, source="stages.yaml"))
+    labels = {"app": "web"}
+    spec: dict[str, Any] = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
+        },
+    }
+    metadata = {"name": "web", "namespace": "default"}
+    world.add(
+        make_node("n1"),
+        decode({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}),
+    )
+    with pytest.raises(WorldError, match="things happened at"):
+        world.run()
