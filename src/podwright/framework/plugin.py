@@ -23,7 +23,7 @@ from podwright.framework.cycle import Cycle, PreFilterResult
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.events import EventHint
 from podwright.framework.handle import Handle
-from podwright.framework.scores import Normalization, ScoreGroups, Scores
+from podwright.framework.scores import Normalization, RequestScore, ScoreGroups, Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Node, Pod
@@ -139,6 +139,12 @@ class Plugin:
         cls.scores_columns = cls.implements("score_columns")
         if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
             cls.key_reads_all_labels = True
+        # Who filters or scores in another way has to say anew what that comes to.
+        own = vars(cls)
+        if ("filter" in own or "filter_columns" in own) and "filter_as_sums" not in own:
+            cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
+        if ("score" in own or "score_columns" in own) and "score_as_requests" not in own:
+            cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
         # Who writes a `normalize_score` means it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
@@ -273,6 +279,16 @@ class Plugin:
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Write the raw score of every slot in `out.rows`."""
         raise NotImplementedError
+
+    def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
+        """Return what the score makes of requests, if that is all it looks at.
+
+        Returns
+        -------
+        RequestScore, optional
+            The scores that `score_columns` writes have to be those of the kernel for it.
+        """
+        return None
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Rewrite `out.values` at `out.rows` (the feasible slots) to 0..100, in place."""

@@ -11,6 +11,9 @@ since the last one. The same holds if a single score depends on other nodes and 
 groups of slots apart (`groups`). Otherwise a cycle *sweeps*: it starts from the local totals
 and lets the other plugins go over all slots.
 
+Rows that follow from what pods ask for are not kept at all while there is a node
+(`request_totals`): they are the usual ones, and one call says what they come to.
+
 All ways give the same decision; `tests/properties` holds them against each other and
 against the oracle.
 """
@@ -21,13 +24,14 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.columns import Cluster, Reads
+from podwright.columns import Cluster, NodeColumns, Reads
 from podwright.framework.adapter import PluginFailure, judges_node_by_node, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
 from podwright.framework.groups import GroupedTotals
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
+from podwright.framework.request_totals import RequestTotals
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
 from podwright.framework.scratch import Scratch
@@ -50,11 +54,9 @@ from podwright.kernels.select import (
     pick_settled,
     reject,
     settle,
+    sum_up,
 )
 from podwright.kernels.tally import tally
-
-_FEW = 8
-"""Up to so many changed slots are merged one by one; more are merged as arrays."""
 
 _FEW_ENTRIES = 64
 """Up to so many journal entries are searched for slots that are named twice."""
@@ -140,8 +142,13 @@ class Ranking:
         self.objects_version = -1
         self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
         self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
-        self._rows = [*self._local_filters, *(row for row, _ in parts.scores)]
-        self._pods_rows = [row for row in self._rows if row.reads_pods]
+        self._requests = (
+            RequestTotals.of(self._local_filters, parts.scores, cycle, scratch)
+            if parts.failure is None
+            else None
+        )
+        self._rows: list[VerdictRow | ScoreRow] = []
+        self._keep_rows()
         self._plain: list[tuple[ScoreRow, int]] = []
         self._scaled: list[tuple[ScoreRow, int]] = []
         self._node_version = -1
@@ -151,7 +158,7 @@ class Ranking:
         self._is_kept = is_kept
         self._grouped: GroupedTotals | None = None
         self._totals: I32Array = np.empty(0, dtype=np.int32)
-        self._counts: I32Array = scratch.counts[:0]
+        self._counts: I32Array = np.empty(0, dtype=np.int32)
         self._state: I64Array = np.zeros(3, dtype=np.int64) if is_kept else scratch.state
 
     # ---------------------------------------------------------------- settled totals
@@ -196,44 +203,44 @@ class Ranking:
             self._node_version = -1
         return slot
 
+    def _keep_rows(self) -> None:
+        """Choose the rows that are brought up to date with every change."""
+        requests = self._requests
+        without = () if requests is None else (requests.filter_row, *requests.score_rows)
+        rows: list[VerdictRow | ScoreRow] = [*self._local_filters]
+        rows += [row for row, _ in self.scores]
+        self._rows = [row for row in rows if row not in without]
+        self._pods_rows = [row for row in self._rows if row.reads_pods]
+
     def refresh(self, cluster: Cluster) -> None:
-        """Bring all local rows and totals up to date."""
+        """Bring all local totals up to date."""
         nodes = cluster.nodes
         pods_version = nodes.pods_journal.version
         if self._node_version == nodes.node_journal.version:
             if pods_version == self._pods_version:
                 return
             slots = nodes.pods_journal.since(self._pods_version)
-            if slots is not None and len(slots) == 2 and slots[0] == slots[1]:
-                # A pod was placed, and then seen with its node.
-                slots = slots[1:]
-            if slots is not None and 4 * len(slots) <= nodes.n_slots + 64:
-                self._follow(cluster, slots, pods_version)
-                return
+            if slots is not None:
+                count = len(slots)
+                if count == 2 and slots[0] == slots[1]:
+                    # A pod was placed, and then seen with its node.
+                    slots = slots[1:]
+                elif 1 < count <= _FEW_ENTRIES:
+                    slots = _distinct(slots)
+                if 4 * len(slots) <= nodes.n_slots + 64:
+                    self._follow(cluster, slots, pods_version)
+                    return
         self._start_over(cluster)
 
     def _follow(self, cluster: Cluster, slots: I32Array, pods_version: int) -> None:
         """Re-evaluate the slots whose pods changed."""
-        if 1 < len(slots) <= _FEW_ENTRIES:
-            # A pod that was placed and then seen there is two entries, and so on.
-            distinct = set(slots.tolist())
-            if len(distinct) == 1:
-                slots = slots[:1]
-            elif len(distinct) < len(slots):
-                slots = np.array(list(distinct), dtype=np.int32)
         before = self._pods_version
         for row in self._pods_rows:
             if row.pods_version == before:
                 row.catch_up(slots, pods_version)
             elif row.pods_version != pods_version:
                 row.bring_up_to_date(cluster, self.cycle, self.objects_version)
-        if len(slots) == 1:
-            totals = self._scratch.one_total
-            totals[0] = self._total_of(slots[0])
-        elif len(slots) <= _FEW:
-            totals = np.array([self._total_of(slot) for slot in slots], dtype=np.int32)
-        else:
-            totals = self._totals_of(slots)
+        totals = self._totals_of(cluster.nodes, slots)
         if self._grouped is None:
             settle(slots, totals, self._totals, self._counts, self._state)
         elif not self._grouped.follow(slots, totals, self.cycle):
@@ -262,7 +269,12 @@ class Ranking:
             totals = self._totals = self._scratch.totals
         elif len(totals) != nodes.n_slots:
             totals = self._totals = np.empty(nodes.n_slots, dtype=np.int32)
-        if len(self._plain) == 2:
+        requests = self._requests
+        if requests is not None:
+            requests.begin(self._constant_sum)
+            requests.of_all(nodes, self._scratch.all_slots, totals)
+            self._add_plain(self._scratch.all_slots, totals)
+        elif len(self._plain) == 2:
             (first, first_weight), (second, second_weight) = self._plain
             add_up_pair(
                 first.scores.values,
@@ -276,9 +288,8 @@ class Ranking:
             totals.fill(self._constant_sum)
             for score_row, weight in self._plain:
                 add_weighted(score_row.scores.values, weight, totals)
-        for verdict_row in self._local_filters:
-            if verdict_row.rejects_any:
-                reject(verdict_row.verdicts.codes, totals)
+        for verdict_row in self._rejecting():
+            reject(verdict_row.verdicts.codes, totals)
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
         self._sum_up()
@@ -290,10 +301,12 @@ class Ranking:
         self._grouped = self._group()
         if self._grouped is not None:
             return
-        largest = self._constant_sum + self._greatest_plain
         if not self._is_kept:
-            self._counts = self._scratch.counts_up_to(largest)
-        elif len(self._counts) != largest + 1:
+            # It is asked once, before anything changes.
+            sum_up(self._totals, self._state)
+            return
+        largest = self._constant_sum + self._greatest_plain
+        if len(self._counts) != largest + 1:
             self._counts = np.zeros(largest + 1, dtype=np.int32)
         count_totals(self._totals, self._counts, self._state)
 
@@ -314,14 +327,18 @@ class Ranking:
     @property
     def _greatest_plain(self) -> int:
         """The most that the rows which differ from slot to slot can add."""
-        return MAX_NODE_SCORE * sum(weight for _, weight in self._plain)
+        greatest = MAX_NODE_SCORE * sum([weight for _, weight in self._plain])
+        return greatest if self._requests is None else greatest + self._requests.greatest
 
     def _sort_scores(self) -> None:
         """Tell rows that are the same everywhere from those that are not."""
         self._plain = []
         self._scaled = []
         self._constant_sum = 0
+        added_up = () if self._requests is None else self._requests.score_rows
         for row, weight in self.scores:
+            if row in added_up:
+                continue
             if row.constant is not None:
                 self._constant_sum += weight * _normalized_constant(row.plugin, row.constant)
             elif row.plugin.normalization is Normalization.NONE:
@@ -329,25 +346,30 @@ class Ranking:
             else:
                 self._scaled.append((row, weight))
 
-    def _total_of(self, slot: int) -> int:
-        """Return the local total of one slot; -1 if a local filter rejects it."""
-        for row in self._local_filters:
-            if row.rejects_any and row.verdicts.codes[slot]:
-                return -1
-        total = self._constant_sum
-        for score_row, weight in self._plain:
-            total += weight * int(score_row.scores.values[slot])
-        return total
-
-    def _totals_of(self, slots: I32Array) -> I32Array:
-        """Return the local totals of many slots: (k,) int32."""
-        totals: I32Array = np.full(len(slots), self._constant_sum, dtype=np.int32)
-        for score_row, weight in self._plain:
-            totals += (weight * score_row.scores.values[slots]).astype(np.int32)
-        for row in self._local_filters:
-            if row.rejects_any:
-                totals[row.verdicts.codes[slots] != 0] = -1
+    def _totals_of(self, nodes: NodeColumns, slots: I32Array) -> I32Array:
+        """Return the local totals of some slots, -1 if a local filter rejects one: (k,) int32."""
+        requests = self._requests
+        if requests is None:
+            totals: I32Array = np.full(len(slots), self._constant_sum, dtype=np.int32)
+        else:
+            totals = requests.of_some(nodes, slots)
+        if self._plain:
+            self._add_plain(slots, totals)
+        for row in self._rejecting():
+            totals[row.verdicts.codes[slots] != 0] = -1
         return totals
+
+    def _add_plain(self, slots: I32Array, totals: I32Array) -> None:
+        """Add the rows that differ from slot to slot to the totals of feasible ones."""
+        for row, weight in self._plain:
+            added = (weight * row.scores.values[slots]).astype(np.int32)
+            np.add(totals, added, out=totals, where=totals >= 0)
+
+    def _rejecting(self) -> list[VerdictRow]:
+        """Return the rows of filters that reject any slot, of those that are up to date."""
+        requests = self._requests
+        without = None if requests is None else requests.filter_row
+        return [row for row in self._local_filters if row.rejects_any and row is not without]
 
     # ---------------------------------------------------------------- sweeping
 
@@ -360,6 +382,7 @@ class Ranking:
             -1 where a filter rejects the slot, otherwise the local total so far. The array
             is used again in the next cycle.
         """
+        self.write_rows(cluster)
         self._scratch.fit(len(self._totals))
         swept = self._scratch.swept
         swept[:] = self._totals
@@ -421,6 +444,12 @@ class Ranking:
         return live[undecided]
 
     # ---------------------------------------------------------------- why not
+
+    def write_rows(self, cluster: Cluster) -> None:
+        """Bring the filter up to date that the totals did without: it says why not."""
+        if self._requests is not None:
+            row = self._requests.filter_row
+            row.bring_up_to_date(cluster, self.cycle, cluster.objects_version)
 
     @property
     def _may_fail(self) -> bool:
@@ -503,6 +532,14 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
                 f'plugin "{plugin.name}" returns an invalid score {wrong}, it should in the'
                 f" range of [0, {MAX_NODE_SCORE}] after normalizing",
             )
+
+
+def _distinct(slots: I32Array) -> I32Array:
+    """Leave out slots that are named again; a pod's placement and its news are two entries."""
+    distinct = set(slots.tolist())
+    if len(distinct) == len(slots):
+        return slots
+    return np.array(list(distinct), dtype=np.int32)
 
 
 def _normalized_constant(plugin: Plugin, raw: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array
+from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import run_filter, run_score
 from podwright.framework.cycle import Cycle
@@ -19,6 +19,7 @@ from podwright.kernels.normalize import extremes
 from podwright.kernels.select import has_code
 
 _NONE: I32Array = np.empty(0, dtype=np.int32)
+_NO_NUMBERS: I64Array = np.empty(0, dtype=np.int64)
 _PODS = int(Reads.PODS)
 _JOURNALS = int(Reads.NODE | Reads.PODS)
 
@@ -154,7 +155,7 @@ class VerdictRow(Row):
 
     def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
         super().__init__(plugin, plugin.filter_reads, cycle)
-        self.verdicts = Verdicts(np.zeros(cycle.cluster.nodes.n_slots, dtype=np.int64), _NONE)
+        self.verdicts = Verdicts(_NO_NUMBERS, _NONE)
         self.rejects_any = False
 
     def _lengthen(self, n_slots: int) -> None:
@@ -193,7 +194,7 @@ class ScoreRow(Row):
 
     def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
         super().__init__(plugin, plugin.score_reads, cycle)
-        self.scores = Scores(np.zeros(cycle.cluster.nodes.n_slots, dtype=np.int64), _NONE)
+        self.scores = Scores(_NO_NUMBERS, _NONE)
         self.constant: int | None = None
         self._watches_constant = not self.reads_pods
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
@@ -52,6 +53,24 @@ class Scores:
         kept = self.values[:n_slots]
         fitting[: len(kept)] = kept
         self.values = fitting
+
+
+class RequestScore(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A score that follows from what pods ask for; see `Plugin.score_as_requests`.
+
+    Parameters
+    ----------
+    plan : (n,) int64
+        As for `kernels.resource_scores.allocation_scores`, or `balanced_scores`.
+    is_balance : bool
+        Which of the two.
+    strategy : int
+        Of the former.
+    """
+
+    plan: I64Array
+    is_balance: bool = False
+    strategy: int = 0
 
 
 class ScoreGroups:

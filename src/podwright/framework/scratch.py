@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, Mask
+from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
 
 
 class Scratch:
@@ -20,15 +20,17 @@ class Scratch:
     swept, values : (n_slots,) int64
     feasible : (n_slots,) bool
     rows, groups : (n_slots,) int32
-    counts : (largest + 1,) int32
-        Slots per total; see `counts_up_to`.
     state : (3,) int64
         As `kernels.select.settle` keeps it.
     one_total : (1,) int32
+    by_slot : (3, n_slots) int64
+    all_slots : (n_slots,) int32
+        Every slot, in order; not written.
     """
 
     __slots__ = (
-        "counts",
+        "all_slots",
+        "by_slot",
         "feasible",
         "groups",
         "one_total",
@@ -41,15 +43,8 @@ class Scratch:
 
     def __init__(self) -> None:
         self._make(0)
-        self.counts: I32Array = np.zeros(0, dtype=np.int32)
         self.state: I64Array = np.zeros(3, dtype=np.int64)
         self.one_total: I32Array = np.zeros(1, dtype=np.int32)
-
-    def counts_up_to(self, largest: int) -> I32Array:
-        """Return room for a count per total up to `largest`: (largest + 1,) int32."""
-        if len(self.counts) <= largest:
-            self.counts = np.zeros(largest + 1, dtype=np.int32)
-        return self.counts[: largest + 1]
 
     def fit(self, n_slots: int) -> None:
         """Have exactly `n_slots` rows."""
@@ -63,3 +58,5 @@ class Scratch:
         self.feasible: Mask = np.zeros(n_slots, dtype=np.bool_)
         self.rows: I32Array = np.zeros(n_slots, dtype=np.int32)
         self.groups: I32Array = np.zeros(n_slots, dtype=np.int32)
+        self.by_slot: I64Matrix = np.zeros((3, n_slots), dtype=np.int64)
+        self.all_slots: I32Array = np.arange(n_slots, dtype=np.int32)

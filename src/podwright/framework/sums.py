@@ -67,6 +67,7 @@ class SumFilters:
                 (before if row is None else after).append(other)
         if row is None or pairs is None:
             return None
+        ranking.write_rows(ranking.cycle.cluster)
         return cls(row, pairs, before, after)
 
     def blocked(self, n_slots: int) -> I8Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
 from podwright.kernels._jit import kernel
 
 CHUNK = 256
@@ -21,7 +21,7 @@ CHUNK = 256
 FEWEST = 64
 """With fewer slots the one by one kernels are quicker."""
 
-_LARGEST = 1 << 46
+LARGEST = 1 << 46
 """A capacity up to here, times 100, is an exact float64."""
 
 
@@ -42,6 +42,88 @@ def first_of_run(rows: I32Array) -> int:
     for i in range(len(rows)):
         is_run &= rows[i] == first + i
     return int(first) if is_run else -1
+
+
+@kernel
+def score_allocation(
+    capacity_a: F64Array,
+    used_a: F64Array,
+    capacity_b: F64Array,
+    used_b: F64Array,
+    plan: I64Array,
+    strategy: int,
+    size: int,
+    result: F64Array,
+) -> None:
+    """Score one chunk by the share of two resources that is free, or in use.
+
+    Parameters
+    ----------
+    capacity_a, used_a, capacity_b, used_b : (CHUNK,) float64
+        What each slot has of the two resources, and how much of that is in use.
+    plan, strategy
+        As for `pair_allocation_scores`.
+    size : int
+        How many slots there are.
+    result : (CHUNK,) float64, written
+    """
+    first_request, second_request = np.float64(plan[2]), np.float64(plan[6])
+    first_weight, second_weight = np.float64(plan[3]), np.float64(plan[7])
+    for i in range(size):
+        a, b = capacity_a[i], capacity_b[i]
+        in_use_a = used_a[i] + first_request
+        in_use_b = used_b[i] + second_request
+        if strategy == 0:
+            part_a = max(a - in_use_a, 0.0)
+            part_b = max(b - in_use_b, 0.0)
+        else:
+            part_a = min(in_use_a, a)
+            part_b = min(in_use_b, b)
+        weight_a = first_weight if a > 0.0 else 0.0
+        weight_b = second_weight if b > 0.0 else 0.0
+        score_a = np.floor(part_a * 100.0 / max(a, 1.0))
+        score_b = np.floor(part_b * 100.0 / max(b, 1.0))
+        total = score_a * weight_a + score_b * weight_b
+        result[i] = np.floor(total / max(weight_a + weight_b, 1.0))
+
+
+@kernel
+def score_balance(
+    capacity_a: F64Array,
+    used_a: F64Array,
+    capacity_b: F64Array,
+    used_b: F64Array,
+    plan: I64Array,
+    size: int,
+    result: F64Array,
+) -> None:
+    """Score one chunk by how the pod changes the balance between two resources.
+
+    Parameters
+    ----------
+    capacity_a, used_a, capacity_b, used_b : (CHUNK,) float64
+        What each slot has of the two resources, and how much of that is in use.
+    plan
+        As for `pair_balanced_scores`.
+    size : int
+        How many slots there are.
+    result : (CHUNK,) float64, written
+    """
+    first_request, second_request = np.float64(plan[1]), np.float64(plan[3])
+    for i in range(size):
+        a, b = capacity_a[i], capacity_b[i]
+        before_a = min(used_a[i] / max(a, 1.0), 1.0)
+        before_b = min(used_b[i] / max(b, 1.0), 1.0)
+        after_a = min((used_a[i] + first_request) / max(a, 1.0), 1.0)
+        after_b = min((used_b[i] + second_request) / max(b, 1.0), 1.0)
+        # A node that lacks one of the two has nothing to balance.
+        is_pair = a > 0.0 and b > 0.0
+        deviation_before = abs((before_a - before_b) / 2.0) if is_pair else 0.0
+        deviation_after = abs((after_a - after_b) / 2.0) if is_pair else 0.0
+        balance_before = np.floor((1.0 - deviation_before) * 100.0)
+        balance_after = np.floor((1.0 - deviation_after) * 100.0)
+        # From -50 to 50, so half of it is never negative before it is cut.
+        result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
 
 
 @kernel
@@ -73,8 +155,6 @@ def pair_allocation_scores(
         False if a node is too large for this kernel; nothing is promised about `scores` then.
     """
     first, second = np.uintp(plan[1]), np.uintp(plan[5])
-    first_request, second_request = np.float64(plan[2]), np.float64(plan[6])
-    first_weight, second_weight = np.float64(plan[3]), np.float64(plan[7])
     held = np.empty((5, CHUNK), dtype=np.float64)
     capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
     largest = np.int64(0)
@@ -99,26 +179,11 @@ def pair_allocation_scores(
                 used_a[i] = used[slot, first]
                 capacity_b[i] = there_b
                 used_b[i] = used[slot, second]
-        for i in range(size):
-            a, b = capacity_a[i], capacity_b[i]
-            in_use_a = used_a[i] + first_request
-            in_use_b = used_b[i] + second_request
-            if strategy == 0:
-                part_a = max(a - in_use_a, 0.0)
-                part_b = max(b - in_use_b, 0.0)
-            else:
-                part_a = min(in_use_a, a)
-                part_b = min(in_use_b, b)
-            weight_a = first_weight if a > 0.0 else 0.0
-            weight_b = second_weight if b > 0.0 else 0.0
-            score_a = np.floor(part_a * 100.0 / max(a, 1.0))
-            score_b = np.floor(part_b * 100.0 / max(b, 1.0))
-            total = score_a * weight_a + score_b * weight_b
-            result[i] = np.floor(total / max(weight_a + weight_b, 1.0))
+        score_allocation(capacity_a, used_a, capacity_b, used_b, plan, strategy, size, result)
         for i in range(size):
             slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
             scores[slot] = np.int64(result[i])
-    return bool(largest <= _LARGEST)
+    return bool(largest <= LARGEST)
 
 
 @kernel
@@ -145,7 +210,6 @@ def pair_balanced_scores(
         False if a node is too large for this kernel; nothing is promised about `scores` then.
     """
     first, second = np.uintp(plan[0]), np.uintp(plan[2])
-    first_request, second_request = np.float64(plan[1]), np.float64(plan[3])
     held = np.empty((5, CHUNK), dtype=np.float64)
     capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
     largest = np.int64(0)
@@ -170,21 +234,8 @@ def pair_balanced_scores(
                 used_a[i] = requested[slot, first]
                 capacity_b[i] = there_b
                 used_b[i] = requested[slot, second]
-        for i in range(size):
-            a, b = capacity_a[i], capacity_b[i]
-            before_a = min(used_a[i] / max(a, 1.0), 1.0)
-            before_b = min(used_b[i] / max(b, 1.0), 1.0)
-            after_a = min((used_a[i] + first_request) / max(a, 1.0), 1.0)
-            after_b = min((used_b[i] + second_request) / max(b, 1.0), 1.0)
-            # A node that lacks one of the two has nothing to balance.
-            is_pair = a > 0.0 and b > 0.0
-            deviation_before = abs((before_a - before_b) / 2.0) if is_pair else 0.0
-            deviation_after = abs((after_a - after_b) / 2.0) if is_pair else 0.0
-            balance_before = np.floor((1.0 - deviation_before) * 100.0)
-            balance_after = np.floor((1.0 - deviation_after) * 100.0)
-            # From -50 to 50, so half of it is never negative before it is cut.
-            result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
+        score_balance(capacity_a, used_a, capacity_b, used_b, plan, size, result)
         for i in range(size):
             slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
             scores[slot] = np.int64(result[i])
-    return bool(largest <= _LARGEST)
+    return bool(largest <= LARGEST)

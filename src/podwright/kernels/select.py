@@ -294,6 +294,30 @@ def count_totals(totals: I32Array, counts: I32Array, state: I64Array) -> None:
 
 
 @kernel
+def sum_up(totals: I32Array, state: I64Array) -> None:
+    """Find what `count_totals` finds, where nothing is going to change.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int32
+        -1 where not feasible.
+    state : (3,) int64, written
+        As `settle` keeps it.
+    """
+    best = np.int32(-1)
+    for slot in range(len(totals)):
+        best = max(best, totals[slot])
+    feasible = np.int32(0)
+    ties = np.int32(0)
+    for slot in range(len(totals)):
+        feasible += totals[slot] >= 0
+        ties += totals[slot] == best
+    state[BEST] = best
+    state[TIES] = ties if best >= 0 else 0
+    state[FEASIBLE] = feasible
+
+
+@kernel
 def settle(
     slots: I32Array, new_totals: I32Array, totals: I32Array, counts: I32Array, state: I64Array
 ) -> None:

@@ -24,7 +24,16 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Scores, StateKey, Status
+from podwright.framework import (
+    Cycle,
+    NodeColumns,
+    Plugin,
+    Reads,
+    RequestScore,
+    Scores,
+    StateKey,
+    Status,
+)
 from podwright.framework.signature import resources_fragment
 from podwright.kernels.pair_scores import FEWEST, pair_balanced_scores
 from podwright.kernels.resource_scores import balanced_scores
@@ -106,3 +115,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         ):
             return
         balanced_scores(nodes.allocatable, nodes.requested, plan, out.rows, out.values)
+
+    def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
+        """Return the plan; None without its PreScore."""
+        plan = cycle.find(_PLAN)
+        return None if plan is None else RequestScore(plan, is_balance=True)

@@ -41,6 +41,7 @@ from podwright.framework import (
     NodeColumns,
     Plugin,
     Reads,
+    RequestScore,
     Scores,
     StateKey,
     Status,
@@ -189,9 +190,10 @@ class NodeResourcesFit(Plugin):
         out.decode = request.status_of
         fit_codes(nodes.allocatable, nodes.requested, request.pairs, out.rows, out.codes)
 
-    def filter_as_sums(self, cycle: Cycle) -> I64Array:
-        """Return what the pod asks for."""
-        return cycle.read(_REQUEST).pairs
+    def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
+        """Return what the pod asks for; None without its PreFilter."""
+        request = cycle.find(_REQUEST)
+        return None if request is None else request.pairs
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to score, and with how much of the pod's."""
@@ -226,6 +228,13 @@ class NodeResourcesFit(Plugin):
             allocation_scores(
                 allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
             )
+
+    def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
+        """Return the plan; None without its PreScore, and if the score has a shape."""
+        plan = cycle.find(_PLAN)
+        if plan is None or self._strategy is None:
+            return None
+        return RequestScore(plan, strategy=self._strategy)
 
 
 def is_pair(plan: I64Array) -> bool:

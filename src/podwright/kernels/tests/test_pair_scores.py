@@ -9,6 +9,8 @@ from podwright.kernels.pair_scores import (
     first_of_run,
     pair_allocation_scores,
     pair_balanced_scores,
+    score_allocation,
+    score_balance,
 )
 from podwright.kernels.resource_scores import (
     LEAST_ALLOCATED,
@@ -86,6 +88,19 @@ def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request, withou
     balanced_scores(allocatable, used, plan, rows, one_by_one)
     assert pair_balanced_scores(allocatable, used, plan, rows, in_chunks)
     assert in_chunks.tolist() == one_by_one.tolist()
+
+
+def test_one_chunk_is_scored_as_upstream_words_it():
+    capacity_a, used_a = np.array([4000.0, 4000.0, 0.0]), np.array([1000.0, 4000.0, 0.0])
+    capacity_b, used_b = np.array([8000.0, 8000.0, 8000.0]), np.array([2000.0, 0.0, 2000.0])
+    result = np.zeros(3)
+    plan = np.array([REQUESTED, 0, 1000, 1, REQUESTED, 1, 0, 1])
+    score_allocation(capacity_a, used_a, capacity_b, used_b, plan, LEAST_ALLOCATED, 3, result)
+    # (50 + 75) / 2; nothing left and everything; and the second resource alone.
+    assert result.tolist() == [62, 50, 75]
+    score_balance(capacity_a, used_a, capacity_b, used_b, np.array([0, 1000, 1, 0]), 3, result)
+    # 1/4 and 1/4 become 1/2 and 1/4; full and empty stay so; nothing to balance.
+    assert result.tolist() == [50 + (50 + 87 - 100) // 2, 75, 75]
 
 
 def test_a_node_beyond_float64_is_left_to_the_other_kernel():

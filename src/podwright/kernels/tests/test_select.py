@@ -29,6 +29,7 @@ from podwright.kernels.select import (
     reject,
     settle,
     sift_down,
+    sum_up,
 )
 
 LARGEST = 6
@@ -58,6 +59,14 @@ def test_a_drawn_slot_is_the_best_one_in_the_place_that_the_draw_says(
     best = best_slots(totals)
     assert slot == (best[number * len(best) >> 31] if best else -1)
     assert found.tolist() == [max(totals, default=-1), len(best), sum(t >= 0 for t in totals)]
+
+
+@given(some_totals)
+def test_totals_that_stay_are_summed_up_as_if_they_were_counted(totals: list[int]) -> None:
+    column, _, counted = settled(totals)
+    state = np.zeros(3, dtype=np.int64)
+    sum_up(column, state)
+    assert state.tolist() == counted.tolist()
 
 
 @given(some_totals, st.integers(1, 2 * BLOCK), draws)
