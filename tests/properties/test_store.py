@@ -438,3 +438,12 @@ def test_sorted_keys_are_a_sorted_set(steps):
         if is_asked:
             assert kept.sorted() == sorted(model)
     assert kept.sorted() == sorted(model)
+
+
+def test_keys_that_nobody_asks_for_are_not_kept_when_they_are_gone():
+    kept = SortedKeys()
+    for number in range(10_000):
+        kept.add(str(number))
+        kept.remove(str(number))
+    assert len(kept) == 0
+    assert len(kept._added) + len(kept._removed) + len(kept._order) < 2_500

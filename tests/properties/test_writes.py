@@ -88,17 +88,49 @@ def test_a_status_is_written_alike_whether_or_not_the_metadata_is_shared(metadat
         assert fast == decode(fast.raw)
 
 
-@given(METADATA, st.none() | st.just({}) | st.just({"priority": 1}), st.none() | STATUSES)
-def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spec, status):
-    pod = a_pod(metadata, spec, status)
-    condition = Condition(
-        type="PodScheduled", status="True", last_transition_time=timestamp_text(NOW)
-    )
-    step_by_step = with_nominated_node_name(with_node_name(pod, "n1"), "")
-    expected = at_version(with_condition(step_by_step, condition), 9)
-    made = bound(pod, "n1", now_ns=NOW, version=9)
-    assert made == expected
+@pytest.mark.parametrize("kind", [("", "Pod"), ("", "Secret")])
+@given(METADATA, METADATA, st.none() | STATUSES, st.none() | STATUSES, st.booleans(), st.data())
+def test_an_updated_object_is_what_its_document_says(
+    kind, metadata, body, before, after, is_other, data
+):
+    scope = data.draw(st.sampled_from(["main", "status", "whole"]))
+    if data.draw(st.booleans(), label="as kubectl writes it"):
+        body |= {"creationTimestamp": None}
+    current = a_pod(metadata, {"nodeName": "n1"}, before)
+    new = a_pod(body, {"nodeName": "n2" if is_other else "n1"}, after)
+    made = updated(current, new, scope=scope, rules=RULES[kind], version=9)
+    if made is None:
+        return
     assert made == decode(made.raw)
+    for key in ("name", "uid", "creationTimestamp"):
+        assert made.raw["metadata"].get(key) == metadata.get(key)
+    assert made.metadata.resource_version == "9"
+    assert made.spec.node_name == ("n2" if is_other and scope != "status" else "n1")
+    is_after = scope != "main" or not RULES[kind].has_status
+    assert made.raw.get("status") == (after if is_after else before)
+
+
+@given(
+    METADATA,
+    st.none() | st.just({}) | st.just({"priority": 1}),
+    st.none() | STATUSES,
+    st.lists(st.integers(0, 2), min_size=1, max_size=4),
+)
+def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spec, status, seconds):
+    pod = a_pod(metadata, spec, status)
+    twin = msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, reason="other"))
+    # Pods of one status share what becomes of it, which depends on the time.
+    for second in seconds:
+        now_ns = NOW + second * 1_000_000_000
+        condition = Condition(
+            type="PodScheduled", status="True", last_transition_time=timestamp_text(now_ns)
+        )
+        step_by_step = with_nominated_node_name(with_node_name(pod, "n1"), "")
+        expected = at_version(with_condition(step_by_step, condition), 9)
+        made = bound(pod, "n1", now_ns=now_ns, version=9)
+        assert made == expected
+        assert made == decode(made.raw)
+        assert bound(twin, "n1", now_ns=now_ns, version=9).status.reason == "other"
 
 
 @pytest.mark.parametrize("kind", [("", "Pod"), ("", "Node")])

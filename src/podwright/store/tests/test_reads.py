@@ -10,6 +10,7 @@ from podwright.objects import (
     SelectorError,
     parse_field_selector,
     parse_label_selector,
+    with_fields,
 )
 from podwright.store import (
     Expired,
@@ -89,6 +90,21 @@ def test_a_list_looks_only_at_what_the_index_leaves(crowd, query, count, examine
     assert len(page.objects) == count
     assert crowd.examined_count - before == examined
     assert [obj.key for obj in page.objects] == sorted(obj.key for obj in page.objects)
+
+
+def test_an_index_is_made_for_the_first_list_that_it_helps_and_kept(crowd):
+    table = crowd._tables["", "Pod"]
+    assert not table._indexes
+    app = parse_label_selector("app=a3")
+    assert len(crowd.list(Pod, labels=app).objects) == 20
+    assert list(table._indexes) == ["labels"]
+    first, *others = crowd.list(Pod, labels=app).objects
+    crowd.drop(Pod, first.key)
+    crowd.update(with_fields(others[0], "metadata", labels={"app": "a4"}))
+    crowd.create(a_pod("new", metadata={"labels": {"app": "a3"}}), NOW)
+    before = crowd.examined_count
+    assert len(crowd.list(Pod, labels=app).objects) == 19 == crowd.examined_count - before
+    crowd.validate()
 
 
 def test_keys_are_in_the_order_of_their_text(store):
