@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from podwright.objects import decode
+from podwright.objects import KubernetesObject, Pod, decode
 from podwright.store import ObjectStore
 from podwright.testing import make_pod
 from podwright.world.admission import Admission
 
 
-def a_class(value: int):
+def a_class(value: int) -> KubernetesObject:
     return decode(
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -20,11 +20,17 @@ def a_class(value: int):
     )
 
 
+def priority_of(admission: Admission, pod: Pod) -> int:
+    admitted = admission.admit(pod)
+    assert isinstance(admitted, Pod)
+    return admitted.priority
+
+
 def test_a_pod_that_is_created_again_has_the_priority_that_holds_then():
     admission, pod = Admission(ObjectStore()), make_pod("web")
-    given = [admission.admit(pod).priority]
+    given = [priority_of(admission, pod)]
     for value in (5, 7):
         admission.put(a_class(value))
-        given += [admission.admit(pod).priority, admission.admit(pod).priority]
+        given += [priority_of(admission, pod), priority_of(admission, pod)]
     admission.forget(a_class(7))
-    assert [*given, admission.admit(pod).priority] == [0, 5, 5, 7, 7, 0]
+    assert [*given, priority_of(admission, pod)] == [0, 5, 5, 7, 7, 0]
