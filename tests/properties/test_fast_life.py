@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.machine import ObjectPut
+from podwright.objects import decode_pod
 from podwright.world.stages.addresses import Addresses
+from podwright.world.stages.effects import patched
 from podwright.world.stages.jq import _NoValue, _run, query
 from podwright.world.stages.lifecycle import Lifecycle, PlayAt
 from podwright.world.stages.patches import plain_patch, strategic_patch
-from podwright.world.stages.run_stages import RUN_DELAY, STOP_DELAY, default_stages
+from podwright.world.stages.plans import FixedPlans
+from podwright.world.stages.run_stages import (
+    EXIT_CODE,
+    RUN_DELAY,
+    RUN_JITTER,
+    STOP_DELAY,
+    default_stages,
+)
 from podwright.world.stages.selection import Selection
 from podwright.world.stages.stage import Moment, PatchStep, Requirement, Stage
 from podwright.world.tests.playing import NOW, SECOND, a_pod, at
@@ -63,7 +73,62 @@ def test_a_selection_finds_the_stages_that_apply(stages, documents):
     selection = Selection(stages)
     for document in documents:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(document)]
-        assert selection.of(document) == applying
+        assert selection.of(document) == tuple(applying)
+
+
+POD_REQUIREMENTS = st.builds(
+    Requirement,
+    query=st.sampled_from(
+        [
+            ".metadata.deletionTimestamp",
+            ".metadata.annotations.a",
+            ".metadata.annotations",
+            ".metadata.ownerReferences.[].kind",
+            ".metadata.ownerReferences.[].name",
+            ".status.phase",
+            ".status.reason",
+        ]
+    ).map(query),
+    operator=st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+    values=st.lists(st.sampled_from(["Running", "Job", at(30), "1", ""]), max_size=2).map(tuple),
+)
+POD_STAGES = st.builds(
+    Stage,
+    name=st.just("s"),
+    kind=st.just("Pod"),
+    requirements=st.lists(POD_REQUIREMENTS, max_size=4).map(tuple),
+)
+OWNER_KINDS = st.sampled_from(["Job", "ReplicaSet", "", None])
+ANY_PODS = st.builds(
+    lambda metadata, owners, status: a_pod(
+        **metadata,
+        ownerReferences=[{"name": "o", "uid": "u", "kind": kind} for kind in owners],
+        status=status,
+    ),
+    metadata=st.fixed_dictionaries(
+        {},
+        optional={
+            "deletionTimestamp": st.sampled_from([at(30), None]),
+            "annotations": st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "", None])),
+        },
+    ),
+    owners=st.lists(OWNER_KINDS, max_size=2),
+    status=st.fixed_dictionaries(
+        {},
+        optional={
+            "phase": st.sampled_from(["Pending", "Running", "Unknown", "", None]),
+            "reason": TEXTS,
+        },
+    ),
+)
+
+
+@given(st.lists(POD_STAGES, max_size=5), st.lists(ANY_PODS, min_size=1, max_size=6))
+def test_pods_of_one_sort_need_not_be_asked_twice(stages, pods):
+    selection = Selection(stages)
+    for pod in pods:
+        applying = [place for place, stage in enumerate(stages) if stage.applies_to(pod.raw)]
+        assert selection.of_pod(pod) == tuple(applying)
 
 
 NAMES = st.sampled_from(["a", "b"])
@@ -147,6 +212,76 @@ def test_built_in_stages_are_strategic_patches(stage, data):
     assert plain_patch(status, patch) == strategic_patch(status, patch)
 
 
+CONTAINERS = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES, "image": st.sampled_from(["app:1", "app:2"])},
+        optional={"restartPolicy": st.just("Always")},
+    ),
+    min_size=1,
+    max_size=2,
+    unique_by=lambda container: container["name"],
+)
+WHOLE_PODS = st.builds(
+    a_pod,
+    st.sampled_from(["web", "db"]),
+    spec=st.fixed_dictionaries(
+        {"containers": CONTAINERS},
+        optional={
+            "hostNetwork": st.booleans(),
+            "initContainers": CONTAINERS,
+            "readinessGates": st.just([{"conditionType": "mine"}]),
+            "restartPolicy": st.sampled_from(["Never", "OnFailure", "Always"]),
+        },
+    ),
+    status=st.fixed_dictionaries(
+        {"phase": st.just("Pending")},
+        optional={
+            "conditions": CONDITIONS,
+            "containerStatuses": CONTAINER_STATUSES,
+            "podIP": st.sampled_from(["10.1.1.1", ""]),
+            "message": st.sampled_from(["x", None]),
+            "startTime": st.just(at(-60)),
+        },
+    ),
+    uid=st.sampled_from(["u", None]),
+    annotations=st.dictionaries(st.just(EXIT_CODE), st.sampled_from(["0", "1"])),
+)
+
+
+@given(WHOLE_PODS, st.permutations([stage for stage in default_stages() if stage.quick]))
+def test_what_is_quick_for_a_pod_is_what_the_steps_do(pod, stages):
+    addresses, plain_addresses = Addresses(), Addresses()
+    for seconds, stage in enumerate(stages):
+        assert stage.quick is not None
+        now_ns = NOW + seconds * SECOND
+        quick = stage.quick(pod, Moment(now_ns, addresses))
+        (step,) = stage.steps
+        assert isinstance(step, PatchStep)
+        document = patched(pod.raw, pod.raw, step, Moment(now_ns, plain_addresses))
+        pod = decode_pod(document)
+        if quick is None:
+            addresses = Addresses(plain_addresses.state())
+            continue
+        assert quick == pod
+        # To the byte: the same fields in the same order.
+        assert msgspec.json.encode(quick.raw) == msgspec.json.encode(document)
+        assert addresses.state() == plain_addresses.state()
+
+
+def test_nearly_all_pods_are_quick():
+    stages = {stage.name: stage for stage in default_stages()}
+    ready, exit_ = stages["pod-ready"].quick, stages["pod-exit"].quick
+    assert ready is not None
+    assert exit_ is not None
+    bound = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at(0)}]
+    pod = a_pod(spec={"restartPolicy": "Never"}, status={"conditions": bound})
+    running = ready(pod, Moment(NOW, Addresses()))
+    assert running is not None
+    ended = exit_(running, Moment(NOW + SECOND, Addresses()))
+    assert ended is not None
+    assert (running.status.phase, ended.status.phase) == ("Running", "Succeeded")
+
+
 @given(st.sampled_from(QUERIES), DOCUMENTS)
 def test_a_path_finds_what_its_steps_find(text, document):
     path = query(text)
@@ -167,7 +302,8 @@ VERSIONS = st.fixed_dictionaries(
             optional={
                 "deletionTimestamp": st.just(at(30)),
                 "annotations": st.dictionaries(
-                    st.sampled_from([RUN_DELAY, STOP_DELAY]), st.sampled_from(["5s", "1m", "x"])
+                    st.sampled_from([RUN_DELAY, RUN_JITTER, STOP_DELAY]),
+                    st.sampled_from(["5s", "1m", "x", "", at(4)]),
                 ),
                 "ownerReferences": st.just([{"kind": "Job", "name": "j", "uid": "u"}]),
             },
@@ -176,10 +312,22 @@ VERSIONS = st.fixed_dictionaries(
 )
 
 
+class NoPlans(FixedPlans):
+    """Knows no plan beforehand."""
+
+    def __init__(self, stage, index):
+        super().__init__(stage, index)
+        self.always = None
+
+    def for_document(self, document):
+        return None
+
+
 @given(st.lists(VERSIONS, max_size=6))
 def test_a_plan_that_is_known_beforehand_is_the_one_that_would_be_made(versions):
     fast, plain = Lifecycle(seed=3), Lifecycle(seed=3)
-    plain._fixed = {kind: [None] * len(own) for kind, own in plain._fixed.items()}
+    for own in plain._kinds.values():
+        own.plans = [NoPlans(stage, index) for index, stage in enumerate(own.stages)]
     for seconds, version in enumerate(versions):
         pod = a_pod(
             version["name"],

@@ -27,7 +27,8 @@ from podwright.world.clock import Due, EventHeap, Turn
 from podwright.world.controllers import ControllersState
 from podwright.world.controllers.contract import SyncDue
 from podwright.world.operations import Fed, Operation
-from podwright.world.stages.lifecycle import LifecycleState, StageDue
+from podwright.world.stages.lifecycle import StageDue
+from podwright.world.stages.lives import LifecycleState
 from podwright.world.world import Parts, World
 
 _Waiting = StageDue | SyncDue | TimerFired

@@ -6,6 +6,8 @@ known; addresses of the gone are not given again.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 _NODES = 10 << 24
@@ -77,4 +79,9 @@ class Addresses:
 def _text(network: int, number: int) -> str:
     # After four million objects the first addresses come round; by then those have gone.
     address = network + number % _COUNT_MAX
-    return f"{address >> 24}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"
+    return f"{_first_three(address >> 8)}.{address & 255}"
+
+
+@lru_cache(maxsize=16)
+def _first_three(address: int) -> str:
+    return f"{address >> 16}.{address >> 8 & 255}.{address & 255}"

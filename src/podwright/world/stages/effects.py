@@ -14,11 +14,15 @@ from podwright.world.stages.stage import FinalizersStep, Moment, PatchStep
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:
     """Return the document with the finalizers that a step leaves."""
-    metadata = dict(document.get("metadata") or {})
-    finalizers = step.after(metadata.pop("finalizers", None) or ())
+    metadata = document.get("metadata") or {}
+    present = tuple(metadata.get("finalizers") or ())
+    finalizers = step.after(present)
+    if finalizers == present:
+        return document
+    changed = {key: value for key, value in metadata.items() if key != "finalizers"}
     if finalizers:
-        metadata["finalizers"] = list(finalizers)
-    return document | {"metadata": metadata}
+        changed["finalizers"] = list(finalizers)
+    return document | {"metadata": changed}
 
 
 def patched(document: Document, original: Document, step: PatchStep, moment: Moment) -> Document:

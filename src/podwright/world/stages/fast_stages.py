@@ -11,13 +11,23 @@ Upstream: KWOK's kustomize/stage/node/fast and kustomize/stage/pod/fast
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from podwright.objects import Document
+from podwright.world.stages.common_pods import started
 from podwright.world.stages.documents import read_stages
+from podwright.world.stages.pod_statuses import (
+    STARTED,
+    completed_statuses,
+    container_status,
+    named,
+    ready_conditions,
+    running_statuses,
+    terminated,
+)
 from podwright.world.stages.stage import (
     KWOK_VERSION,
     NODE_CONDITIONS,
@@ -181,7 +191,11 @@ long they run or take to stop are not theirs."""
 def fast_stages() -> tuple[Stage, ...]:
     """Return KWOK's fast stages, played without templates."""
     return tuple(
-        msgspec.structs.replace(stage, steps=(status_step(_WITHOUT_TEMPLATE[stage.name]),))
+        msgspec.structs.replace(
+            stage,
+            steps=(status_step(_WITHOUT_TEMPLATE[stage.name]),),
+            quick=started if stage.name == "pod-ready" else None,
+        )
         if stage.name in _WITHOUT_TEMPLATE
         else stage
         for stage in read_stages(FAST_STAGES, source="fast stages")
@@ -241,10 +255,10 @@ def _ready(document: Document, moment: Moment) -> Any:
         "hostIP": moment.addresses.of_node(spec.get("nodeName") or ""),
         "podIP": moment.pod_ip(document),
         "startTime": now,
-        "conditions": _ready_conditions(("Initialized", "Ready", "ContainersReady", *gates), now),
+        "conditions": ready_conditions((*STARTED, *gates), now),
     }
     if containers := spec.get("containers"):
-        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=True)
+        patch["containerStatuses"] = running_statuses(named(containers), now)
     running = {"running": {"startedAt": now}}
     if containers := spec.get("initContainers"):
         patch["initContainerStatuses"] = [
@@ -263,56 +277,8 @@ def _completed(document: Document, moment: Moment) -> Any:
     now = moment.now
     patch: dict[str, Any] = {"phase": "Succeeded"}
     if containers := (document.get("spec") or {}).get("containers"):
-        patch["containerStatuses"] = _statuses(_named(containers), now, is_ready=False)
+        patch["containerStatuses"] = completed_statuses(named(containers), now)
     return patch
-
-
-# Pods of one template that start at one time have these in common, and share them.
-
-
-def _named(containers: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
-    return tuple((entry["name"], entry.get("image") or "") for entry in containers)
-
-
-@lru_cache(maxsize=1_024)
-def _statuses(
-    containers: tuple[tuple[str, str], ...], now: str, *, is_ready: bool
-) -> list[dict[str, Any]]:
-    state: dict[str, Any] = {"state": {"running": {"startedAt": now}}}
-    if not is_ready:
-        state = {"started": False, "state": terminated(0, now, now)}
-    return [
-        container_status({"name": name, "image": image}, is_ready=is_ready) | state
-        for name, image in containers
-    ]
-
-
-@lru_cache(maxsize=1_024)
-def _ready_conditions(types: tuple[str, ...], now: str) -> list[dict[str, Any]]:
-    return [{"type": name, "status": "True", "lastTransitionTime": now} for name in types]
-
-
-def container_status(container: dict[str, Any], *, is_ready: bool) -> dict[str, Any]:
-    """Return the status of a container, without its state."""
-    return {
-        "name": container["name"],
-        "image": container.get("image") or "",
-        "ready": is_ready,
-        "restartCount": 0,
-    }
-
-
-def terminated(exit_code: int, started: str, finished: str) -> dict[str, Any]:
-    """Return the state of a container that has exited."""
-    reason = "Error" if exit_code else "Completed"
-    return {
-        "terminated": {
-            "exitCode": exit_code,
-            "reason": reason,
-            "startedAt": started,
-            "finishedAt": finished,
-        }
-    }
 
 
 _WITHOUT_TEMPLATE: dict[str, Callable[[Document, Moment], Any]] = {

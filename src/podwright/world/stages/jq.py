@@ -96,8 +96,7 @@ class Query:
         """Return what the path leads to; empty when it leads nowhere."""
         try:
             if self._around_each is not None:
-                before, after = self._around_each
-                return [_at(entry, after) for entry in _each(_at(document, before))]
+                return _around_each(document, *self._around_each)
             if self.names is not None:
                 return [_at(document, self.names)]
             return _run(self._steps, document)
@@ -169,6 +168,27 @@ def _each(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise _NoValue
     return value
+
+
+def _around_each(document: Any, before: list[str], after: list[str]) -> list[Any]:
+    """Return what fields, one `[]`, and fields find: the form of nearly all that is no path."""
+    for name in before:
+        if type(document) is not dict:
+            return []
+        document = document.get(name)
+    if type(document) is not list:
+        return [_at(entry, after) for entry in _each(document)] if document else []
+    found = []
+    for entry in document:
+        value = entry
+        for name in after:
+            if type(value) is not dict:
+                if value is None:
+                    break
+                return []
+            value = value.get(name)
+        found.append(value)
+    return found
 
 
 def _item(index: int) -> _Step:

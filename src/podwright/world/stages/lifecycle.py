@@ -24,7 +24,7 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -44,12 +44,12 @@ from podwright.objects import (
 from podwright.store.kinds import GroupKind, kind_of
 from podwright.store.lifecycle import Scope
 from podwright.world.node_faults import NodeDown, NodeUp
-from podwright.world.stages.addresses import Addresses, AddressesState
+from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.effects import patched, read_again, scope_of, with_finalizers
+from podwright.world.stages.lives import REMOVED, Kind, Life, LifecycleState, LifeState, Plan
 from podwright.world.stages.patches import PatchError
-from podwright.world.stages.plans import FixedPlan, basis_of, fixed_plan
+from podwright.world.stages.plans import FixedPlan, basis_of
 from podwright.world.stages.run_stages import default_stages
-from podwright.world.stages.selection import Selection
 from podwright.world.stages.stage import (
     DeleteStep,
     EventStep,
@@ -170,76 +170,6 @@ class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
 LifecycleAction: TypeAlias = PlayAt | PutObject | RemoveObject | RecordEvent
 
 
-# -------------------------------------------------------------------------------- state
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """The next stage of an object.
-
-    Attributes
-    ----------
-    number : int
-        No two plans have the same.
-    stage : int
-        Which of the stages of its kind.
-    due_ns : int
-        When.
-    basis : str
-        What it was made of; another basis makes another plan.
-    """
-
-    number: int
-    stage: int
-    due_ns: int
-    basis: str
-
-
-class Life(msgspec.Struct):
-    """What is known about one object.
-
-    Attributes
-    ----------
-    plan_count : int
-        How many plans it has had: the counter of its draws.
-    played_ns, play_count : int
-        When a stage was last played, and how many were at that time.
-    last_stages : tuple of str
-        The stages that were played last.
-    order : int
-        Who came before whom.
-    """
-
-    obj: KubernetesObject
-    plan: Plan | None = None
-    plan_count: int = 0
-    played_ns: int = -1
-    play_count: int = 0
-    last_stages: tuple[str, ...] = ()
-    order: int = 0
-
-
-class LifeState(msgspec.Struct, frozen=True):
-    """A `Life` as plain values; the object itself is elsewhere."""
-
-    group: str
-    kind: str
-    key: NamespacedName
-    plan: Plan | None
-    plan_count: int
-    played_ns: int
-    play_count: int
-    last_stages: tuple[str, ...]
-
-
-class LifecycleState(msgspec.Struct, frozen=True):
-    """A `Lifecycle` as plain values, for checkpoints."""
-
-    lives: tuple[LifeState, ...]
-    plan_count: int
-    addresses: AddressesState
-    silent_nodes: tuple[str, ...] = ()
-
-
 class Lifecycle:
     """Plays stages.
 
@@ -267,17 +197,13 @@ class Lifecycle:
 
     def __init__(self, stages: Iterable[Stage] | None = None, *, seed: int = 0) -> None:
         self._seed = seed
-        self._stages: dict[GroupKind, list[Stage]] = {}
+        by_kind: dict[GroupKind, list[Stage]] = {}
         for stage in default_stages() if stages is None else stages:
-            self._stages.setdefault((stage.group, stage.kind), []).append(stage)
-        self._selections = {kind: Selection(own) for kind, own in self._stages.items()}
-        self._fixed = {
-            kind: [fixed_plan(stage, index) for index, stage in enumerate(own)]
-            for kind, own in self._stages.items()
-        }
-        self._lives: dict[Place, Life] = {}
+            by_kind.setdefault((stage.group, stage.kind), []).append(stage)
+        self._kinds = {kind: Kind(kind, own) for kind, own in by_kind.items()}
         self._plan_count = 0
         self._addresses = Addresses()
+        self._moment = Moment(0, self._addresses)
         self._life_count = 0
         # By node, in the order in which they fell silent: what fell due since, None if unknown.
         self._silent: dict[str, dict[Place, None] | None] = {}
@@ -285,7 +211,7 @@ class Lifecycle:
     @property
     def kinds(self) -> list[GroupKind]:
         """The kinds that have stages; events about others change nothing."""
-        return sorted(self._stages)
+        return sorted(self._kinds)
 
     def handle(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
         """Take an event, and say what is to be done.
@@ -300,10 +226,10 @@ class Lifecycle:
         match event:
             case ObjectPut(obj=obj):
                 return self._put(obj, now_ns)
-            case ObjectDeleted(obj=obj):
-                return self._deleted(obj)
             case StageDue():
                 return self._due(event, now_ns)
+            case ObjectDeleted(obj=obj):
+                return self._deleted(obj)
             case NodeDown(node=node):
                 self._silent.setdefault(node, {})
                 return []
@@ -312,34 +238,44 @@ class Lifecycle:
 
     def plan_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name of an object's next stage and when it is due, None if it has none."""
-        life = self._lives.get(_place(obj))
-        if life is None or life.plan is None:
+        own = self._kinds.get(kind_of(obj))
+        life = own.lives.get(obj.key) if own else None
+        if own is None or life is None or life.plan is None or life.plan.number == REMOVED:
             return None
-        return self._stages[kind_of(obj)][life.plan.stage].name, life.plan.due_ns
+        return own.stages[life.plan.stage].name, life.plan.due_ns
 
     # ---------------------------------------------------------------------------- changes
 
     def _put(self, obj: KubernetesObject, now_ns: int) -> list[LifecycleAction]:
-        place = _place(obj)
-        if place[:2] not in self._stages:
+        own = self._kinds.get(kind_of(obj))
+        if own is None:
             return []
         if isinstance(obj, Node):
             self._note_address(obj)
-        life = self._lives.get(place)
-        actions: list[LifecycleAction] = []
-        if life is None or life.obj.uid != obj.uid:
-            if life is not None:
-                self._forget(life.obj)
-            if isinstance(obj, Node):
-                actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
-            order = self._life_count if life is None else life.order
-            self._life_count += 1
-            life = self._lives[place] = Life(obj, order=order)
+        key = obj.key
+        life = own.lives.get(key)
+        if life is None or life.uid != obj.metadata.uid:
+            return self._begun(obj, own, life, now_ns)
         life.obj = obj
-        return [*actions, *self._planned(place, life, now_ns)]
+        return self._planned(own, key, life, now_ns)
+
+    def _begun(
+        self, obj: KubernetesObject, own: Kind, former: Life | None, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Do as `_put` for an object that is new, or another one than the former of its name."""
+        actions: list[LifecycleAction] = []
+        if former is not None:
+            self._forget(former.obj)
+        if isinstance(obj, Node):
+            actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
+        key, order = obj.key, self._life_count if former is None else former.order
+        self._life_count += 1
+        life = own.lives[key] = Life(obj, obj.uid, order=order)
+        return [*actions, *self._planned(own, key, life, now_ns)]
 
     def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
-        life = self._lives.pop(_place(obj), None)
+        own = self._kinds.get(kind_of(obj))
+        life = own.lives.pop(obj.key, None) if own else None
         if life is not None:
             self._forget(life.obj)
         return []
@@ -354,84 +290,95 @@ class Lifecycle:
         if isinstance(obj, Node):
             self._addresses.forget_node(obj.name)
         elif isinstance(obj, Pod):
-            self._addresses.forget_pod(identity_of(encode(obj)))
+            self._addresses.forget_pod(obj.metadata.uid or identity_of(encode(obj)))
 
     # ------------------------------------------------------------------------------ plans
 
-    def _planned(self, place: Place, life: Life, now_ns: int) -> list[LifecycleAction]:
+    def _planned(
+        self, own: Kind, key: NamespacedName, life: Life, now_ns: int
+    ) -> list[LifecycleAction]:
         """Make a plan for an object, keep the one that it has, or drop it."""
-        obj = life.obj
-        if isinstance(obj, Pod) and not obj.spec.node_name:
-            life.plan = None
-            return []
-        kind, document = place[:2], encode(obj)
-        stages, applying = self._stages[kind], self._selections[kind].of(document)
+        obj, plan = life.obj, life.plan
+        applying: tuple[int, ...] = ()
+        if not isinstance(obj, Pod):
+            applying = own.selection.of(encode(obj))
+        elif obj.spec.node_name:
+            applying = own.selection.of_pod(obj)
         if not applying:
             life.plan = None
             return []
+        fixed: FixedPlan | None = None
         if len(applying) == 1:
-            fixed = self._fixed[kind][applying[0]]
-            if fixed is not None:
-                return self._planned_as(fixed, place, life, now_ns)
-        weights = [stages[index].weight.of(document) for index in applying]
-        sources = [stages[index].delay.sources(document) for index in applying]
+            plans = own.plans[applying[0]]
+            fixed = plans.always or plans.for_document(encode(obj))
+        if fixed is not None:  # as nearly always
+            if plan is not None and plan.basis == fixed[0]:
+                return []
+            basis, delay_ns, index, name = fixed
+            due_ns = now_ns + delay_ns
+        else:
+            found = self._drawn(own, key, life, applying, now_ns)
+            if found is None:
+                return []
+            basis, due_ns, index, name = found
+        number = self._plan_count
+        self._plan_count = number + 1
+        life.plan = Plan(number, index, due_ns, basis)
+        life.plan_count += 1
+        return [PlayAt(due_ns, StageDue(own.group, own.name, key, number), name)]
+
+    def _drawn(
+        self, own: Kind, key: NamespacedName, life: Life, applying: Sequence[int], now_ns: int
+    ) -> tuple[str, int, int, str] | None:
+        """Return basis, time, place and name of one of several stages; None if nothing is new."""
+        document = encode(life.obj)
+        weights = [own.stages[index].weight.of(document) for index in applying]
+        sources = [own.stages[index].delay.sources(document) for index in applying]
         basis = basis_of(applying, weights, sources)
         if life.plan is not None and life.plan.basis == basis:
-            return []
+            return None
         chosen = 0
         if len(applying) > 1:
-            number = draw(self._seed, STAGE_STREAM, _counter(place, obj, life.plan_count))
+            number = draw(self._seed, STAGE_STREAM, _counter(own, key, life))
             chosen = choose(weights, number)
-        stage = stages[applying[chosen]]
+        stage = own.stages[applying[chosen]]
         try:
             least_ns, most_ns = stage.delay.bounds(sources[chosen], now_ns)
         except ValueError as error:
-            raise _error(stage, obj, str(error)) from None
+            raise _error(stage, life.obj, str(error)) from None
         due_ns = now_ns + least_ns
         if most_ns > least_ns:
-            number = draw(self._seed, DELAY_STREAM, _counter(place, obj, life.plan_count))
+            number = draw(self._seed, DELAY_STREAM, _counter(own, key, life))
             due_ns = now_ns + between(least_ns, most_ns, number)
-        life.plan = Plan(self._plan_count, applying[chosen], due_ns, basis)
-        life.plan_count += 1
-        self._plan_count += 1
-        return [PlayAt(due_ns, StageDue(*place, life.plan.number), stage.name)]
-
-    def _planned_as(
-        self, fixed: FixedPlan, place: Place, life: Life, now_ns: int
-    ) -> list[LifecycleAction]:
-        """Do as `_planned` for the only stage that applies, whose delay nothing can change."""
-        basis, delay_ns, stage, name = fixed
-        if life.plan is not None and life.plan.basis == basis:
-            return []
-        number, due_ns = self._plan_count, now_ns + delay_ns
-        life.plan = Plan(number, stage, due_ns, basis)
-        life.plan_count += 1
-        self._plan_count = number + 1
-        return [PlayAt(due_ns, StageDue(*place, number), name)]
+        return basis, due_ns, applying[chosen], stage.name
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
-        place = (event.group, event.object_kind, event.key)
-        life = self._lives.get(place)
-        if life is None or life.plan is None or life.plan.number != event.number:
+        kind, key = (event.group, event.object_kind), event.key
+        own = self._kinds.get(kind)
+        life = own.lives.get(key) if own else None
+        if own is None or life is None or life.plan is None or life.plan.number != event.number:
             return []
         plan = life.plan
         if self._silent and (node := _node_of(life.obj)) in self._silent:
             held = self._silent[node]
             if held is not None:
-                held[place] = None
+                held[*kind, key] = None
             return []  # `_returned` sends it again
-        assert now_ns >= plan.due_ns, f"{event.key}: due at {plan.due_ns}, and it is {now_ns}"
-        stage = self._stages[place[:2]][plan.stage]
+        assert now_ns >= plan.due_ns, f"{key}: due at {plan.due_ns}, and it is {now_ns}"
+        stage = own.stages[plan.stage]
         self._count_play(life, stage, now_ns)
         life.plan = None
         try:
-            actions = self._played(stage, place, life, now_ns)
+            actions = self._played(stage, own, key, life, now_ns)
         except (TemplateError, PatchError, ValueError) as error:
             if isinstance(error, PodwrightError):
                 raise
             raise _error(stage, life.obj, str(error)) from None
+        if actions and type(actions[-1]) is RemoveObject:
+            # What is said of the object on its way out is no reason to remove it once more.
+            life.plan = msgspec.structs.replace(plan, number=REMOVED)
         if stage.is_immediate:
-            actions += self._planned(place, life, now_ns)
+            actions += self._planned(own, key, life, now_ns)
         return actions
 
     def _returned(self, node: str, now_ns: int) -> list[LifecycleAction]:
@@ -439,25 +386,34 @@ class Lifecycle:
         if node not in self._silent:
             return []
         held = self._silent.pop(node)
-        # A machine that was restored does not know, and looks at all.
-        found = [
-            (self._lives[place].order, place)
-            for place in (self._lives if held is None else held)
-            if place in self._lives
-        ]
         actions: list[LifecycleAction] = []
-        for _, (group, kind, key) in sorted(found):
-            life = self._lives[group, kind, key]
+        # A machine that was restored does not know, and looks at all.
+        for own, key, life in self._in_order(held):
             plan = life.plan
-            if plan is None or plan.due_ns > now_ns or _node_of(life.obj) != node:
+            if plan is None or plan.number == REMOVED or plan.due_ns > now_ns:
                 continue
-            stage = self._stages[group, kind][plan.stage].name
-            actions.append(PlayAt(now_ns, StageDue(group, kind, key, plan.number), stage))
+            if _node_of(life.obj) == node:
+                due = StageDue(own.group, own.name, key, plan.number)
+                actions.append(PlayAt(now_ns, due, own.stages[plan.stage].name))
         return actions
+
+    def _in_order(
+        self, places: Iterable[Place] | None = None
+    ) -> list[tuple[Kind, NamespacedName, Life]]:
+        """Return all lives, or those at some places, in the order in which they came."""
+        if places is None:
+            found = [
+                (own, key, life) for own in self._kinds.values() for key, life in own.lives.items()
+            ]
+        else:
+            named = [(self._kinds[group, kind], key) for group, kind, key in places]
+            found = [(own, key, own.lives[key]) for own, key in named if key in own.lives]
+        return sorted(found, key=lambda entry: entry[2].order)
 
     def _count_play(self, life: Life, stage: Stage, now_ns: int) -> None:
         if life.played_ns != now_ns:
-            life.played_ns, life.play_count = now_ns, 0
+            life.played_ns, life.play_count, life.last_stages = now_ns, 1, (stage.name,)
+            return
         life.play_count += 1
         life.last_stages = (*life.last_stages, stage.name)[-_REMEMBERED:]
         if life.play_count > PLAYS_AT_ONCE_MAX:
@@ -471,12 +427,21 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------- plays
 
-    def _played(self, stage: Stage, place: Place, life: Life, now_ns: int) -> list[LifecycleAction]:
+    def _played(
+        self, stage: Stage, own: Kind, key: NamespacedName, life: Life, now_ns: int
+    ) -> list[LifecycleAction]:
         """Play all steps on the object as it is; its changes are one write."""
-        obj, before = life.obj, encode(life.obj)
-        group, kind, key = place
-        moment = Moment(now_ns, self._addresses)
-        after, user = before, ""
+        obj = life.obj
+        if self._moment.now_ns != now_ns:
+            self._moment = Moment(now_ns, self._addresses)
+        moment = self._moment
+        if stage.quick is not None and isinstance(obj, Pod):
+            pod = stage.quick(obj, moment)
+            if pod is not None:
+                life.obj = pod
+                return [PutObject(pod, "status", stage.name)]
+        before = after = encode(obj)
+        user = ""
         events: list[LifecycleAction] = []
         removals: list[LifecycleAction] = []
         for step in stage.steps:
@@ -484,21 +449,22 @@ class Lifecycle:
                 case EventStep():
                     note = step.message.render(before, moment.functions(before))
                     events.append(
-                        RecordEvent(group, kind, key, obj.uid, step.type, step.reason, note)
+                        RecordEvent(own.group, own.name, key, obj.uid, step.type, step.reason, note)
                     )
                 case _ if removals:
                     continue
                 case DeleteStep():
-                    removals.append(RemoveObject(group, kind, key, obj.uid, stage.name))
+                    removals.append(RemoveObject(own.group, own.name, key, obj.uid, stage.name))
                 case FinalizersStep():
                     after = with_finalizers(after, step)
                 case PatchStep():
                     after = patched(after, before, step, moment)
                     user = step.as_user or user
         writes: list[LifecycleAction] = []
-        if after != before:
+        if after is not before and after != before:
             scope = scope_of(before, after)
-            changed = read_again(obj, after, scope, source=f"{_who(stage)}: {kind} {key}")
+            source = f"{_who(stage)}: {own.name} {key}"
+            changed = read_again(obj, after, scope, source=source)
             writes.append(PutObject(changed, scope, stage.name, user))
             # Only a stage that goes on at once looks at it before the driver has told of it.
             life.obj = changed
@@ -511,14 +477,16 @@ class Lifecycle:
         return LifecycleState(
             tuple(
                 LifeState(
-                    *place,
+                    own.group,
+                    own.name,
+                    key,
                     life.plan,
                     life.plan_count,
                     life.played_ns,
                     life.play_count,
                     life.last_stages,
                 )
-                for place, life in self._lives.items()
+                for own, key, life in self._in_order()
             ),
             self._plan_count,
             self._addresses.state(),
@@ -535,12 +503,14 @@ class Lifecycle:
         objects : iterable of KubernetesObject
             All that it had heard of and that is not gone.
         """
-        assert not self._lives, "only a new machine can be restored"
-        by_place = {_place(obj): obj for obj in objects}
+        assert not self._life_count, "only a new machine can be restored"
+        by_place = {(kind_of(obj), obj.key): obj for obj in objects}
         for order, kept in enumerate(state.lives):
-            place = (kept.group, kept.kind, kept.key)
-            self._lives[place] = Life(
-                by_place[place],
+            kind = (kept.group, kept.kind)
+            obj = by_place[kind, kept.key]
+            self._kinds[kind].lives[kept.key] = Life(
+                obj,
+                obj.uid,
                 kept.plan,
                 kept.plan_count,
                 kept.played_ns,
@@ -551,28 +521,29 @@ class Lifecycle:
         self._life_count = len(state.lives)
         self._plan_count = state.plan_count
         self._addresses = Addresses(state.addresses)
+        self._moment = Moment(0, self._addresses)
         self._silent = dict.fromkeys(state.silent_nodes)
         self.validate()
 
     def validate(self) -> None:
         """Check what must always hold."""
-        numbers = [life.plan.number for life in self._lives.values() if life.plan is not None]
+        numbers = []
+        for kind, own in self._kinds.items():
+            for key, life in own.lives.items():
+                here = (kind_of(life.obj), life.obj.key)
+                assert here == (kind, key), f"{kind} {key} holds {here}"
+                if life.plan is None or life.plan.number == REMOVED:
+                    continue
+                numbers.append(life.plan.number)
+                stage = own.stages[life.plan.stage]
+                assert stage.applies_to(encode(life.obj)), f"{key}: {stage.name} does not apply"
         assert len(set(numbers)) == len(numbers), "two plans with one number"
         assert all(number < self._plan_count for number in numbers), "a plan from the future"
-        for place, life in self._lives.items():
-            assert _place(life.obj) == place, f"{place} holds {_place(life.obj)}"
-            if life.plan is not None:
-                stage = self._stages[place[:2]][life.plan.stage]
-                assert stage.applies_to(encode(life.obj)), f"{place}: {stage.name} does not apply"
 
 
-def _place(obj: KubernetesObject) -> Place:
-    return (*kind_of(obj), obj.key)
-
-
-def _counter(place: Place, obj: KubernetesObject, plan_count: int) -> int:
+def _counter(own: Kind, key: NamespacedName, life: Life) -> int:
     """Return the counter of a draw: the same for the same plan of the same object."""
-    text = "\0".join([*place, obj.uid, str(plan_count)])
+    text = "\0".join([own.group, own.name, key, life.obj.uid, str(life.plan_count)])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 

@@ -1,30 +1,67 @@
-"""What the plan for an object is made of, and plans that are the same for all objects."""
+"""What the plan for an object is made of, and plans that are the same for many objects."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.objects import Document
 from podwright.world.stages.stage import Stage
 
 FixedPlan: TypeAlias = tuple[str, int, int, str]
-"""Of a plan that looks the same for all objects: its basis, its delay, its stage, and the name."""
+"""Of a plan that many objects have: its basis, its delay, its stage, and the name."""
+
+_WORDED_MAX: Final = 1_024
 
 
-def basis_of(applying: list[int], weights: list[int | None], sources: list[tuple[Any, Any]]) -> str:
+def basis_of(
+    applying: Sequence[int], weights: list[int | None], sources: list[tuple[Any, Any]]
+) -> str:
     """Return what a plan is made of, as a text: stages, their weights, and words on delays."""
     return msgspec.json.encode((applying, weights, sources)).decode()
 
 
-def fixed_plan(stage: Stage, index: int) -> FixedPlan | None:
-    """Return the plan of a stage for which objects can say neither weight nor delay, else None."""
-    delay = stage.delay
-    asked = (stage.weight.query, delay.duration.query, delay.jitter.query)
-    if any(query is not None for query in asked):
-        return None
-    least_ns, most_ns = delay.bounds((None, None), 0)
-    if most_ns > least_ns:
-        return None
-    basis = basis_of([index], [stage.weight.default], [(None, None)])
-    return basis, least_ns, index, stage.name
+class FixedPlans:
+    """The plans of a stage, where it is the only one that applies and nothing is drawn.
+
+    Objects that say the same about its delay, or nothing, have the same plan; so it is made once,
+    unless it depends on the time or on a weight.
+
+    Attributes
+    ----------
+    always : FixedPlan, optional
+        The one plan of a stage about which objects can say nothing.
+    """
+
+    __slots__ = ("_index", "_stage", "_worded", "always")
+
+    def __init__(self, stage: Stage, index: int) -> None:
+        self._stage = stage
+        self._index = index
+        self._worded: dict[tuple[Any, Any], FixedPlan | None] = {}
+        self.always: FixedPlan | None = None
+        if stage.delay.duration.query is None and stage.delay.jitter.query is None:
+            self.always = self.for_document({})
+
+    def for_document(self, document: Document) -> FixedPlan | None:
+        """Return the plan for an object, None if it has to be made."""
+        if self._stage.weight.query is not None:
+            return None
+        sources = self._stage.delay.sources(document)
+        if not self._stage.delay.is_lasting(sources):
+            return None
+        if sources not in self._worded:
+            if len(self._worded) >= _WORDED_MAX:
+                self._worded.clear()
+            self._worded[sources] = self._made(sources)
+        return self._worded[sources]
+
+    def _made(self, sources: tuple[Any, Any]) -> FixedPlan | None:
+        stage = self._stage
+        least_ns, most_ns = stage.delay.bounds(sources, 0)
+        if most_ns > least_ns:
+            return None
+        basis = basis_of([self._index], [stage.weight.default], [sources])
+        return basis, least_ns, self._index, stage.name

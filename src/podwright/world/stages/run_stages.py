@@ -22,15 +22,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.objects import Document
+from podwright.objects import Document, Pod
 from podwright.objects.timestamps import timestamp_ns
-from podwright.world.stages.fast_stages import (
+from podwright.world.stages.common_pods import ended
+from podwright.world.stages.fast_stages import fast_stages, status_step
+from podwright.world.stages.jq import Query, query
+from podwright.world.stages.pod_statuses import (
     container_status,
-    fast_stages,
-    status_step,
+    ended_patch,
+    readiness,
+    started_at,
     terminated,
 )
-from podwright.world.stages.jq import Query, query
 from podwright.world.stages.stage import (
     Bound,
     Delay,
@@ -87,6 +90,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             ),
             delay=Delay(Bound(0, run_delay), Bound(None, _annotation(RUN_JITTER))),
             steps=(status_step(_exited),),
+            quick=_exited_quickly,
             source="run stages",
         ),
         Stage(
@@ -110,6 +114,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
             delay=Delay(Bound(0, deletion_time, read_second)),
             steps=(status_step(_finished),),
+            quick=_finished_quickly,
             source="run stages",
         ),
         Stage(
@@ -163,10 +168,10 @@ def _exited(document: Document, moment: Moment) -> Any:
     exit_code = _exit_code(metadata.get("annotations") or {})
     policy = spec.get("restartPolicy") or "Always"
     if policy == "Never" or (policy == "OnFailure" and not exit_code):
-        return _ended(document, moment, exit_code)
+        return ended_patch(_running_statuses(document), exit_code, moment.now)
     statuses = []
     for status in _running_statuses(document):
-        ended = terminated(exit_code, _started(status, moment), moment.now)
+        ended = terminated(exit_code, started_at(status, moment.now), moment.now)
         wait_ns = _back_off_of(status.get("restartCount", 0), ended["terminated"])
         waiting = {
             "reason": "CrashLoopBackOff",
@@ -187,7 +192,7 @@ def _exited(document: Document, moment: Moment) -> Any:
     reason = "ContainersNotReady", f"containers with unready status: [{unready}]"
     return {
         "containerStatuses": statuses,
-        "conditions": _ready_conditions(moment, "False", *reason),
+        "conditions": readiness("False", moment.now, *reason),
     }
 
 
@@ -196,29 +201,21 @@ def _restarted(document: Document, moment: Moment) -> Any:
         {**status, **_running_again(status, moment)} if "waiting" in status["state"] else status
         for status in document["status"]["containerStatuses"]
     ]
-    return {"containerStatuses": statuses, "conditions": _ready_conditions(moment, "True")}
+    return {"containerStatuses": statuses, "conditions": readiness("True", moment.now)}
 
 
 def _finished(document: Document, moment: Moment) -> Any:
-    return _ended(document, moment, 0)
+    return ended_patch(_running_statuses(document), 0, moment.now)
 
 
-def _ended(document: Document, moment: Moment, exit_code: int) -> dict[str, Any]:
-    statuses = [
-        {
-            **status,
-            "ready": False,
-            "started": False,
-            "state": terminated(exit_code, _started(status, moment), moment.now),
-        }
-        for status in _running_statuses(document)
-    ]
-    phase, reason = ("Failed", "PodFailed") if exit_code else ("Succeeded", "PodCompleted")
-    return {
-        "phase": phase,
-        "containerStatuses": statuses,
-        "conditions": _ready_conditions(moment, "False", reason),
-    }
+def _exited_quickly(pod: Pod, moment: Moment) -> Pod | None:
+    if pod.spec.restart_policy != "Never":
+        return None
+    return ended(pod, _exit_code(pod.metadata.annotations), moment)
+
+
+def _finished_quickly(pod: Pod, moment: Moment) -> Pod | None:
+    return ended(pod, 0, moment)
 
 
 def _running_statuses(document: Document) -> list[dict[str, Any]]:
@@ -235,27 +232,6 @@ def _running_again(status: dict[str, Any], moment: Moment) -> dict[str, Any]:
         "restartCount": status.get("restartCount", 0) + 1,
         "state": {"running": {"startedAt": moment.now}},
     }
-
-
-def _ready_conditions(
-    moment: Moment, status: str, reason: str | None = None, message: str | None = None
-) -> list[dict[str, Any]]:
-    # In a strategic merge patch null takes away what is left of the last reason.
-    return [
-        {
-            "type": name,
-            "status": status,
-            "reason": reason,
-            "message": message,
-            "lastTransitionTime": moment.now,
-        }
-        for name in ("Ready", "ContainersReady")
-    ]
-
-
-def _started(status: dict[str, Any], moment: Moment) -> str:
-    running = (status.get("state") or {}).get("running") or {}
-    return str(running.get("startedAt") or moment.now)
 
 
 def _exit_code(annotations: dict[str, str]) -> int:

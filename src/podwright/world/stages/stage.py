@@ -19,7 +19,7 @@ import msgspec
 
 from podwright.config.duration import parse_duration
 from podwright.kernels.draw import DRAW_BITS
-from podwright.objects import Document
+from podwright.objects import Document, Pod
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.jq import Query
@@ -145,8 +145,19 @@ class Bound(msgspec.Struct, frozen=True):
 
     def source(self, document: Document) -> Any:
         """Return what the document says."""
-        found = self.query.values(document) if self.query is not None else []
+        if self.query is None:
+            return None
+        if self.query.names is not None:
+            return self.query.value(document)
+        found = self.query.values(document)
         return found[0] if found else None
+
+    def is_lasting(self, source: Any) -> bool:
+        """Whether the bound for what the document says is the same at any time."""
+        if self.query is None or source is None:
+            return True
+        # Of all that a document may say, only a duration says it to `read_delay` once and for all.
+        return self.read is read_delay and type(source) is str and timestamp_ns(source) is None
 
     def at(self, source: Any, now_ns: int) -> int | None:
         """Return the bound for what the document says; None if there is none."""
@@ -172,6 +183,10 @@ class Delay(msgspec.Struct, frozen=True):
     def sources(self, document: Document) -> tuple[Any, Any]:
         """Return what the document says about the delay."""
         return self.duration.source(document), self.jitter.source(document)
+
+    def is_lasting(self, sources: tuple[Any, Any]) -> bool:
+        """Whether `bounds` are the same at any time."""
+        return self.duration.is_lasting(sources[0]) and self.jitter.is_lasting(sources[1])
 
     def bounds(self, sources: tuple[Any, Any], now_ns: int) -> tuple[int, int]:
         """Return the least delay and the one it stays below, equal when it is not drawn."""
@@ -201,10 +216,13 @@ class Moment(msgspec.Struct, frozen=True):
     now_ns : int
     addresses : Addresses
         Gives nodes and pods theirs.
+    shared : dict
+        What many objects have in common that are changed at this moment.
     """
 
     now_ns: int
     addresses: Addresses
+    shared: dict[Any, Any] = msgspec.field(default_factory=dict)
 
     @property
     def now(self) -> str:
@@ -371,6 +389,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     steps : tuple of Step
     is_immediate : bool
         Whether the next stage is looked for at once, also when this one changed nothing.
+    quick : callable, optional
+        Does to a pod as nearly all are what the steps do, which is a new status; None for others.
     source : str
         Where it was read.
     """
@@ -383,6 +403,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     delay: Delay = Delay()
     steps: tuple[Step, ...] = ()
     is_immediate: bool = False
+    quick: Callable[[Pod, Moment], Pod | None] | None = None
     source: str = ""
 
     def applies_to(self, document: Document) -> bool:

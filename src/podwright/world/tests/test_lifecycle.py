@@ -6,19 +6,21 @@ import msgspec
 import pytest
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import InputError, decode
+from podwright.objects import InputError, Object, decode
 from podwright.world import (
     FAST_STAGES,
     Lifecycle,
     LifecycleState,
     PlayAt,
     PutObject,
+    RemoveObject,
     Stage,
     StageDue,
     StageError,
     default_stages,
     read_stages,
 )
+from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.run_stages import back_off_ns
 from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
 
@@ -36,6 +38,14 @@ def stages_of(*parts: str, kind: str = "Pod") -> tuple[Stage, ...]:
         ),
         source="s.yaml",
     )
+
+
+def restored(life: Lifecycle, *objects: Object) -> Lifecycle:
+    """Return another machine that goes on where one is."""
+    again = Lifecycle()
+    text = msgspec.json.encode(life.state())
+    again.restore(msgspec.json.decode(text, type=LifecycleState), objects)
+    return again
 
 
 # ----------------------------------------------------------------------- built-in stages
@@ -237,6 +247,32 @@ def test_a_plan_goes_when_its_stage_no_longer_applies():
     player.delete(a_pod())
     player.run()
     assert player.story == []
+
+
+def test_an_object_that_was_removed_is_not_removed_again_for_what_is_said_of_its_end():
+    life = Lifecycle()
+    (plan,) = life.handle(ObjectPut(a_pod(deletionTimestamp=at(30))), NOW)
+    assert isinstance(plan, PlayAt)
+    (removal,) = life.handle(plan.event, NOW)
+    assert isinstance(removal, RemoveObject)
+    ending = a_pod(deletionTimestamp=at(0), deletionGracePeriodSeconds=0)
+    assert life.plan_of(ending) is None
+    for each in (life, restored(life, ending)):
+        assert each.handle(ObjectPut(ending), NOW) == []
+        assert each.handle(plan.event, NOW) == []
+        each.validate()
+    (again,) = life.handle(ObjectPut(a_pod(uid="another", deletionTimestamp=at(30))), NOW)
+    assert isinstance(again, PlayAt)
+
+
+def test_what_was_removed_on_a_silent_node_is_not_due_when_it_returns():
+    life = Lifecycle()
+    pod = a_pod(deletionTimestamp=at(30))
+    (plan,) = life.handle(ObjectPut(pod), NOW)
+    assert isinstance(plan, PlayAt)
+    life.handle(plan.event, NOW)
+    life.handle(NodeDown("n1"), NOW)
+    assert restored(life, pod).handle(NodeUp("n1"), NOW) == []
 
 
 def test_an_object_of_the_same_name_begins_anew():
