@@ -332,7 +332,7 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
 
 
 def test_a_plugin_that_nobody_knows_points_at_the_option():
-    told = "A plugin of your own has to be given as well: --plugin FILE"
+    told = "A plugin of your own has to be given as well: --plugin FILE, or to be installed"
     config = "examples/plugins/keep_zone.yaml"
     said = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
     result = run(f"config check {config}", status=1)

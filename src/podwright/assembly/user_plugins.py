@@ -1,7 +1,7 @@
-"""Plugins of the user's own, from the text of a Python file.
+"""Plugins of the user's own, from the text of a Python file or from an installed package.
 
-Reading the file is the caller's business. What is wrong with it is an `InputError` with the
-line, not a traceback.
+Reading the file, and finding the package's entry point, is the caller's business. What is wrong
+is an `InputError` with the line or the entry point, not a traceback.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from types import ModuleType
+from typing import Protocol
 
 from podwright.framework import Plugin
 from podwright.objects.errors import FieldError, InputError
@@ -60,6 +61,51 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
     finally:
         del sys.path[: len(added)]
     return _plugins_of(module, source)
+
+
+class EntryPoint(Protocol):
+    """What is needed of an `importlib.metadata.EntryPoint`."""
+
+    @property
+    def name(self) -> str:
+        """What the plugin is called."""
+
+    @property
+    def value(self) -> str:
+        """Where its class is: ``module:Class``."""
+
+    def load(self) -> object:
+        """Import the module and return the class."""
+
+
+def installed_plugin(entry: EntryPoint, package: str) -> type[Plugin]:
+    """Load a plugin that an installed package offers.
+
+    Parameters
+    ----------
+    package : str
+        The package and its version, for errors.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, is no plugin, or is called otherwise than its entry point.
+    """
+    source = f"{package}: entry point {entry.name} = {entry.value}"
+    try:
+        found = entry.load()
+    except InputError:
+        raise
+    except Exception as error:
+        # The outermost edge: a package may raise anything while it is being imported.
+        message = f"cannot be imported: {type(error).__name__}: {error}"
+        raise _refused(source, None, message) from error
+    if not (isinstance(found, type) and issubclass(found, Plugin)):
+        raise _refused(source, None, "is no class that derives from podwright.Plugin")
+    if found.name != entry.name:
+        message = f'the plugin\'s `name` is "{found.name}"; both have to be the same'
+        raise _refused(source, None, message)
+    return found
 
 
 def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:

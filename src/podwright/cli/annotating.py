@@ -23,8 +23,8 @@ def run_annotate(
     plugins: Sequence[Path],
 ) -> bool:
     """Print a Pod with its annotations after an attempt; tell whether the pod fitted then."""
-    own = load_plugins(plugins)
-    run = PastRun(folder)
+    run = PastRun(folder, load_plugins(plugins))
+    own = run.plugins
     announce_compilation()
     with looking_at(run):
         key = find_past(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)

@@ -21,6 +21,7 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.inputs import load_plugins
+from podwright.cli.installed import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.ruling import with_rules
 from podwright.config import (
@@ -37,16 +38,17 @@ from podwright.config import (
     to_document,
     without_effect,
 )
+from podwright.framework import Plugin
 from podwright.objects import InputError
 
 
 def show_configuration(setup: Setup, *, output: str) -> None:
     """Print a configuration with every default."""
     file = setup.config
-    registry, gates = _surroundings(setup.plugins, setup.feature_gates)
+    own, gates = _surroundings(setup.plugins, setup.feature_gates)
     source = "the default configuration" if file is None else str(file)
     text = None if file is None else read_text(file)
-    configuration = _effective(text, registry, gates, source, setup)
+    configuration = _effective(text, own, gates, source, setup)
     if output in ("yaml", "json"):
         print_document(_document(configuration), output)
     elif output == "table":
@@ -60,7 +62,7 @@ def show_configuration(setup: Setup, *, output: str) -> None:
 
 def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
     """Say what is wrong with each configuration or policy; tell whether all are right."""
-    registry, gates = _surroundings(setup.plugins, setup.feature_gates)
+    own, gates = _surroundings(setup.plugins, setup.feature_gates)
     texts: list[tuple[Path, str]] = []
     collected = Collected()
     for file in files:
@@ -72,7 +74,7 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
         try:
             told = _checked_policy(text, str(file))
             if not told:
-                told = _told(_effective(text, registry, gates, str(file), setup))
+                told = _told(_effective(text, own, gates, str(file), setup))
         except InputError as error:
             is_right = False
             for problem in error.errors:
@@ -125,20 +127,21 @@ def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
     return to_document(shown)
 
 
-def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[Registry, Gates]:
+def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[list[type[Plugin]], Gates]:
     collected = Collected()
-    registry, gates = Registry(), DEFAULT_GATES
+    own: list[type[Plugin]] = []
+    gates = DEFAULT_GATES
     with collected:
         gates = parse_gates(feature_gates)
     with collected:
-        registry = Registry(load_plugins(plugins))
+        own = load_plugins(plugins)
     collected.raise_all()
     warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
-    return registry, gates
+    return own, gates
 
 
 def _effective(
-    text: str | None, registry: Registry, gates: Gates, source: str, setup: Setup
+    text: str | None, own: Sequence[type[Plugin]], gates: Gates, source: str, setup: Setup
 ) -> EffectiveConfiguration:
     """Read, default, validate and expand; plugins are made, so that their arguments count."""
     if text is None:
@@ -146,6 +149,9 @@ def _effective(
     else:
         configuration = read_configuration(text, source=source)
     configuration = with_rules(configuration, setup) or configuration
+    told, installed = with_installed(configuration, own)
+    configuration = told or configuration
+    registry = Registry((*own, *(one.cls for one in installed)))
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )

@@ -78,7 +78,7 @@ _UNKNOWN_PLUGIN = re.compile(r'[Pp]lugin "[^"]*" does not exist')
 def hint_at_plugins(errors: Iterable[FieldError]) -> None:
     """Say how plugins of one's own are given, if one that nobody knows was asked for."""
     if any(_UNKNOWN_PLUGIN.search(error.message) for error in errors):
-        say("A plugin of your own has to be given as well: --plugin FILE")
+        say("A plugin of your own has to be given as well: --plugin FILE, or to be installed")
 
 
 def warn_of_gates(names: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
 from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import say, waiting, warn_of_gates
+from podwright.cli.installed import with_installed
 from podwright.cli.options import OffsetName, Setup
 from podwright.cli.ruling import with_rules
 from podwright.config import (
@@ -60,6 +61,8 @@ class Inputs(NamedTuple):
     gates : Gates
     source : str
         Where the configuration comes from.
+    packages : dict of str to str
+        Where the plugins are from that are installed: package and version, by name.
     """
 
     loaded: LoadedObjects
@@ -67,6 +70,7 @@ class Inputs(NamedTuple):
     plugins: list[type[Plugin]]
     gates: Gates
     source: str
+    packages: Mapping[str, str]
 
 
 def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
@@ -157,7 +161,12 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: Collected) -> Inpu
         gates = parse_gates(setup.feature_gates)
     with collected:
         plugins = load_plugins(setup.plugins)
-    return Inputs(loaded, configuration, plugins, gates, source)
+    packages: dict[str, str] = {}
+    with collected:
+        configuration, installed = with_installed(configuration, plugins)
+        plugins += [one.cls for one in installed]
+        packages = {one.cls.name: one.package for one in installed}
+    return Inputs(loaded, configuration, plugins, gates, source, packages)
 
 
 def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:

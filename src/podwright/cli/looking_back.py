@@ -45,8 +45,8 @@ def run_explain_past(  # noqa: PLR0913 - the options of the command
     output: str,
 ) -> bool:
     """Explain one past cycle and print it; tell whether the pod fitted."""
-    own = load_plugins(plugins)
-    run = PastRun(folder, own)
+    run = PastRun(folder, load_plugins(plugins))
+    own = run.plugins
     announce_compilation()
     with looking_at(run):
         cycles = Cycles(run.log)

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from podwright.cli.collecting import read_text
+from podwright.cli.installed import installed_plugins
 from podwright.config.duration import format_duration, parse_duration
 from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError
@@ -18,6 +19,7 @@ from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
 from podwright.store.collection import without_collection
 from podwright.store.decision_log import DecisionLog
 from podwright.store.log_format import LogError
+from podwright.world.past.replay import class_name
 
 
 class PastRun:
@@ -33,6 +35,8 @@ class PastRun:
     Attributes
     ----------
     log : DecisionLog
+    plugins : tuple of type
+        Those that are given, and those that it was recorded with and that are installed.
     start_ns, end_ns : int
         When the run began, and the time of its last event.
 
@@ -48,19 +52,28 @@ class PastRun:
         self.path = path
         inner = path / "log"
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
-        self._check(plugins)
+        self.plugins = self._with_installed(tuple(plugins))
         count = len(self.log)
         self.start_ns = start_of_run(path, self.log)
         self.end_ns = self.log.time_of(count - 1) if count else self.start_ns
 
-    def _check(self, plugins: Iterable[type[Plugin]]) -> None:
-        given = {plugin.name for plugin in plugins}
-        missing = [plugin.name for plugin in self.log.setup.plugins if plugin.name not in given]
+    def _with_installed(self, plugins: tuple[type[Plugin], ...]) -> tuple[type[Plugin], ...]:
+        needed = {plugin.name: plugin.cls for plugin in self.log.setup.plugins}
+        for plugin in plugins:
+            needed.pop(plugin.name, None)
+        installed = tuple(
+            one.cls
+            for one in installed_plugins(needed)
+            if class_name(one.cls) == needed[one.cls.name]
+        )
+        found = {plugin.name for plugin in installed}
+        missing = [name for name in needed if name not in found]
         if missing:
             raise LogError(
                 f"{self.path} was recorded with plugins that are not in-tree:"
                 f" {', '.join(missing)}; give their files again, with --plugin FILE"
             )
+        return (*plugins, *installed)
 
     def told(self, now_ns: int) -> str:
         """Return a moment for people: how long after the beginning, and when."""

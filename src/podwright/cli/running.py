@@ -45,15 +45,14 @@ Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 
 def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> None:
     """Print the cluster and the queue at a moment."""
-    own = load_plugins(plugins)
-    run = PastRun(folder, own)
+    run = PastRun(folder, load_plugins(plugins))
     with looking_at(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:
             say(f"nothing happens after {run.told(run.end_ns)}; this is how it stays")
             now_ns = run.end_ns
         index = run.log.index_at(now_ns)
-        machine = replay(run.log, until=index, plugins=own)
+        machine = replay(run.log, until=index, plugins=run.plugins)
         shown = Shown(run, machine, now_ns, index)
         if output in ("json", "yaml"):
             print_document(shown.document(), output)

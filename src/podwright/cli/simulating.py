@@ -267,7 +267,10 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
         sample_ns=sample_ns,
         checkpoint_events=chosen.checkpoint_events,
     )
-    return rules, inputs, manifest_of(rules, files, chosen.options())
+    options = chosen.options()
+    if told.packages:
+        options["packages"] = dict(told.packages)
+    return rules, inputs, manifest_of(rules, files, options)
 
 
 def _refuse_records(contents: Sequence[tuple[str, bytes]]) -> None:

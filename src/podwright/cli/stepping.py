@@ -16,7 +16,6 @@ from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.looking_back import tell_past
 from podwright.cli.past_run import PastRun, looking_at
 from podwright.cli.running import Shown, sizes_told
-from podwright.framework import Plugin
 from podwright.machine import ObjectPut
 from podwright.objects import Pod
 from podwright.objects.errors import PodwrightError
@@ -40,11 +39,10 @@ _HELP = (
 
 def run_step(folder: Path, *, at: str, plugins: Sequence[Path]) -> None:
     """Read commands and do them, until there are no more."""
-    own = load_plugins(plugins)
-    run = PastRun(folder, own)
+    run = PastRun(folder, load_plugins(plugins))
     announce_compilation()
     with looking_at(run):
-        prompt = Prompt(run, own)
+        prompt = Prompt(run)
         if at:
             prompt.go(at)
         else:
@@ -78,13 +76,11 @@ class Prompt:
     Parameters
     ----------
     run : PastRun
-    plugins : sequence of type
     """
 
-    def __init__(self, run: PastRun, plugins: Sequence[type[Plugin]]) -> None:
+    def __init__(self, run: PastRun) -> None:
         self._run = run
-        self._plugins = plugins
-        self._stepper = Stepper(run.log, plugins=plugins)
+        self._stepper = Stepper(run.log, plugins=run.plugins)
         self._pod = ""
 
     def do(self, line: str) -> bool:
@@ -189,7 +185,7 @@ class Prompt:
             write(f"pod {key} was not tried up to event {position}")
             return
         past = find_cycle(
-            self._run.log, key, attempt, plugins=self._plugins, cycles=self._stepper.cycles
+            self._run.log, key, attempt, plugins=self._run.plugins, cycles=self._stepper.cycles
         )
         print_told(tell_past(self._run, past), shown=_NODES_SHOWN, output="table")
 

@@ -29,7 +29,8 @@ from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName
 from podwright.store.collection import without_collection
-from podwright.store.decision_log import DecisionLog, Recorder, Start
+from podwright.store.decision_log import DecisionLog, Recorder
+from podwright.store.log_checkpoints import Start
 from podwright.store.log_format import Entry, LogError, Setup, decode_actions, encode_actions
 from podwright.store.log_format import OwnPlugin as LoggedPlugin
 
@@ -80,7 +81,7 @@ def machine_of(
 
 def _check_own(setup: Setup, plugins: tuple[type[Plugin], ...]) -> None:
     wanted = {plugin.name: plugin.cls for plugin in setup.plugins}
-    given = {plugin.name: _class_name(plugin) for plugin in plugins}
+    given = {plugin.name: class_name(plugin) for plugin in plugins}
     if wanted == given:
         return
     missing = [f"{name} ({cls})" for name, cls in wanted.items() if given.get(name) != cls]
@@ -93,7 +94,8 @@ def _check_own(setup: Setup, plugins: tuple[type[Plugin], ...]) -> None:
     raise LogError(f"the run cannot be repeated with these plugins: {'; '.join(parts)}")
 
 
-def _class_name(plugin: type[Plugin]) -> str:
+def class_name(plugin: type[Plugin]) -> str:
+    """Return how a recorded run names the class of a plugin."""
     return f"{plugin.__module__}:{plugin.__qualname__}"
 
 
@@ -168,7 +170,7 @@ def record(  # noqa: PLR0913 - what a machine can be told
         batching=batching,
         draws_preemption_offset=draws_preemption_offset,
         assumed_pod_expiry_ns=assumed_pod_expiry_ns,
-        plugins=tuple(LoggedPlugin(plugin.name, _class_name(plugin)) for plugin in own),
+        plugins=tuple(LoggedPlugin(plugin.name, class_name(plugin)) for plugin in own),
     )
     machine = machine_of(setup, plugins=own)
     names = [p.scheduler_name or "default-scheduler" for p in written.profiles]

@@ -1,0 +1,126 @@
+"""Plugins of installed packages, found by their entry points when a profile names them.
+
+Being installed enables nothing: what else is in an environment must not change a decision. Only
+the plugins that a configuration enables are imported, and a profile that does not enable one
+goes without it, as upstream's profiles do with the plugins that a scheduler was built with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, NamedTuple
+
+import msgspec
+
+from podwright.assembly import Registry
+from podwright.assembly.user_plugins import installed_plugin
+from podwright.cli.collecting import Collected
+from podwright.config import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    Plugins,
+)
+from podwright.config import Plugin as PluginEntry
+from podwright.framework import Plugin
+from podwright.objects import FieldError, InputError
+
+GROUP: Final = "podwright.plugins"
+"""The group of entry points; the name of each is the name of its plugin."""
+
+
+class Installed(NamedTuple):
+    """A plugin of an installed package, such as ``rack-plugins 1.2``."""
+
+    cls: type[Plugin]
+    package: str
+
+
+def with_installed(
+    configuration: KubeSchedulerConfiguration | None, own: Sequence[type[Plugin]]
+) -> tuple[KubeSchedulerConfiguration | None, list[Installed]]:
+    """Find the installed plugins that a configuration enables and nobody else knows.
+
+    Parameters
+    ----------
+    own : sequence of type
+        What is given as files, which goes first.
+
+    Returns
+    -------
+    configuration : KubeSchedulerConfiguration, optional
+        With the installed plugins disabled where a profile does not name them.
+    found : list of Installed
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any of them.
+    """
+    if configuration is None:
+        return None, []
+    registry = Registry(own)
+    enabled = dict.fromkeys(
+        entry.name for profile in configuration.profiles for entry in _entries(profile, "enabled")
+    )
+    found = installed_plugins(name for name in enabled if registry.points_of(name) is None)
+    names = [one.cls.name for one in found]
+    profiles = tuple(_without_unnamed(profile, names) for profile in configuration.profiles)
+    return msgspec.structs.replace(configuration, profiles=profiles), found
+
+
+def installed_plugins(names: Iterable[str]) -> list[Installed]:
+    """Load the installed plugins of these names; those that are not installed are left out.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any of them.
+    """
+    wanted = dict.fromkeys(names)
+    if not wanted:
+        # To look through what is installed takes longer than many a command.
+        return []
+    offered: dict[str, list[EntryPoint]] = {name: [] for name in wanted}
+    for entry in entry_points(group=GROUP):
+        if entry.name in offered:
+            offered[entry.name].append(entry)
+    found: list[Installed] = []
+    collected = Collected()
+    for name, entries in offered.items():
+        with collected:
+            if len(entries) > 1:
+                packages = " and ".join(sorted(map(_package, entries)))
+                message = f'the plugin "{name}" is in {packages}: uninstall all but one'
+                raise InputError([FieldError(source=GROUP, path="", message=message)])
+            found += [
+                Installed(installed_plugin(entry, _package(entry)), _package(entry))
+                for entry in entries
+            ]
+    collected.raise_all()
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return "a package" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+
+
+def _entries(profile: KubeSchedulerProfile, *lists: str) -> Iterator[PluginEntry]:
+    plugins = profile.plugins or Plugins()
+    for field in Plugins.__struct_fields__:
+        for name in lists:
+            yield from getattr(getattr(plugins, field), name)
+
+
+def _without_unnamed(profile: KubeSchedulerProfile, names: Iterable[str]) -> KubeSchedulerProfile:
+    """Disable what a profile does not name: plugins that are given would be enabled there."""
+    named = {entry.name for entry in _entries(profile, "enabled", "disabled")}
+    unnamed = tuple(PluginEntry(name=name) for name in names if name not in named)
+    if not unnamed:
+        return profile
+    plugins = profile.plugins or Plugins()
+    disabled = (*plugins.multi_point.disabled, *unnamed)
+    multi_point = msgspec.structs.replace(plugins.multi_point, disabled=disabled)
+    return msgspec.structs.replace(
+        profile, plugins=msgspec.structs.replace(plugins, multi_point=multi_point)
+    )

@@ -1,0 +1,182 @@
+"""Plugins of installed packages: found by entry points, loaded when a profile enables them."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from tests.e2e.command_line import NODES, pod, run
+
+CODE = """
+import podwright as pw
+
+
+class KeepLarge(pw.Plugin):
+    \"\"\"Keep every pod on nodes of this name.\"\"\"
+
+    name = "KeepLarge"
+
+    def __init__(self, node: str = "large") -> None:
+        self.node = node
+
+    def filter(self, cycle, node):
+        return pw.Status() if node.name == self.node else pw.Status.unschedulable("not it")
+
+
+class NoPlugin:
+    pass
+"""
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+ENABLED = "plugins: {multiPoint: {enabled: [{name: KeepLarge}]}}"
+CONFIGURATION = f"{HEAD}profiles: [{{{ENABLED}}}]\n"
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Install a package, as pip would: its module, and the folder with its entry points."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+
+    def install(
+        entry_points: str, code: str = CODE, *, name: str = "rack_plugins", version: str = "1.2"
+    ) -> None:
+        (folder / f"{name}.py").write_text(code)
+        info = folder / f"{name}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[podwright.plugins]\n{entry_points}\n")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    yield install
+    sys.modules.pop("rack_plugins", None)
+
+
+@pytest.fixture
+def cluster(write) -> str:
+    return str(write("cluster.yaml", NODES + pod("web", "1") + pod("db", "1")))
+
+
+def test_a_profile_that_enables_an_installed_plugin_has_it(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    printed = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}").stdout
+    assert printed.count("  large") == 2
+    shown = run(f"config show --config {write('c.yaml', CONFIGURATION)} -o table").stdout
+    assert "KeepLarge" in shown
+
+
+def test_being_installed_enables_nothing_and_imports_nothing(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge", "raise SystemExit('imported')")
+    run(f"schedule {cluster}")
+    run(f"schedule {cluster} --config {write('empty.yaml', HEAD)}")
+    with pytest.raises(AssertionError, match="imported"):
+        run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}")
+
+
+def test_other_profiles_go_without_it(install, write):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    first = f"{{schedulerName: default-scheduler, {ENABLED}}}"
+    profiles = f"profiles: [{first}, {{schedulerName: other}}]\n"
+    config = write("c.yaml", HEAD + profiles)
+    shown = run(f"config show --config {config} -o table").stdout.splitlines()
+    assert {line.split()[0] for line in shown if "KeepLarge" in line} == {"default-scheduler"}
+    pods = pod("full", "8") + pod("late", "1", spec="schedulerName: other")
+    printed = run(f"schedule {write('cluster.yaml', NODES + pods)} --config {config}").stdout
+    assert [line.split()[1:3] for line in printed.splitlines()[1:]] == [
+        ["full", "large"],
+        ["late", "small"],
+    ]
+
+
+def test_its_arguments_are_those_of_the_configuration(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    arguments = "pluginConfig: [{name: KeepLarge, args: {node: small}}]"
+    config = write("c.yaml", f"{HEAD}profiles: [{{{ENABLED}, {arguments}}}]\n")
+    assert run(f"schedule {cluster} --config {config}").stdout.count("  small") == 2
+    arguments = arguments.replace("node", "zone")
+    wrong = write("w.yaml", f"{HEAD}profiles: [{{{ENABLED}, {arguments}}}]\n")
+    assert "it takes node, from profiles" in run(f"config check {wrong}", status=1).stdout
+
+
+def test_a_file_goes_before_an_installed_plugin_of_its_name(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    file = write("mine.py", CODE.replace('"large"', '"small"'))
+    line = f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)} --plugin {file}"
+    assert run(line).stdout.count("  small") == 2
+
+
+def test_a_run_with_it_is_looked_back_at_and_says_whose_it_was(install, write, cluster, tmp_path):
+    pytest.importorskip("pyarrow")
+    install("KeepLarge = rack_plugins:KeepLarge")
+    config = write("c.yaml", CONFIGURATION)
+    run(f"simulate {cluster} --config {config} -o {tmp_path}/run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["options"]["packages"] == {"KeepLarge": "rack_plugins 1.2"}
+    assert "not it" in run(f"explain web --run {tmp_path}/run").stdout
+    assert "2 on nodes" in run(f"run show {tmp_path}/run").stdout
+    again = run(f"simulate --resume {tmp_path}/run")
+    assert "is finished" in again.stderr
+
+
+def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, tmp_path):
+    pytest.importorskip("pyarrow")
+    file = write("mine.py", CODE)
+    config = write("c.yaml", CONFIGURATION)
+    run(f"simulate {cluster} --config {config} --plugin {file} -o {tmp_path}/run")
+    install("KeepLarge = rack_plugins:KeepLarge")
+    told = run(f"run show {tmp_path}/run", status=2).stderr
+    assert "plugins that are not in-tree: KeepLarge; give their files again" in told
+    assert "2 on nodes" in run(f"run show {tmp_path}/run --plugin {file}").stdout
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "code", "message"),
+    [
+        pytest.param(
+            "rack_plugins:KeepLarge",
+            "import nowhere_to_be_found",
+            "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'",
+            id="a missing import",
+        ),
+        pytest.param(
+            "rack_plugins:Other",
+            CODE,
+            "cannot be imported: AttributeError: module 'rack_plugins' has no attribute 'Other'",
+            id="no such class",
+        ),
+        pytest.param(
+            "rack_plugins:NoPlugin",
+            CODE,
+            "is no class that derives from podwright.Plugin",
+            id="no plugin",
+        ),
+        pytest.param(
+            "rack_plugins:KeepLarge",
+            CODE.replace('name = "KeepLarge"', 'name = "Keep"'),
+            'the plugin\'s `name` is "Keep"; both have to be the same',
+            id="another name",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_installed_plugin_is_told(
+    install, write, cluster, entry_point, code, message
+):
+    install(f"KeepLarge = {entry_point}", code)
+    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    place = f"rack_plugins 1.2: entry point KeepLarge = {entry_point}"
+    assert told.splitlines()[0] == f"{place}: {message}"
+
+
+def test_two_packages_with_one_name_are_refused(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    install("KeepLarge = more_plugins:KeepLarge", name="more_plugins", version="2.0")
+    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    packages = "more_plugins 2.0 and rack_plugins 1.2"
+    assert f'the plugin "KeepLarge" is in {packages}: uninstall all but one' in told
+
+
+def test_a_plugin_that_nobody_has_is_told_as_before(write, cluster):
+    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    assert "KeepLarge" in told
+    assert "--plugin FILE, or to be installed" in told
