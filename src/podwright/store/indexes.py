@@ -5,6 +5,7 @@ Each is made from the objects that are there, and told of every change from then
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -33,9 +34,7 @@ class Index:
 
     def __init__(self, values_of: Values, objects: Objects) -> None:
         self._values_of = values_of
-        self._keys: dict[Hashable, Keys] = {}
-        for key, obj in objects.items():
-            self.move(key, None, obj)
+        self._keys = _keys_by_value(values_of, objects)
 
     def __getitem__(self, value: Hashable) -> Keys:
         """Return the keys of the objects that have a value; not to be changed."""
@@ -57,15 +56,19 @@ class Index:
             if not keys:
                 del self._keys[value]
         for value in after:
-            self._keys.setdefault(value, set()).add(key)
+            self._keys[value].add(key)
 
     def validate(self, objects: Objects) -> None:
         """Check it against the objects."""
-        keys: dict[Hashable, Keys] = {}
-        for key, obj in objects.items():
-            for value in self._values_of(obj):
-                keys.setdefault(value, set()).add(key)
-        assert keys == self._keys, "an index is wrong"
+        assert self._keys == _keys_by_value(self._values_of, objects), "an index is wrong"
+
+
+def _keys_by_value(values_of: Values, objects: Objects) -> defaultdict[Hashable, Keys]:
+    keys: defaultdict[Hashable, Keys] = defaultdict(set)
+    for key, obj in objects.items():
+        for value in values_of(obj):
+            keys[value].add(key)
+    return keys
 
 
 class SortedKeys:
