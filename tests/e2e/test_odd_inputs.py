@@ -87,3 +87,34 @@ def test_a_cluster_in_which_nothing_happens_is_a_sentence(write):
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     first = write("first.jsonl", json.dumps({"at": "1m", "apply": node}) + "\n")
     assert told not in run(f"simulate {empty} --events {first}").stderr
+
+
+GPU_NODE = NODES.replace('pods: "110"}}', 'pods: "110", nvidia.com/gpu: "2"}}', 1)
+GPU_POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: "1"}}}]}
+"""
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate"])
+def test_a_resource_that_no_node_has_is_named_once(write, command):
+    pods = "".join(GPU_POD.replace("NAME", name) for name in "ab")
+    files = write("cluster.yaml", GPU_NODE + pods)
+    said = run(f"{command} {files}", status=1).stderr.splitlines()
+    told = '2 pods ask for nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
+    assert [line for line in said if "warning" in line] == [f"warning: {told}"]
+    assert "warning" not in run(f"{command} {files} --output json", status=1).stderr
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate"])
+def test_a_resource_that_is_not_looked_at_is_not_named(write, command):
+    files = write("cluster.yaml", GPU_NODE + GPU_POD.replace("NAME", "a"))
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{pluginConfig: [{name: NodeResourcesFit,"
+        " args: {ignoredResources: [nvidia.com/gpus]}}]}]\n",
+    )
+    assert "warning" not in run(f"{command} {files} --config {config}").stderr

@@ -21,10 +21,10 @@ from podwright.cli.console import (
     say,
     write,
 )
-from podwright.cli.inputs import about_workloads, find_pod, load_all
+from podwright.cli.inputs import about_workloads, find_pod, load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
 from podwright.framework.decision import Decision, Rejection
-from podwright.objects import Condition, Pod, encode, with_condition, with_node_name
+from podwright.objects import Condition, Node, Pod, encode, with_condition, with_node_name
 from podwright.preemption import Preemption
 
 NO_NODE = "<none>"
@@ -65,6 +65,8 @@ def run_schedule(
         if with_reasons:
             _print_reasons(decisions)
         say(summary(decisions, len(scheduler.cluster.live_slots())))
+        unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
+        warn_of_missing_resources(unfit, loaded.of(Node))
         if with_reasons:
             _suggest(decisions, files)
     return all(outcome_of(decision) not in _UNFIT for decision in decisions)

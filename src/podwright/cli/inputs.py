@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from podwright.assembly.missing_resources import missing_resources
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
 from podwright.cli.collecting import Collected, read_text
@@ -28,7 +29,7 @@ from podwright.config import (
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
-from podwright.objects import FieldError, InputError, Pod, PodwrightError
+from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
 from podwright.store import GroupKind, kind_of
 from podwright.store.files import LoadedObjects, load
 
@@ -212,6 +213,12 @@ def caller_of(configuration: KubeSchedulerConfiguration | None, source: str) -> 
     from podwright.client import ExtenderClient
 
     return ExtenderClient(configuration, source=source).call
+
+
+def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
+    """Name the resources that pods without a node ask for and no node has, one a line."""
+    for missing in missing_resources(pods, nodes):
+        say(f"warning: {missing}")
 
 
 _WORKLOADS = (

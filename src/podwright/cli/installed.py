@@ -8,8 +8,7 @@ goes without it, as upstream's profiles do with the plugins that a scheduler was
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +23,9 @@ from podwright.config import (
 from podwright.config import Plugin as PluginEntry
 from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "podwright.plugins"
 """The group of entry points; the name of each is the name of its plugin."""
@@ -81,6 +83,8 @@ def installed_plugins(names: Iterable[str]) -> list[Installed]:
     if not wanted:
         # To look through what is installed takes longer than many a command.
         return []
+    from importlib.metadata import entry_points
+
     offered: dict[str, list[EntryPoint]] = {name: [] for name in wanted}
     for entry in entry_points(group=GROUP):
         if entry.name in offered:

@@ -27,14 +27,21 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
-from podwright.cli.inputs import are_idle, caller_of, inputs_of, require_objects, warn_of_kinds
+from podwright.cli.inputs import (
+    are_idle,
+    caller_of,
+    inputs_of,
+    require_objects,
+    warn_of_kinds,
+    warn_of_missing_resources,
+)
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
 from podwright.config import (
     format_duration,
     without_effect,
 )
 from podwright.framework.profile import TieRule
-from podwright.objects import FieldError, InputError
+from podwright.objects import FieldError, InputError, Pod
 from podwright.store.files import LoadedObjects, load_bytes, read_paths
 from podwright.store.record_files import numbered_lines
 from podwright.store.run_folder import (
@@ -60,7 +67,7 @@ from podwright.world.runs.run import (
 )
 from podwright.world.runs.simulation import Rules, Simulation
 from podwright.world.runs.summary import Summary
-from podwright.world.world import START_NS
+from podwright.world.world import START_NS, World
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -196,6 +203,9 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
     _print(summary, output)
+    if output == "table":
+        world = simulation.world
+        warn_of_missing_resources(_pods_left(world), world.nodes)
     if not is_over:
         when = format_duration(summary.simulated_ns)
         hint = f"; go on with: podwright simulate --resume {folder}" if folder else ""
@@ -315,6 +325,17 @@ def _hashed(chosen: Chosen) -> list[InputFile]:
 
 
 # -------------------------------------------------------------------------- playing
+
+
+def _pods_left(world: World) -> list[Pod]:
+    """Return the pods that are still to be scheduled."""
+    return [
+        pod
+        for pod in world.pods
+        if not pod.spec.node_name
+        and pod.status.phase not in ("Succeeded", "Failed")
+        and pod.spec.scheduler_name in world.machine.profiles
+    ]
 
 
 class _Stop:
