@@ -1,7 +1,7 @@
 """Addresses of nodes and pods: given once, in order, and never twice.
 
 Nodes have 10.0.0.0/10 and pods 10.64.0.0/10. An object keeps its address as long as it is
-known; addresses of the gone are not given again.
+known, or says it itself; addresses of the gone are not given again.
 """
 
 from __future__ import annotations
@@ -57,6 +57,17 @@ class Addresses:
             address = self._pods[uid] = _text(_PODS, self._pod_count)
         return address
 
+    def written_to_pod(self, uid: str) -> str:
+        """Return the address of a pod for one who writes it into its status, and who asks there.
+
+        So a new one need not be remembered.
+        """
+        address = self._pods.pop(uid, None) if self._pods else None
+        if address is None:
+            self._pod_count += 1
+            address = _text(_PODS, self._pod_count)
+        return address
+
     def know_node(self, name: str, address: str) -> None:
         """Note the address that a node has brought with it."""
         self._nodes[name] = address
@@ -67,7 +78,8 @@ class Addresses:
 
     def forget_pod(self, uid: str) -> None:
         """Take away a pod's address."""
-        self._pods.pop(uid, None)
+        if self._pods:
+            self._pods.pop(uid, None)
 
     def state(self) -> AddressesState:
         """Return all that is known."""

@@ -24,6 +24,7 @@ from podwright.world.stages.pod_statuses import (
     named,
     ready_conditions,
     running_statuses,
+    started_at,
 )
 from podwright.world.stages.stage import Moment, identity_of
 
@@ -45,26 +46,25 @@ def started(pod: Pod, moment: Moment) -> Pod | None:
     spec, status = pod.raw.get("spec"), pod.raw.get("status") or {}
     if (
         not spec
-        or not spec.get("containers")
         or spec.get("initContainers")
         or spec.get("readinessGates")
         or spec.get("hostNetwork")
         or status.get("podIP")
     ):
         return None
-    conditions = status.get("conditions") or ()
-    if not _are_others(conditions):
+    containers, conditions = spec.get("containers"), status.get("conditions") or ()
+    if not containers or not _are_others(conditions):
         return None
-    now, addresses = moment.now, moment.addresses
-    containers = named(spec["containers"])
-    shared = moment.shared.get(containers)
-    if shared is None:
-        shared = moment.shared[containers] = _start(containers, now)
+    now, addresses, key = moment.now, moment.addresses, id(containers)
+    if key not in moment.shared:
+        # With the list itself, so that no other one can have its identity.
+        moment.shared[key] = containers, _start(named(containers), now)
+    shared: _Shared = moment.shared[key][1]
     document = {
         **status,
         "phase": shared.phase,
         "hostIP": addresses.of_node(spec.get("nodeName") or ""),
-        "podIP": addresses.of_pod(pod.metadata.uid or identity_of(pod.raw)),
+        "podIP": addresses.written_to_pod(pod.metadata.uid or identity_of(pod.raw)),
         "startTime": now,
         "conditions": [*conditions, *shared.conditions],
         "containerStatuses": shared.statuses,
@@ -81,19 +81,21 @@ def started(pod: Pod, moment: Moment) -> Pod | None:
 
 def ended(pod: Pod, exit_code: int, moment: Moment) -> Pod | None:
     """Return a pod that runs as one that has ended, None if it has not `started` as above."""
-    spec, status = pod.raw.get("spec"), pod.raw.get("status")
-    if not spec or not status or not spec.get("containers") or not status.get("startTime"):
+    status = pod.raw.get("status") or {}
+    statuses, conditions = status.get("containerStatuses"), status.get("conditions")
+    if not statuses or not conditions:
         return None
-    containers, start_time = named(spec["containers"]), status["startTime"]
-    start, conditions = _start(containers, start_time), status.get("conditions") or []
+    key = (id(statuses), exit_code)
+    if key not in moment.shared:
+        moment.shared[key] = statuses, *_start_and_end(statuses, exit_code, moment.now)
+    _, start, shared = moment.shared[key]
     before = max(len(conditions) - len(STARTED), 0)
     if (
-        status.get("containerStatuses") != start.statuses
+        start is None
         or conditions[before:] != start.conditions
         or not _are_others(conditions[:before])
     ):
         return None
-    shared = _end(containers, start_time, exit_code, moment.now)
     document = {
         **status,
         "phase": shared.phase,
@@ -128,11 +130,24 @@ def _start(containers: Named, now: str) -> _Shared:
     )
 
 
-@lru_cache(maxsize=1_024)
-def _end(containers: Named, start_time: str, exit_code: int, now: str) -> _Shared:
-    start = _start(containers, start_time)
+def _start_and_end(
+    statuses: list[Document], exit_code: int, now: str
+) -> tuple[_Shared, _Shared] | tuple[None, None]:
+    """Return what pods have in common before and after their end; None if they started otherwise.
+
+    Parameters
+    ----------
+    statuses : list of dict
+        Of their containers, before.
+    """
+    texts = [status.get(name) for status in statuses for name in ("name", "image")]
+    if not all(isinstance(text, str) for text in texts):
+        return None, None
+    start = _start(named(statuses), started_at(statuses[0], now))
+    if statuses != start.statuses:
+        return None, None
     before = {"conditions": start.conditions, "containerStatuses": start.statuses}
-    return _shared(plain_patch(before, ended_patch(start.statuses, exit_code, now)))
+    return start, _shared(plain_patch(before, ended_patch(start.statuses, exit_code, now)))
 
 
 def _shared(status: dict[str, Any]) -> _Shared:

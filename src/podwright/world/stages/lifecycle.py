@@ -271,7 +271,7 @@ class Lifecycle:
         key, order = obj.key, self._life_count if former is None else former.order
         self._life_count += 1
         life = own.lives[key] = Life(obj, obj.uid, order=order)
-        return [*actions, *self._planned(own, key, life, now_ns)]
+        return actions + self._planned(own, key, life, now_ns)
 
     def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
         own = self._kinds.get(kind_of(obj))

@@ -35,28 +35,35 @@ class FixedPlans:
         The one plan of a stage about which objects can say nothing.
     """
 
-    __slots__ = ("_index", "_stage", "_worded", "always")
+    __slots__ = ("_index", "_may_last", "_stage", "_worded", "always")
 
     def __init__(self, stage: Stage, index: int) -> None:
+        delay = stage.delay
         self._stage = stage
         self._index = index
+        self._may_last = stage.weight.query is None and delay.may_last
         self._worded: dict[tuple[Any, Any], FixedPlan | None] = {}
         self.always: FixedPlan | None = None
-        if stage.delay.duration.query is None and stage.delay.jitter.query is None:
+        if delay.duration.query is None and delay.jitter.query is None:
             self.always = self.for_document({})
 
     def for_document(self, document: Document) -> FixedPlan | None:
         """Return the plan for an object, None if it has to be made."""
-        if self._stage.weight.query is not None:
+        if not self._may_last:
             return None
-        sources = self._stage.delay.sources(document)
+        sources = duration, jitter = self._stage.delay.sources(document)
+        if not (duration is None or type(duration) is str) or not (
+            jitter is None or type(jitter) is str
+        ):
+            return None
+        if sources in self._worded:
+            return self._worded[sources]
         if not self._stage.delay.is_lasting(sources):
             return None
-        if sources not in self._worded:
-            if len(self._worded) >= _WORDED_MAX:
-                self._worded.clear()
-            self._worded[sources] = self._made(sources)
-        return self._worded[sources]
+        if len(self._worded) >= _WORDED_MAX:
+            self._worded.clear()
+        made = self._worded[sources] = self._made(sources)
+        return made
 
     def _made(self, sources: tuple[Any, Any]) -> FixedPlan | None:
         stage = self._stage

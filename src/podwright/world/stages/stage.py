@@ -157,7 +157,7 @@ class Bound(msgspec.Struct, frozen=True):
         if self.query is None or source is None:
             return True
         # Of all that a document may say, only a duration says it to `read_delay` once and for all.
-        return self.read is read_delay and type(source) is str and timestamp_ns(source) is None
+        return self.read is read_delay and isinstance(source, str) and timestamp_ns(source) is None
 
     def at(self, source: Any, now_ns: int) -> int | None:
         """Return the bound for what the document says; None if there is none."""
@@ -183,6 +183,12 @@ class Delay(msgspec.Struct, frozen=True):
     def sources(self, document: Document) -> tuple[Any, Any]:
         """Return what the document says about the delay."""
         return self.duration.source(document), self.jitter.source(document)
+
+    @property
+    def may_last(self) -> bool:
+        """Whether there are sources that are lasting."""
+        bounds = (self.duration, self.jitter)
+        return all(bound.query is None or bound.read is read_delay for bound in bounds)
 
     def is_lasting(self, sources: tuple[Any, Any]) -> bool:
         """Whether `bounds` are the same at any time."""
