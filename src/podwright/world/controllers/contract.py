@@ -44,6 +44,7 @@ __all__ = [
     "PodOwnerController",
     "PodPart",
     "PodReader",
+    "PodVolumeController",
     "PodWaiter",
     "RefusedController",
     "SyncAt",
@@ -57,11 +58,28 @@ EVERY_KIND: Final[GroupKind] = ("*", "*")
 
 
 class PodPart(IntFlag):
-    """A part of a pod in which two versions of it may differ."""
+    """What a change of a pod may be about: the parts in which two versions of it may differ.
+
+    Attributes
+    ----------
+    METADATA, SPEC, STATUS
+        All of it.
+    ENDED, READY
+        Of the status: whether the pod has ended; the condition Ready, or since when it is so.
+    TARGET
+        Of the status: conditions, among which there is a DisruptionTarget now.
+    CAME, GONE
+        The pod itself.
+    """
 
     METADATA = 1
     SPEC = 2
     STATUS = 4
+    ENDED = 8
+    READY = 16
+    TARGET = 32
+    CAME = 64
+    GONE = 128
 
 
 # ------------------------------------------------------------------------------- events
@@ -229,8 +247,7 @@ class PodOwnerController(Protocol):
 class PodReader(Protocol):
     """A controller to which not all of a pod matters.
 
-    It is not told of a new version of a pod that is as it was in these parts. What comes and what
-    goes it is told of always.
+    It is only told of changes of a pod that are about one of these parts.
 
     Attributes
     ----------
@@ -241,14 +258,26 @@ class PodReader(Protocol):
 
 
 @runtime_checkable
+class PodVolumeController(Protocol):
+    """A controller to which only pods with volumes matter.
+
+    Attributes
+    ----------
+    only_with_volumes : True
+    """
+
+    only_with_volumes: Literal[True]
+
+
+@runtime_checkable
 class PodWaiter(Protocol):
-    """A controller to which new versions of pods matter only while it has something in hand.
+    """A controller to which pods matter only while it has something in hand.
 
     Attributes
     ----------
     in_hand : sized
-        While it is empty, the controller is not told of new versions of pods. Always the same
-        collection, whatever is in it.
+        While it is empty, the controller is not told of pods that come or change, only of those
+        that go. Always the same collection, whatever is in it.
     """
 
     @property

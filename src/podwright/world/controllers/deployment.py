@@ -30,7 +30,12 @@ from podwright.objects import (
 from podwright.objects.selector import NOTHING
 from podwright.store.kinds import GroupKind
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
-from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    PodPart,
+    UpdateObject,
+)
 from podwright.world.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
 from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_template import owner_document
@@ -85,6 +90,7 @@ class DeploymentController:
     name = "deployment-controller"
     kinds: Sequence[GroupKind] = (DEPLOYMENT, REPLICA_SET, POD)
     owner_kind = REPLICA_SET[1]
+    pod_parts = PodPart.ENDED | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -36,6 +36,7 @@ from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
+    PodPart,
     SyncAt,
     SyncDue,
     UpdateObject,
@@ -113,6 +114,7 @@ class DisruptionController:
 
     name = "disruption-controller"
     kinds: Sequence[GroupKind] = (BUDGET, POD)
+    pod_parts = PodPart.METADATA | PodPart.READY | PodPart.CAME | PodPart.GONE
 
     _SOURCE: Final = "controllermanager"
 

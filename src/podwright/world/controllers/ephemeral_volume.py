@@ -6,7 +6,7 @@ Upstream: pkg/controller/volume/ephemeral/controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
 from podwright.world.controllers.contract import (
@@ -27,7 +27,8 @@ class EphemeralVolumeController:
 
     name = "ephemeral-volume-controller"
     kinds: Sequence[GroupKind] = (POD, CLAIM)
-    pod_parts = PodPart(0)  # those that come
+    pod_parts = PodPart.CAME
+    only_with_volumes: Literal[True] = True
 
     def __init__(self, view: View) -> None:
         self._view = view

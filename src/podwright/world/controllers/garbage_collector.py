@@ -53,7 +53,7 @@ class GarbageCollector:
 
     name = "garbage-collector-controller"
     kinds: Sequence[GroupKind] = (EVERY_KIND,)
-    pod_parts = PodPart.METADATA
+    pod_parts = PodPart.METADATA | PodPart.CAME | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view

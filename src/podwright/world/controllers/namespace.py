@@ -52,7 +52,7 @@ class NamespaceController:
 
     name = "namespace-controller"
     kinds: Sequence[GroupKind] = (EVERY_KIND,)
-    pod_parts = PodPart.METADATA
+    pod_parts = PodPart.METADATA | PodPart.CAME | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -19,7 +19,7 @@ staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from podwright.objects import (
     Document,
@@ -74,7 +74,8 @@ class PersistentVolumeController:
 
     name = "persistentvolume-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, STORAGE_CLASS, POD)
-    pod_parts = PodPart(0)  # those that come and go
+    pod_parts = PodPart.CAME | PodPart.GONE
+    only_with_volumes: Literal[True] = True
 
     def __init__(self, view: View) -> None:
         self._view = view

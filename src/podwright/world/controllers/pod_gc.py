@@ -21,6 +21,7 @@ from podwright.objects.timestamps import timestamp_ns
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
+    PodPart,
     SyncAt,
     SyncDue,
     UpdateObject,
@@ -50,6 +51,7 @@ class PodGarbageCollector:
 
     name = "pod-garbage-collector-controller"
     kinds: Sequence[GroupKind] = (POD, NODE)
+    pod_parts = PodPart.METADATA | PodPart.SPEC | PodPart.ENDED | PodPart.CAME | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -65,7 +67,7 @@ class PodGarbageCollector:
     ) -> Iterable[NamespacedName]:
         """Look at a node that is gone, at a pod whose node is, at ended and unbound pods."""
         if type(new) is Pod:
-            return self._observe_pod(cast(Pod | None, old), new)
+            return self._observe_pod(old, new)
         if type(old) is Pod:
             self._ended.pop(old.key, None)
             return ()
@@ -77,10 +79,10 @@ class PodGarbageCollector:
             return (node.name,) if is_news else ()
         return (node.name,) if self._view.pods_on(node.name) else ()
 
-    def _observe_pod(self, old: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
+    def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> Iterable[NamespacedName]:
         keys: list[NamespacedName] = []
         node = pod.spec.node_name
-        came = bool(node) and (old is None or old.spec.node_name != node)
+        came = bool(node) and (type(old) is not Pod or old.spec.node_name != node)
         if came and self._view.get(NODE, node) is None:
             keys.append(node)
         elif pod.is_terminating and (not node or self._is_out_of_service(node)):

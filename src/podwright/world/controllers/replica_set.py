@@ -31,7 +31,12 @@ from podwright.world.controllers.claims import (
     compiled_selector,
     released,
 )
-from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.world.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    PodPart,
+    UpdateObject,
+)
 from podwright.world.controllers.creations import Creations
 from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import deletion_order, is_active
@@ -69,6 +74,7 @@ class ReplicaSetController:
     kind = REPLICA_SET
     owner_kind = REPLICA_SET[1]
     kinds: Sequence[GroupKind] = (REPLICA_SET, POD, PRIORITY_CLASS)
+    pod_parts = PodPart.METADATA | PodPart.ENDED | PodPart.READY | PodPart.CAME | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view

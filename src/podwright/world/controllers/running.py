@@ -6,17 +6,16 @@ already is not entered twice, however many changes concern it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName, ObjectMeta, Pod, api_group
+from podwright.objects import KubernetesObject, NamespacedName, api_group
 from podwright.store.history import Change
 from podwright.store.kinds import kind_of
 from podwright.world.controllers.contract import (
-    EVERY_KIND,
     Controller,
     ControllerAction,
     ControllerEvent,
@@ -26,24 +25,14 @@ from podwright.world.controllers.contract import (
     NodeController,
     NodeDown,
     NodeUp,
-    PodOwnerController,
-    PodPart,
-    PodReader,
-    PodWaiter,
     RefusedController,
     SyncAt,
     SyncDue,
     SyncNext,
 )
 from podwright.world.controllers.documents import event_by
+from podwright.world.controllers.telling import Telling
 from podwright.world.controllers.view import View
-
-_POD: Final[GroupKind] = ("", "Pod")
-
-# As plain numbers, because they are added for every change.
-_METADATA: Final = int(PodPart.METADATA)
-_SPEC: Final = int(PodPart.SPEC)
-_STATUS: Final = int(PodPart.STATUS)
 
 
 class ControllersState(msgspec.Struct, frozen=True):
@@ -64,59 +53,6 @@ class ControllersState(msgspec.Struct, frozen=True):
     memories: dict[str, dict[str, Any]]
 
 
-_Listener: TypeAlias = tuple[
-    str,
-    Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
-    Sized | None,
-]
-"""The name of a controller, its `observe`, and what it has in hand if that matters."""
-
-
-def differences(old: Pod, new: Pod) -> int:
-    """Return the parts in which two versions of a pod may differ, as a `PodPart`.
-
-    What a write leaves alone is the same object in both versions. The version itself does not
-    count.
-    """
-    parts = 0
-    was, now = old.metadata, new.metadata
-    if not (
-        was.labels is now.labels
-        and was.annotations is now.annotations
-        and was.owner_references is now.owner_references
-        and was.finalizers is now.finalizers
-        and was.deletion_timestamp == now.deletion_timestamp
-        and was.deletion_grace_period_seconds == now.deletion_grace_period_seconds
-        and was.generation == now.generation
-        and was.uid == now.uid
-        and was.creation_timestamp == now.creation_timestamp
-    ):
-        parts |= _METADATA
-    if old.spec is not new.spec:
-        parts |= _SPEC
-    if old.status is not new.status:
-        parts |= _STATUS
-    return parts
-
-
-def _owner_kind(metadata: ObjectMeta) -> str:
-    """Return the kind of what controls an object, empty for nothing."""
-    for owner in metadata.owner_references:
-        if owner.controller:
-            return owner.kind
-    return ""
-
-
-def _owner_kind_of_both(old: KubernetesObject | None, new: KubernetesObject | None) -> str:
-    """Return the kind of what controls an object, empty if that is not the same as before."""
-    obj = new if new is not None else old
-    assert obj is not None, "a change of nothing"
-    metadata = obj.metadata
-    if old is not None and old.metadata.owner_references != metadata.owner_references:
-        return ""
-    return _owner_kind(metadata)
-
-
 class Controllers:
     """Runs controllers over one view.
 
@@ -134,17 +70,11 @@ class Controllers:
     def __init__(self, makers: Iterable[Callable[[View], Controller]]) -> None:
         self.view = View()
         self._controllers: dict[str, Controller] = {}
-        self._observers: dict[GroupKind, list[Controller]] = {}
         for make in makers:
             controller = make(self.view)
             assert controller.name not in self._controllers, f"two of {controller.name}"
             self._controllers[controller.name] = controller
-            for kind in controller.kinds:
-                self._observers.setdefault(kind, []).append(controller)
-        # By the kind of the object, and of the owner if it is a pod.
-        self._told: dict[tuple[GroupKind, str], list[_Listener]] = {}
-        # By the kind of the owner, and the parts in which two versions of a pod differ.
-        self._told_of_versions: dict[tuple[str, int], list[_Listener]] = {}
+        self._telling = Telling(self._controllers.values())
         self._line: dict[tuple[str, NamespacedName], None] = {}
         self._wakes: dict[tuple[str, NamespacedName], int] = {}
         self._refused_owners: list[str] = []
@@ -220,52 +150,11 @@ class Controllers:
         self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
         """Tell of a change those to whom it matters; the view has it."""
-        if (
-            type(new) is Pod
-            and type(old) is Pod
-            and new.metadata.owner_references is old.metadata.owner_references
-        ):
-            owner_kind = _owner_kind(new.metadata)
-            place = owner_kind, differences(old, new)
-            listeners = self._told_of_versions.get(place)
-            if listeners is None:
-                listeners = self._told_of_versions[place] = self._version_listeners(*place)
-        else:
-            owner_kind = _owner_kind_of_both(old, new) if kind == _POD else ""
-            listeners = self._told.get((kind, owner_kind))
-            if listeners is None:
-                listeners = self._told[kind, owner_kind] = [
-                    (each.name, each.observe, None) for each in self._told_of(kind, owner_kind)
-                ]
         line = self._line
-        for name, observe, in_hand in listeners:
+        for name, observe, in_hand in self._telling.of(kind, old, new):
             if in_hand is None or in_hand:
                 for key in observe(old, new):
                     line[name, key] = None
-
-    def _told_of(self, kind: GroupKind, owner_kind: str) -> list[Controller]:
-        """Return the controllers that hear of objects of a kind, in their order.
-
-        Parameters
-        ----------
-        owner_kind : str
-            What controls the object, if it is a pod and that is of one kind; empty otherwise.
-        """
-        return [
-            each
-            for each in self._observers.get(kind, []) + self._observers.get(EVERY_KIND, [])
-            if not owner_kind
-            or not isinstance(each, PodOwnerController)
-            or each.owner_kind == owner_kind
-        ]
-
-    def _version_listeners(self, owner_kind: str, parts: int) -> list[_Listener]:
-        """Return those to whom a new version of a pod matters that differs in some parts."""
-        return [
-            (each.name, each.observe, each.in_hand if isinstance(each, PodWaiter) else None)
-            for each in self._told_of(_POD, owner_kind)
-            if not isinstance(each, PodReader) or each.pod_parts & parts
-        ]
 
     def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:

@@ -16,6 +16,7 @@ from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
+    PodPart,
     SyncAt,
     SyncDue,
     UpdateObject,
@@ -35,6 +36,7 @@ class StaleDisruptionController:
 
     name = "stale-pod-disruption"
     kinds: Sequence[GroupKind] = (POD,)
+    pod_parts = PodPart.TARGET | PodPart.CAME
 
     def __init__(self, view: View) -> None:
         self._view = view

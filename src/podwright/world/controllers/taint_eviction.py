@@ -39,7 +39,7 @@ class TaintEvictionController:
 
     name = "taint-eviction-controller"
     kinds: Sequence[GroupKind] = (NODE, POD)
-    pod_parts = PodPart.SPEC
+    pod_parts = PodPart.SPEC | PodPart.CAME | PodPart.GONE
 
     def __init__(self, view: View) -> None:
         self._view = view

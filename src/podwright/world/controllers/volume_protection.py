@@ -9,8 +9,8 @@ pkg/controller/volume/pvprotection/pv_protection_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
 
 from podwright.objects import (
     KubernetesObject,
@@ -44,16 +44,12 @@ class VolumeProtectionController:
 
     name = "volume-protection-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, POD)
-    pod_parts = PodPart.STATUS
+    pod_parts = PodPart.ENDED | PodPart.CAME | PodPart.GONE
+    only_with_volumes: Literal[True] = True
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._users = ClaimUsers(view)
-
-    @property
-    def in_hand(self) -> Sized:
-        """The claims that pods use."""
-        return self._users.pods
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

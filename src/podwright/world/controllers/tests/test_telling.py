@@ -5,14 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podwright.objects import KubernetesObject, decode
+from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
+from podwright.store.lifecycle import with_metadata
 from podwright.testing import make_node, make_pod
 from podwright.world.admission import Forbidden
-from podwright.world.controllers import running
+from podwright.world.controllers import telling
+from podwright.world.controllers.contract import PodPart
 from podwright.world.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.world.world import World
 
@@ -99,6 +102,70 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
 def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history):
     some = played(history)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("PodOwnerController", "PodReader", "PodWaiter"):
-            patch.setattr(running, name, Nobody)
+        for name in ("PodOwnerController", "PodReader", "PodVolumeController", "PodWaiter"):
+            patch.setattr(telling, name, Nobody)
         assert played(history) == some
+
+
+CONDITION = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def a_version(phase: str, *conditions: dict[str, str]) -> Pod:
+    document = {"metadata": {"name": "a"}, "status": {"phase": phase, "conditions": conditions}}
+    pod = decode({"apiVersion": "v1", "kind": "Pod", **document})
+    assert isinstance(pod, Pod)
+    return msgspec.structs.replace(pod, metadata=METADATA, spec=SPEC)
+
+
+METADATA, SPEC = ObjectMeta(name="a", uid="u"), PodSpec()
+PENDING = a_version("Pending", CONDITION)
+
+
+@pytest.mark.parametrize(
+    ("new", "parts"),
+    [
+        pytest.param(PENDING, PodPart(0), id="nothing"),
+        pytest.param(
+            with_metadata(PENDING, resource_version="2"),
+            PodPart(0),
+            id="its version",
+        ),
+        pytest.param(
+            with_metadata(PENDING, generation=2),
+            PodPart.METADATA,
+            id="its generation",
+        ),
+        pytest.param(
+            msgspec.structs.replace(PENDING, spec=PodSpec(node_name="n")), PodPart.SPEC, id="a node"
+        ),
+        pytest.param(a_version("Running", CONDITION), PodPart.STATUS, id="it runs"),
+        pytest.param(
+            a_version("Failed", CONDITION), PodPart.STATUS | PodPart.ENDED, id="it has ended"
+        ),
+        pytest.param(
+            a_version("Pending", CONDITION | {"status": "True"}),
+            PodPart.STATUS | PodPart.READY,
+            id="it is ready",
+        ),
+        pytest.param(
+            a_version("Pending", CONDITION | {"lastTransitionTime": "2026-01-01T00:00:01Z"}),
+            PodPart.STATUS | PodPart.READY,
+            id="it is not ready since another time",
+        ),
+        pytest.param(
+            a_version("Pending"), PodPart.STATUS | PodPart.READY, id="it does not say any more"
+        ),
+        pytest.param(
+            a_version("Pending", CONDITION, {"type": "PodScheduled", "status": "True"}),
+            PodPart.STATUS,
+            id="it has a node",
+        ),
+        pytest.param(
+            a_version("Pending", {"type": "DisruptionTarget", "status": "True"}, CONDITION),
+            PodPart.STATUS | PodPart.TARGET,
+            id="it is to go",
+        ),
+    ],
+)
+def test_what_differs_between_two_versions(new, parts):
+    assert PodPart(telling.differences(PENDING, new)) == parts
