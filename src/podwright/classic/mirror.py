@@ -61,9 +61,9 @@ class MirroredCluster(Cluster):
         info = self.classic.node_infos.get(name)
         return None if info is None else info.node
 
-    def place(self, pod: Pod, slot: int) -> PlacedPod:
+    def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
         """Count `pod` on the node in `slot`."""
-        placed = super().place(pod, slot)
+        placed = super().place(pod, slot, key)
         self._count_on(pod, slot)
         return placed
 

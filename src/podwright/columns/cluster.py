@@ -61,6 +61,7 @@ class Reads(IntFlag):
 _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
 _IMAGES = int(Reads.IMAGES)
+_ENDED = frozenset({"Succeeded", "Failed"})
 
 
 class Cluster:
@@ -150,7 +151,7 @@ class Cluster:
     def put(self, obj: Object) -> None:
         """Add an object or take over its new version."""
         if isinstance(obj, Pod):
-            self._put_pod(obj)
+            self.put_pod(obj.key, obj)
         elif isinstance(obj, Node):
             self._put_node(obj)
         elif isinstance(obj, Namespace):
@@ -181,39 +182,43 @@ class Cluster:
         self.namespaces_version += 1
         self.selectors.namespaces_changed(self.namespaces)
 
-    def _put_pod(self, pod: Pod) -> None:
-        self.denominate(pod)
-        if pod.status.phase in ("Succeeded", "Failed"):
-            self.remove(pod.key)
+    def put_pod(self, key: str, pod: Pod) -> None:
+        """Add a pod or take over its new version; `key` is its name, as `put` finds out itself."""
+        if self.nominations.by_node:
+            self.denominate(pod)
+        if pod.status.phase in _ENDED:
+            self.remove(key)
             return
-        if not pod.spec.node_name:
-            self.remove(pod.key)
+        node_name = pod.spec.node_name
+        if not node_name:
+            self.remove(key)
             if pod.status.nominated_node_name:
                 self.nominate(pod, pod.status.nominated_node_name)
             return
-        key = pod.key
-        old = self.pods.get(key)
-        if old is not None:
-            if old.pod is pod:
+        placed = self.pods.get(key)
+        if placed is not None:
+            old = placed.pod
+            if old is pod:
                 return
-            if self._counts_the_same(old, pod):
-                if old.is_terminating == pod.is_terminating:
-                    old.pod = pod
+            if self._counts_the_same(placed, pod):
+                before = old.metadata.deletion_timestamp is not None
+                if before == (pod.metadata.deletion_timestamp is not None):
+                    placed.pod = pod
                 else:
                     # Spreading leaves terminating pods out; to all others nothing happened.
-                    self.selectors.placed(old, -1)
-                    old.pod = pod
-                    self.selectors.placed(old, 1)
-                self.nodes.pods_journal.note(old.slot)
+                    self.selectors.placed(placed, -1)
+                    placed.pod = pod
+                    self.selectors.placed(placed, 1)
+                self.nodes.pods_journal.note(placed.slot)
                 return
             self.remove(key)
         else:
-            self._leave_home(key)
-        slot = self.nodes.slot_of.get(pod.spec.node_name)
+            self.leave_home(key)
+        slot = self.nodes.slot_of.get(node_name)
         if slot is None:
-            self._homeless.setdefault(pod.spec.node_name, {})[key] = pod
+            self._homeless.setdefault(node_name, {})[key] = pod
         else:
-            self.place(pod, slot)
+            self.place(pod, slot, key)
 
     def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Tell whether a new version of a placed pod takes exactly what the old one does.
@@ -227,8 +232,8 @@ class Cluster:
             self.nodes.names[placed.slot] == pod.spec.node_name
             and before.labels == after.labels
             and before.uid == after.uid
-            and not has_actual_resources(old)
             and not has_actual_resources(pod)
+            and not has_actual_resources(old)
             and _same_but_for_the_node(old.spec, pod.spec)
         )
 
@@ -272,7 +277,10 @@ class Cluster:
         """Let pods wait for a node, as `homeless` gave them."""
         self._homeless[node_name] = {pod.key: pod for pod in pods}
 
-    def _leave_home(self, key: str) -> None:
+    def leave_home(self, key: str) -> None:
+        """Forget the pod of a name that waits for its node to appear, if there is one."""
+        if not self._homeless:
+            return
         for name, pods in list(self._homeless.items()):
             if pods.pop(key, None) is not None and not pods:
                 del self._homeless[name]
@@ -310,10 +318,10 @@ class Cluster:
         """Return the interned parts of a pod that placing it needs."""
         return self._keys.of(pod)
 
-    def place(self, pod: Pod, slot: int) -> PlacedPod:
-        """Count `pod` on the node in `slot`."""
+    def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
+        """Count `pod` on the node in `slot`; `key` is its name, if the caller has it."""
         keys = self._keys.of(pod)
-        placed = PlacedPod(pod, keys, slot)
+        placed = PlacedPod(pod, keys, slot, key)
         self._count(placed, 1)
         self.pods[placed.key] = placed
         self.selectors.placed(placed, 1)
@@ -324,8 +332,7 @@ class Cluster:
         """Stop counting a placed pod; None if it was not placed."""
         placed = self.pods.pop(key, None)
         if placed is None:
-            if self._homeless:
-                self._leave_home(key)
+            self.leave_home(key)
             return None
         self._count(placed, -1)
         self.selectors.placed(placed, -1)

@@ -43,9 +43,9 @@ class PlacedPod:
 
     __slots__ = ("key", "keys", "pod", "slot")
 
-    def __init__(self, pod: Pod, keys: PodKeys, slot: int) -> None:
+    def __init__(self, pod: Pod, keys: PodKeys, slot: int, key: str = "") -> None:
         self.pod = pod
-        self.key = pod.key
+        self.key = key or pod.key
         self.keys = keys
         self.slot = slot
 

@@ -31,30 +31,28 @@ class PodKeysCache:
         self._selectors = selectors
         # Identity is enough to be right (the entry keeps its spec alive, so an id cannot be
         # given again) and much cheaper than comparing whole specs.
-        self._known: dict[int, tuple[Pod, PodKeys]] = {}
+        self._known: dict[int, tuple[Pod, bool, PodKeys]] = {}
         self._last: dict[tuple[object, ...], tuple[Pod, PodKeys]] = {}
 
     def of(self, pod: Pod) -> PodKeys:
         """Return the keys of `pod`."""
         known = self._known.get(id(pod.spec))
         if known is not None:
-            like, keys = known
+            like, is_resized, keys = known
+            metadata = pod.metadata
             if (
                 like.spec is pod.spec
-                and like.metadata.namespace == pod.metadata.namespace
-                and (
-                    like.status is pod.status
-                    or not (has_actual_resources(like) or has_actual_resources(pod))
-                )
+                and like.metadata.namespace == metadata.namespace
+                and (like.status is pod.status or not (is_resized or has_actual_resources(pod)))
             ):
-                if like.metadata.labels == pod.metadata.labels:
+                if like.metadata.labels == metadata.labels:
                     return keys
                 # Pods of a Job or StatefulSet are told apart by a label, and by nothing else.
                 return self._with_labels_of(pod, keys)
         if len(self._known) >= _MOST_REMEMBERED:
             self.forget()
         keys = self._of_like(pod)
-        self._known[id(pod.spec)] = (pod, keys)
+        self._known[id(pod.spec)] = (pod, has_actual_resources(pod), keys)
         return keys
 
     def _with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:

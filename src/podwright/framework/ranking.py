@@ -103,6 +103,8 @@ class Ranking:
     ----------
     outcome : PreFilterOutcome
         What PreFilter says of these pods.
+    is_open : bool
+        PreFilter leaves all nodes to choose from.
     filters : tuple of VerdictRow or Sweep
         The filters that are not skipped, in run order.
     scores : tuple of (ScoreRow, int)
@@ -132,6 +134,7 @@ class Ranking:
     ) -> None:
         self.cycle = cycle
         self.outcome = outcome
+        self.is_open = outcome.rejection is None and outcome.node_names is None
         self.filters = parts.filters
         self.scores = parts.scores
         self.sweeping_scores = parts.sweeping_scores
@@ -147,7 +150,7 @@ class Ranking:
             if parts.failure is None
             else None
         )
-        self._rows: list[VerdictRow | ScoreRow] = []
+        self._is_sweeping = bool(self._sweeps or parts.sweeping_scores)
         self._keep_rows()
         self._plain: list[tuple[ScoreRow, int]] = []
         self._scaled: list[tuple[ScoreRow, int]] = []
@@ -166,12 +169,14 @@ class Ranking:
     @property
     def is_settled(self) -> bool:
         """Whether the totals are known without going over all slots."""
-        return (
-            (self._grouped is not None or (not self._sweeps and not self.sweeping_scores))
-            and self.failure is None
-            and not self._scaled
-            and not self._may_fail
-        )
+        if self._grouped is None and self._is_sweeping:
+            return False
+        if self._scaled or self.failure is not None:
+            return False
+        for row in self._judging:  # noqa: SIM110 - a generator doubles the time
+            if row.verdicts.may_fail:
+                return False
+        return True
 
     @property
     def feasible_count(self) -> int:
@@ -207,9 +212,9 @@ class Ranking:
         """Choose the rows that are brought up to date with every change."""
         requests = self._requests
         without = () if requests is None else (requests.filter_row, *requests.score_rows)
-        rows: list[VerdictRow | ScoreRow] = [*self._local_filters]
-        rows += [row for row, _ in self.scores]
-        self._rows = [row for row in rows if row not in without]
+        self._judging = [row for row in self._local_filters if row not in without]
+        self._rows: list[VerdictRow | ScoreRow] = [*self._judging]
+        self._rows += [row for row, _ in self.scores if row not in without]
         self._pods_rows = [row for row in self._rows if row.reads_pods]
 
     def refresh(self, cluster: Cluster) -> None:
@@ -288,8 +293,9 @@ class Ranking:
             totals.fill(self._constant_sum)
             for score_row, weight in self._plain:
                 add_weighted(score_row.scores.values, weight, totals)
-        for verdict_row in self._rejecting():
-            reject(verdict_row.verdicts.codes, totals)
+        for verdict_row in self._judging:
+            if verdict_row.rejects_any:
+                reject(verdict_row.verdicts.codes, totals)
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
         self._sum_up()
@@ -355,8 +361,9 @@ class Ranking:
             totals = requests.of_some(nodes, slots)
         if self._plain:
             self._add_plain(slots, totals)
-        for row in self._rejecting():
-            totals[row.verdicts.codes[slots] != 0] = -1
+        for row in self._judging:
+            if row.rejects_any:
+                totals[row.verdicts.codes[slots] != 0] = -1
         return totals
 
     def _add_plain(self, slots: I32Array, totals: I32Array) -> None:
@@ -364,12 +371,6 @@ class Ranking:
         for row, weight in self._plain:
             added = (weight * row.scores.values[slots]).astype(np.int32)
             np.add(totals, added, out=totals, where=totals >= 0)
-
-    def _rejecting(self) -> list[VerdictRow]:
-        """Return the rows of filters that reject any slot, of those that are up to date."""
-        requests = self._requests
-        without = None if requests is None else requests.filter_row
-        return [row for row in self._local_filters if row.rejects_any and row is not without]
 
     # ---------------------------------------------------------------- sweeping
 
@@ -450,11 +451,6 @@ class Ranking:
         if self._requests is not None:
             row = self._requests.filter_row
             row.bring_up_to_date(cluster, self.cycle, cluster.objects_version)
-
-    @property
-    def _may_fail(self) -> bool:
-        """Whether a local filter has answered with an error for some node."""
-        return any([row.verdicts.may_fail for row in self._local_filters])  # noqa: C419 - quicker
 
     def raise_failure(self, examined: I32Array) -> None:
         """End the cycle if a filter answered with an error for a node that was looked at.

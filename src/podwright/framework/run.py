@@ -130,13 +130,12 @@ class Runner:
         cluster = self.cluster
         self.scored = None
         try:
-            self._last = ranking = self.ranking_of(pod)
+            self._last = ranking = self._rankings.of(pod)
             if (
                 self._is_plain
+                and ranking.is_open
                 and ranking.is_settled
-                and not cluster.nominated
-                and ranking.outcome.rejection is None
-                and ranking.outcome.node_names is None
+                and not cluster.nominations.by_node
                 and not pod.status.nominated_node_name
             ):
                 slot = ranking.pick(draw(self.seed, TIE_STREAM, cycle_number))

@@ -37,6 +37,7 @@ import enum
 from podwright.config import ExtenderReply
 from podwright.framework import Cycle, Plugin, Status
 from podwright.framework.binding import (
+    BIND_BY_API,
     Answer,
     ApiCall,
     CallError,
@@ -358,6 +359,10 @@ class BindingCycles:
                     self._fail(binding, failure, "Permit", Code.WAIT)
                 return
         state.queue.done(binding.queued, state.now_ns)
+        if binding.placing.only_binds:
+            binding.stage = Stage.BIND
+            self._run_bind_plugins(binding, None)
+            return
         binding.stage = Stage.PRE_BIND
         self._run_plugins(binding, None)
 
@@ -441,6 +446,13 @@ class BindingCycles:
     def _wait(self, binding: Binding, pending: Pending) -> None:
         """Make the calls that a plugin wants, and remember when to ask it again."""
         state = self._state
+        if pending is BIND_BY_API:
+            # Nearly all pods are bound so.
+            number = state.next_call()
+            state.actions.append(Bind(number, binding.queued.key, binding.uid, binding.node))
+            binding.asked.append(number)
+            state.calls[number] = binding
+            return
         for call in pending.calls:
             number = self._make(binding, call)
             binding.asked.append(number)

@@ -182,7 +182,7 @@ class SchedulingCycles:
                 return
         self._report(profile, decision)
         if decision.node:
-            self._place(profile, queued, decision)
+            self.commit(self.binding(profile, queued, decision.node), decision.slot)
         else:
             self._fits_nowhere(queued, decision)
 
@@ -255,9 +255,6 @@ class SchedulingCycles:
 
     # ------------------------------------------------------------ a node was found
 
-    def _place(self, profile: RunningProfile, queued: QueuedPod, decision: Decision) -> None:
-        self.commit(self.binding(profile, queued, decision.node), decision.slot)
-
     def binding(self, profile: RunningProfile, queued: QueuedPod, node: str) -> Binding:
         """Return the pod that was decided on last, ready for its way to a node."""
         state, pod = self._state, queued.pod
@@ -278,10 +275,10 @@ class SchedulingCycles:
                 f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
             )
         # One of that name on a node that is gone must not come back in its place.
-        state.cluster.remove(queued.key)
+        state.cluster.leave_home(queued.key)
         # The pod counts as it is, without its node's name: it has the keys of its template.
         if slot >= 0:
-            state.cluster.place(binding.pod, slot)
+            state.cluster.place(binding.pod, slot, queued.key)
         else:
             # An extender named a node that does not exist; the API server may know better.
             state.cluster.put(binding.assumed_pod)

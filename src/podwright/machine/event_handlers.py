@@ -31,6 +31,7 @@ _ADDED = ASSIGNED_POD_ADD.label
 _DELETED = ASSIGNED_POD_DELETE.label
 _PENDING_ADDED = UNSCHEDULABLE_POD_ADD.label
 _PENDING_UPDATED = UNSCHEDULABLE_POD_UPDATE.label
+_ENDED = frozenset({"Succeeded", "Failed"})
 _PENDING_DELETED = ClusterEvent(UNSCHEDULABLE_POD, ActionType.DELETE).label
 
 
@@ -82,38 +83,31 @@ class EventHandlers:
     def _put_pod(self, pod: Pod) -> None:
         state = self._state
         key = pod.key
-        old = self._known(key, pod)
-        if has_lost_its_node(old, pod):
+        old = state.pods.get(key)
+        if old is not None and old.metadata.uid != pod.metadata.uid:
+            # Deleted and made anew, and the deletion went unseen.
+            self._delete_pod(old)
+            old = None
+        node_name = pod.spec.node_name
+        if not node_name and has_lost_its_node(old, pod):
             return
-        if pod.status.phase in {"Succeeded", "Failed"}:
+        if pod.status.phase in _ENDED:
             if old is not None:
                 self._delete_pod(pod)
             return
         self._keep(key, old, pod)
-        if old is None:
-            if pod.spec.node_name:
-                self._assigned(pod)
-            elif pod.spec.scheduler_name in state.profiles:
-                self._pending(pod)
-        elif old.spec.node_name:
-            state.cluster.put(pod)
-            for event in derive_pod_update(old, pod):
-                self._tell(event, old=old, new=pod)
-        elif pod.spec.node_name:
-            self._assigned(pod)
-            if old.spec.scheduler_name in state.profiles:
+        if node_name:
+            if old is not None and old.spec.node_name:
+                self._update_assigned(key, old, pod)
+                return
+            self._assigned(key, pod)
+            if old is not None and old.spec.scheduler_name in state.profiles:
                 state.queue.delete(old, state.now_ns)
+        elif old is None:
+            if pod.spec.scheduler_name in state.profiles:
+                self._pending(pod)
         elif old.spec.scheduler_name in state.profiles:
             self._update_pending(old, pod)
-
-    def _known(self, key: str, pod: Pod) -> Pod | None:
-        """Return the version of a pod that is known; None if it is new."""
-        old = self._state.pods.get(key)
-        if old is not None and old.metadata.uid != pod.metadata.uid:
-            # Deleted and made anew, and the deletion went unseen.
-            self._delete_pod(old)
-            return None
-        return old
 
     def _pending(self, pod: Pod) -> None:
         """Queue a pod that was seen for the first time."""
@@ -138,13 +132,20 @@ class EventHandlers:
         else:
             groups.replace(old, pod)
 
-    def _assigned(self, pod: Pod) -> None:
+    def _assigned(self, key: str, pod: Pod) -> None:
         """Count a pod that was seen with a node for the first time."""
         state = self._state
-        state.cluster.put(pod)
+        state.cluster.put_pod(key, pod)
         state.assumed.pop(pod.metadata.uid, None)
         state.queue.move(ASSIGNED_POD_ADD, state.now_ns, new=pod)
         state.metrics.handled(_ADDED)
+
+    def _update_assigned(self, key: str, old: Pod, pod: Pod) -> None:
+        """Take in a newer version of a pod that has a node."""
+        state = self._state
+        state.cluster.put_pod(key, pod)
+        for event in derive_pod_update(old, pod):
+            self._tell(event, old=old, new=pod)
 
     def _update_pending(self, old: Pod, pod: Pod) -> None:
         state = self._state

@@ -30,6 +30,12 @@ class Placing:
     ----------
     binders : tuple of CalledExtender
         The extenders that bind pods; they come before the Bind plugins.
+    binds_simply : bool
+        No Bind plugin wants to have a say when the binding was written.
+    is_plain : bool
+        Nobody is called but the Bind plugins, and perhaps extenders.
+    only_binds : bool
+        Neither PreBind plugins nor extenders come before the Bind plugins.
     """
 
     __slots__ = (
@@ -37,6 +43,7 @@ class Placing:
         "binders",
         "binds_simply",
         "is_plain",
+        "only_binds",
         "permit",
         "post_bind",
         "pre_bind",
@@ -57,7 +64,7 @@ class Placing:
         self.pre_bind = _taking_part(profile.pre_bind, skipped)
         self.bind = profile.bind
         self.post_bind = _taking_part(profile.post_bind, skipped)
-        # Nobody wants to have a say when a binding was written.
+        self.only_binds = not (self.pre_bind or self.binders)
         self.binds_simply = not any(p.implements("continue_bind") for p in profile.bind)
         self.is_plain = not (self.reserve or self.permit or self.pre_bind or self.post_bind)
 

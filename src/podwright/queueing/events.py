@@ -8,6 +8,7 @@ Upstream: pkg/scheduler/framework/events.go, pkg/scheduler/eventhandlers.go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from podwright.framework.events import (
@@ -64,6 +65,7 @@ _PLAIN_UPDATES: Final = {
     resource: (ClusterEvent(resource, ActionType.UPDATE),)
     for resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
 }
+_CLAIMS, _CLAIM = "resourceClaimStatuses", "extendedResourceClaimStatus"
 _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     Node: NODE,
     PersistentVolume: PERSISTENT_VOLUME,
@@ -130,16 +132,19 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
     """
     resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULABLE_POD
     actions = []
+    before, after = old.spec, new.spec
     if new.metadata.labels != old.metadata.labels:
         actions.append(ActionType.UPDATE_POD_LABEL)
     if _is_scaled_down(old, new):
         actions.append(ActionType.UPDATE_POD_SCALE_DOWN)
-    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
-        actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-    # Tolerations can be added but neither changed nor removed, so their number tells all.
-    if len(new.spec.tolerations) != len(old.spec.tolerations):
-        actions.append(ActionType.UPDATE_POD_TOLERATION)
-    if new.raw is not old.raw and _claim_statuses(new) != _claim_statuses(old):
+    # Most updates are about the status, and have the very spec of the version before.
+    if before is not after:
+        if before.scheduling_gates and not after.scheduling_gates:
+            actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+        # Tolerations can be added but neither changed nor removed, so their number tells all.
+        if len(after.tolerations) != len(before.tolerations):
+            actions.append(ActionType.UPDATE_POD_TOLERATION)
+    if new.raw is not old.raw and _has_other_claims(old.raw.get("status"), new.raw.get("status")):
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     if not actions:
         return _PLAIN_UPDATES[resource]
@@ -194,7 +199,11 @@ def _pod_events(
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:
     # Most updates leave the spec alone, and then only a resize changes what is asked for.
-    if old.spec == new.spec and not has_actual_resources(old) and not has_actual_resources(new):
+    if (
+        (old.spec is new.spec or old.spec == new.spec)
+        and not has_actual_resources(new)
+        and not has_actual_resources(old)
+    ):
         return False
     # A request of zero that is taken away is a scale-down, too; see golden case hints-t-0205.
     if not _requested_resources(old) <= _requested_resources(new):
@@ -217,9 +226,14 @@ def _requested_resources(pod: Pod) -> set[str]:
     )
 
 
-def _claim_statuses(pod: Pod) -> tuple[object, object]:
-    status = pod.raw.get("status") or {}
-    return status.get("resourceClaimStatuses"), status.get("extendedResourceClaimStatus")
+def _has_other_claims(
+    before: Mapping[str, object] | None, after: Mapping[str, object] | None
+) -> bool:
+    """Tell whether the claims differ that two statuses name, as their documents have them."""
+    if before is after:
+        return False
+    before, after = before or {}, after or {}
+    return before.get(_CLAIMS) != after.get(_CLAIMS) or before.get(_CLAIM) != after.get(_CLAIM)
 
 
 def _condition_statuses(node: Node) -> dict[str, str]:
