@@ -47,6 +47,7 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.objects.decode import NAMESPACED_GROUPS
+from podwright.objects.built_in_kinds import no_match
 from podwright.objects.errors import invalid, quoted, required, unsupported
 from podwright.objects.kinds import TYPE_OF
 from podwright.objects.timestamps import timestamp_ns
@@ -385,6 +386,9 @@ class _Reading:
                 msgspec.structs.replace(one, path=f"apply.{one.path}".removesuffix("."))
                 for one in error.errors
             ]
+            return None
+        if message := no_match(obj.api_version, obj.kind):
+            self._wrong(place, "apply.kind", message)
             return None
         if not obj.name and not obj.metadata.generate_name:
             self._wrong(place, "apply.metadata.name", required("name or generateName"))

@@ -131,6 +131,11 @@ def test_each_operation_comes_at_its_time():
             id="an object that cannot be read",
         ),
         pytest.param(
+            {"at": "1s", "apply": NODE | {"kind": "Nod"}},
+            'apply.kind: no matches for kind "Nod" in version "v1"; did you mean "Node"?',
+            id="a misspelt kind",
+        ),
+        pytest.param(
             {"at": "1s", "apply": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}},
             "metadata.name",
             id="an object without a name",
