@@ -3,7 +3,8 @@
 All who live in a world hear of every change, but not of one change after the other: each party
 hears of all changes since the last time, in the order in which they were written, before the
 next party does. First admission, then the stages, the scheduler, the controllers, and those who
-look on. So each is at its own work for a while, as if they were processes of their own.
+look on. So each is at its own work for a while, as if they were processes of their own. Then
+stages are played that are due at once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from podwright.world.controllers import Controllers
 from podwright.world.controllers.contract import ControllerAction, DrainNode, NodeEvent
 from podwright.world.observing import ChangeObserver
 from podwright.world.shadow.scheduler_view import NOT_READ, SELECTING, is_news
-from podwright.world.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt
+from podwright.world.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt, StageDue
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
 """What somebody wants to be done."""
@@ -92,8 +93,15 @@ class Parties:
             To the scheduler's calls, which hears of the changes first.
         """
         living, watched = self._sorted(changes)
-        wanted = self._live(living, now_ns)
-        tell_machine = self._tell_machine
+        wanted: list[Wanted] = []
+        due: list[StageDue] = []
+        live, tell_machine = self._life.handle, self._tell_machine
+        for event in living:
+            for action in live(event, now_ns):
+                if type(action) is PlayAt and action.due_ns <= now_ns:
+                    due.append(action.event)
+                else:
+                    wanted.append(action)
         for event in watched:
             wanted += tell_machine(event, now_ns)
         for answer in answers:
@@ -103,6 +111,8 @@ class Parties:
             changed = observer.changed
             for change in changes:
                 changed(change.old, change.new, now_ns)
+        for play in due:
+            wanted += live(play, now_ns)
         return wanted
 
     def tell_of_node(self, event: NodeEvent, now_ns: int) -> list[Wanted]:
@@ -144,18 +154,3 @@ class Parties:
             is_scheduled=kind not in NOT_READ,
             is_selecting=kind in SELECTING,
         )
-
-    def _live(self, events: Iterable[ObjectPut | ObjectDeleted], now_ns: int) -> list[Wanted]:
-        """Tell the stages, and play what is due at once when they know of everything."""
-        handle = self._life.handle
-        wanted: list[Wanted] = []
-        due: list[PlayAt] = []
-        for event in events:
-            for action in handle(event, now_ns):
-                if type(action) is PlayAt and action.due_ns <= now_ns:
-                    due.append(action)
-                else:
-                    wanted.append(action)
-        for play in due:
-            wanted += handle(play.event, now_ns)
-        return wanted

@@ -36,7 +36,6 @@ from podwright.objects.requests import pending_requests
 from podwright.preemption import Preemption
 from podwright.store import GroupKind, kind_of
 from podwright.store.decision_log import DecisionLog
-from podwright.world.observing import Noted
 from podwright.world.past.replay import Replay
 
 ColumnType: TypeAlias = Literal["time", "int", "maybe", "float", "name", "text"]
@@ -385,9 +384,6 @@ class RunTables:
                     victim.spec.priority or 0,
                 )
         return result.nominated_node
-
-    def noted(self, event: Noted, now_ns: int) -> None:
-        """Hear of a Kubernetes Event; no table has them."""
 
     # ---------------------------------------------------------------------- sampling
 

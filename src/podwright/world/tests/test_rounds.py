@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject, Pod, decode, with_fields
 from podwright.testing import make_node, make_pod
@@ -115,6 +116,26 @@ def test_pods_that_are_scheduled_in_one_round_do_not_make_each_others_victims_go
     assert len(running) == 4
     assert running["first"] != running["second"]
     assert all(running.values())
+
+
+def test_a_cycle_that_waits_for_an_extender_ends_before_the_next_one_begins():
+    only_n2 = ExtenderReply(status=200, body=b'{"NodeNames": ["n2"]}')
+    extender = {"urlPrefix": "http://x", "filterVerb": "filter", "nodeCacheCapable": True}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [extender | {"managedResources": [{"name": "x.io/a"}]}],
+    }
+    configuration = read_configuration(document, source="config")
+    witness = Witness()
+    world = World(configuration, call_extender=lambda _: only_n2, observers=[witness])
+    world.add(make_node("n1", cpu="64"), make_node("n2", cpu="1", resources={"x.io/a": 9}))
+    for number in range(6):
+        asks = {"x.io/a": 1} if number % 2 else {}
+        world.add(make_pod(f"p{number}", cpu="100m", resources=asks))
+    world.run()
+    assert [world.node_of[f"default/p{number}"] for number in (1, 3, 5)] == ["n2"] * 3
+    assert witness.rounds == [("decided", 2), ("bound", 2), ("Running", 2)] * 3
 
 
 def test_what_somebody_writes_to_the_store_is_followed_first():
