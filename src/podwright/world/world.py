@@ -114,7 +114,7 @@ AT_ONCE_MAX: Final = 10_000_000
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
-_WINDOW: Final = 100
+_WINDOW: Final = 100  # few, so that what was replaced goes while it is near
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
