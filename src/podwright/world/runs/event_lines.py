@@ -46,8 +46,8 @@ from podwright.objects import (
     encode,
     with_fields,
 )
-from podwright.objects.decode import NAMESPACED_GROUPS
 from podwright.objects.built_in_kinds import no_match
+from podwright.objects.decode import NAMESPACED_GROUPS
 from podwright.objects.errors import invalid, quoted, required, unsupported
 from podwright.objects.kinds import TYPE_OF
 from podwright.objects.timestamps import timestamp_ns
