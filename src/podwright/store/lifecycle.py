@@ -402,7 +402,7 @@ def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
     text = str(version)
     metadata = pod.raw["metadata"].copy()
     metadata["resourceVersion"] = text
-    spec = dict(pod.raw.get("spec") or ())
+    spec = (pod.raw.get("spec") or {}).copy()
     spec["nodeName"] = node
     raw = pod.raw.copy()
     raw["metadata"] = metadata
