@@ -79,29 +79,31 @@ class PodGarbageCollector:
             return (node.name,) if is_news else ()
         return (node.name,) if self._view.pods_on(node.name) else ()
 
-    def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> Iterable[NamespacedName]:
-        keys: list[NamespacedName] = []
+    def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> tuple[NamespacedName, ...]:
+        keys: tuple[NamespacedName, ...] = ()
         node = pod.spec.node_name
-        came = bool(node) and (type(old) is not Pod or old.spec.node_name != node)
+        came = node and (type(old) is not Pod or old.spec.node_name != node)
         if came and self._view.get(NODE, node) is None:
-            keys.append(node)
-        elif pod.is_terminating and (not node or self._is_out_of_service(node)):
-            keys.append(pod.key)
-        if pod.is_terminal:
-            self._note_ended(pod, keys)
+            keys = (node,)
+        elif pod.metadata.deletion_timestamp is not None and (
+            not node or self._is_out_of_service(node)
+        ):
+            keys = (pod.key,)
+        if pod.is_terminal and self._note_ended(pod):
+            keys += (_ENDED,)
         return keys
 
-    def _note_ended(self, pod: Pod, keys: list[NamespacedName]) -> None:
+    def _note_ended(self, pod: Pod) -> bool:
+        """Note a pod that has ended; return whether that is news, and one too many."""
         key, created_ns = pod.key, _created_ns(pod)
         known_ns = self._ended.get(key)
         if known_ns == created_ns:
-            return
+            return False
         self._ended[key] = created_ns
         heappush(self._oldest, (created_ns, key))
         if len(self._oldest) > 2 * len(self._ended) + _STALE_MAX:
             self._file_ended()
-        if known_ns is None and len(self._ended) > ENDED_PODS_MAX:
-            keys.append(_ENDED)
+        return known_ns is None and len(self._ended) > ENDED_PODS_MAX
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete what is due."""

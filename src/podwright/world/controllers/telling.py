@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Final, TypeAlias
 
-from podwright.objects import Condition, KubernetesObject, NamespacedName, Pod
+from podwright.objects import Condition, KubernetesObject, NamespacedName, OwnerReference, Pod
 from podwright.store.kinds import POD
 from podwright.world.controllers.contract import (
     EVERY_KIND,
@@ -105,6 +105,8 @@ class Telling:
         self._of_kinds: dict[GroupKind, tuple[Listener, ...]] = {}
         # By the kind of the owner, and what differs.
         self._of_pods: dict[str, dict[int, tuple[Listener, ...]]] = {}
+        self._references: tuple[OwnerReference, ...] | None = None
+        self._owner_kind = ""
 
     def of(
         self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
@@ -115,8 +117,13 @@ class Telling:
         if type(pod) is not Pod:
             return self._of_kind(kind)
         references = pod.metadata.owner_references
-        owner = pod.metadata.controller if references else None
-        owner_kind = _ANY_OWNER if owner is None else owner.kind
+        if references is self._references:
+            owner_kind = self._owner_kind
+        else:
+            # Pods of one owner share the reference, and often change one after the other.
+            owner = pod.metadata.controller
+            owner_kind = _ANY_OWNER if owner is None else owner.kind
+            self._references, self._owner_kind = references, owner_kind
         if new is None:
             parts = _GONE
         elif type(old) is Pod:
