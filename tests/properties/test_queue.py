@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +19,7 @@ from podwright.queueing import (
     QueueSettings,
     SchedulingQueue,
 )
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 
 pytestmark = pytest.mark.property
 
@@ -228,22 +228,35 @@ QueueHistory.TestCase.settings = settings(
 TestQueueHistory = QueueHistory.TestCase
 
 
-class Item(NamedTuple):
-    key: str
-    pushed: int
+class Item:
+    def __init__(self, name: int) -> None:
+        self.name = name
+        self.sort_key: Any = None
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5), st.booleans())))
-def test_indexed_heap_agrees_with_a_sorted_dictionary(steps: list[tuple[int, int, bool]]) -> None:
-    heap: IndexedHeap[Item] = IndexedHeap()
-    model: dict[str, tuple[int, int]] = {}
-    for index, (name, priority, is_push) in enumerate(steps):
-        if is_push:
-            heap.push(Item(str(name), index), (priority, index))
-            model[str(name)] = (priority, index)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 5), st.sampled_from(["push", "pop", "take"]))
+    )
+)
+def test_lazy_heap_agrees_with_a_sorted_dictionary(steps: list[tuple[int, int, str]]) -> None:
+    heap: LazyHeap[Item] = LazyHeap()
+    items = [Item(name) for name in range(31)]
+    model: dict[int, tuple[int, int]] = {}
+    for index, (name, priority, step) in enumerate(steps):
+        if step == "pop":
+            expected = min(model, key=lambda one: model[one], default=None)
+            popped = heap.pop()
+            assert (None if popped is None else popped.name) == expected
+            if expected is not None:
+                del model[expected]
         else:
-            first = min(model, key=lambda one: model[one], default=None)
-            expected = None if first is None else Item(first, model.pop(first)[1])
-            assert heap.pop() == expected
+            assert heap.remove(items[name]) == (model.pop(name, None) is not None)
+        if step == "push":
+            heap.push(items[name], (priority, index))
+            model[name] = (priority, index)
         assert len(heap) == len(model)
-        assert [item.pushed for item in heap.ordered()] == [i for _, i in sorted(model.values())]
+        first = heap.peek()
+        assert (None if first is None else model[first.name]) == min(model.values(), default=None)
+        ordered = [item.name for item in heap.ordered()]
+        assert ordered == sorted(model, key=lambda one: model[one])

@@ -59,7 +59,7 @@ from podwright.queueing import (
     Touch,
     priority_sort_key,
 )
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 from podwright.queueing.story import Story
 
 __all__ = ["ClassicQueue", "ClassicQueueSettings"]
@@ -128,8 +128,8 @@ class ClassicQueue:
         self._records = BackoffRecords(
             self.settings.initial_backoff_ns, self.settings.max_backoff_ns
         )
-        self._active: IndexedHeap[QueuedPod] = IndexedHeap()
-        self._backoff: IndexedHeap[QueuedPod] = IndexedHeap()
+        self._active: LazyHeap[QueuedPod] = LazyHeap()
+        self._backoff: LazyHeap[QueuedPod] = LazyHeap()
         # By timestamp, oldest first: pods come in with the time of their failure.
         self._unschedulable: OrderedDict[str, QueuedPod] = OrderedDict()
         self._terms: dict[str, tuple[Term, ...]] = {}
@@ -495,9 +495,9 @@ class ClassicQueue:
     def _leave(self, queued: QueuedPod) -> None:
         match queued.place:
             case QueueName.ACTIVE:
-                self._active.remove(queued.key)
+                self._active.remove(queued)
             case QueueName.BACKOFF:
-                self._backoff.remove(queued.key)
+                self._backoff.remove(queued)
             case _:
                 del self._unschedulable[queued.key]
                 self._terms.pop(queued.key, None)

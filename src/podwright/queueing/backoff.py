@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 from podwright.queueing.order import SortKey
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
@@ -54,8 +54,8 @@ class BackoffQueue:
         self._settings = settings
         self._active_key = active_key
         self._window_ns = settings.backoff_window_ns if settings.pop_from_backoff else 1
-        self.regular: IndexedHeap[QueuedPod] = IndexedHeap()
-        self.errors: IndexedHeap[QueuedPod] = IndexedHeap()
+        self.regular: LazyHeap[QueuedPod] = LazyHeap()
+        self.errors: LazyHeap[QueuedPod] = LazyHeap()
 
     def __len__(self) -> int:
         return len(self.regular) + len(self.errors)
@@ -94,9 +94,10 @@ class BackoffQueue:
         self.errors.push(queued, (end_ns, queued.entered_index))
         return QueueName.ERROR_BACKOFF
 
-    def remove(self, name: str) -> QueuedPod | None:
+    def remove(self, queued: QueuedPod) -> None:
         """Take the pod out of whichever heap has it."""
-        return self.regular.remove(name) or self.errors.remove(name)
+        heap = self.errors if queued.place is QueueName.ERROR_BACKOFF else self.regular
+        heap.remove(queued)
 
     def pop_completed(self, now_ns: int) -> list[QueuedPod]:
         """Take out every pod whose backoff is over, in order, errors last."""

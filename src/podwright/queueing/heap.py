@@ -1,118 +1,140 @@
-"""A heap of named items: replace, remove and look up by name.
+"""A heap that touches little: push, pop, and take out of the middle.
 
-`heapq` with lazy deletion. The lists hold sort keys alone, because a comparison then touches
-one object and not three: with 100,000 items that is what a pop costs. A key whose item was
-replaced or removed stays in its list until it surfaces; when the dead outnumber the living
-the lists are rebuilt. So a heap holds at most twice its items, and each operation costs
-O(log n), amortised.
+Most items come in order, as pods of one priority do. An item whose sort key is greater than
+all keys of the *run* is appended to it; the others go to a heap of keys, in which a comparison
+touches one object and not three. The next item is the lesser of the two heads. So as long as
+all come in order nothing is ever sifted or looked up, however many wait: with 100,000 items
+what a pop costs is the memory that it has to see.
 
-Most items come in order, as pods of one priority do. A key that is greater than all keys of
-the *run* is appended to it, others go to the heap proper; the next item is the lesser of the
-two heads. So as long as all come in order nothing is ever sifted, however many wait.
+Each item knows its key. An item that is taken out, or put in again with another key, leaves
+its place behind; such a place is passed over when it surfaces, and when there are more of
+them than items all are put in order anew. So a heap has at most twice as many places as items,
+and each operation costs O(log n), amortised.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["IndexedHeap", "Named"]
+__all__ = ["LazyHeap", "Sortable"]
 
 
-class Named(Protocol):
-    """Something with a name that does not change."""
+class Sortable(Protocol):
+    """Something that can be in one heap at a time."""
 
-    @property
-    def key(self) -> str:
-        """The name."""
-
-
-Item = TypeVar("Item", bound=Named)
-
-_REBUILD_ABOVE = 64  # below this a rebuild costs more than the dead keys do
+    sort_key: Any
+    """Its key in the heap that it is in; None if it is in none. Only heaps write it."""
 
 
-class IndexedHeap(Generic[Item]):
-    """Items by name, smallest sort key first.
+Item = TypeVar("Item", bound=Sortable)
+
+_REBUILD_ABOVE = 64  # below this a rebuild costs more than the places that were left behind do
+
+
+class LazyHeap(Generic[Item]):
+    """Items, smallest sort key first.
 
     Sort keys have `<` and a hash, and no two items share one.
     """
 
-    __slots__ = ("_items", "_key_of", "_keys", "_run")
+    __slots__ = ("_count", "_heaped", "_keys", "_run", "_run_keys")
 
     def __init__(self) -> None:
+        # A place is a key object: an item is there if it has that very object.
+        self._run: deque[Item] = deque()
+        self._run_keys: deque[Any] = deque()
         self._keys: list[Any] = []
-        self._run: deque[Any] = deque()
-        self._items: dict[Any, Item] = {}
-        self._key_of: dict[str, Any] = {}
+        self._heaped: dict[Any, Item] = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._items)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._key_of
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(list(self._items.values()))
-
-    def get(self, name: str) -> Item | None:
-        """Return the item of that name, or None."""
-        key = self._key_of.get(name)
-        return None if key is None else self._items[key]
+        return self._count
 
     def push(self, item: Item, sort_key: Any) -> None:
-        """Add the item, or replace the one of that name."""
-        before = self._key_of.get(item.key)
-        if before is not None:
-            del self._items[before]
-        assert sort_key not in self._items, (sort_key, item)
-        self._key_of[item.key] = sort_key
-        self._items[sort_key] = item
-        run = self._run
-        n_keys = len(self._keys) + len(run)
-        if n_keys > _REBUILD_ABOVE and n_keys > 2 * len(self._items):
-            self._keys = []
-            self._run = deque(sorted(self._items))
-        elif not run or run[-1] < sort_key:
-            run.append(sort_key)
+        """Add an item that is in no heap."""
+        assert item.sort_key is None, item
+        run_keys = self._run_keys
+        item.sort_key = sort_key
+        self._count += 1
+        if not run_keys or run_keys[-1] < sort_key:
+            run_keys.append(sort_key)
+            self._run.append(item)
         else:
+            last = self._run[-1]
+            assert sort_key not in self._heaped, (sort_key, item)
+            assert last is item or last.sort_key != sort_key, (sort_key, item)
             heapq.heappush(self._keys, sort_key)
+            self._heaped[sort_key] = item
 
-    def remove(self, name: str) -> Item | None:
-        """Take the item of that name out; None if there is none."""
-        key = self._key_of.pop(name, None)
-        return None if key is None else self._items.pop(key)
+    def remove(self, item: Item) -> bool:
+        """Take an item out; returns whether it was in a heap, which has to be this one."""
+        sort_key = item.sort_key
+        if sort_key is None:
+            return False
+        if self._heaped:
+            self._heaped.pop(sort_key, None)
+        item.sort_key = None
+        self._count -= 1
+        n_places = len(self._run_keys) + len(self._keys)
+        if n_places > _REBUILD_ABOVE and n_places > 2 * self._count:
+            self._rebuild()
+        return True
 
     def peek(self) -> Item | None:
         """Return the smallest item without taking it; None if empty."""
-        keys, run = self._keys, self._run
-        while keys or run:
-            is_in_run = not keys or (bool(run) and run[0] < keys[0])
-            item = self._items.get(run[0] if is_in_run else keys[0])
-            if item is not None:
-                return item
-            self._drop_head(is_in_run=is_in_run)
+        keys, run_keys = self._keys, self._run_keys
+        while keys or run_keys:
+            if not keys or (run_keys and run_keys[0] < keys[0]):
+                item = self._run[0]
+                if item.sort_key is run_keys[0]:
+                    return item
+                run_keys.popleft()
+                self._run.popleft()
+            else:
+                found = self._heaped.get(keys[0])
+                if found is not None:
+                    return found
+                heapq.heappop(keys)
         return None
 
     def pop(self) -> Item | None:
         """Take the smallest item out; None if empty."""
-        keys, run = self._keys, self._run
-        while keys or run:
-            is_in_run = not keys or (run and run[0] < keys[0])
-            item = self._items.pop(run.popleft() if is_in_run else heapq.heappop(keys), None)
-            if item is not None:
-                del self._key_of[item.key]
-                return item
+        keys, run_keys = self._keys, self._run_keys
+        while keys or run_keys:
+            if not keys or (run_keys and run_keys[0] < keys[0]):
+                item, sort_key = self._run.popleft(), run_keys.popleft()
+                if item.sort_key is not sort_key:
+                    continue
+                if self._heaped:
+                    # It may have come again with the very key of a place that it left.
+                    self._heaped.pop(sort_key, None)
+            else:
+                found = self._heaped.pop(heapq.heappop(keys), None)
+                if found is None:
+                    continue
+                item = found
+            item.sort_key = None
+            self._count -= 1
+            return item
         return None
-
-    def _drop_head(self, *, is_in_run: bool) -> None:
-        if is_in_run:
-            self._run.popleft()
-        else:
-            heapq.heappop(self._keys)
 
     def ordered(self) -> list[Item]:
         """List the items in the order `pop` would give them; nothing is taken out."""
-        return [self._items[key] for key in sorted(self._items)]
+        there = self._heaped | {
+            sort_key: item
+            for item, sort_key in zip(self._run, self._run_keys, strict=True)
+            if item.sort_key is sort_key
+        }
+        return [there[sort_key] for sort_key in sorted(there)]
+
+    def _rebuild(self) -> None:
+        """Leave out the places that nobody has any more."""
+        items = self.ordered()
+        self._keys.clear()
+        self._heaped.clear()
+        self._run.clear()
+        self._run_keys.clear()
+        self._run.extend(items)
+        self._run_keys.extend([item.sort_key for item in items])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from podwright.objects import Pod
 from podwright.queueing.backoff import BackoffQueue
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 from podwright.queueing.order import SortKey
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
@@ -34,7 +34,7 @@ class Places:
     def __init__(self, settings: QueueSettings, active_key: SortKey) -> None:
         self._active_key = active_key
         self._pods: dict[str, QueuedPod] = {}
-        self.active: IndexedHeap[QueuedPod] = IndexedHeap()
+        self.active: LazyHeap[QueuedPod] = LazyHeap()
         self.backoff = BackoffQueue(settings, active_key)
         self.unschedulable = UnschedulablePods()
 
@@ -93,8 +93,10 @@ class Places:
         """Replace the object, and move the entry to where the new one belongs in its heap."""
         queued.renew(pod)
         if queued.place is QueueName.ACTIVE:
+            self.active.remove(queued)
             self.active.push(queued, self._active_key(queued))
         elif queued.place in BACKING_OFF:
+            self.backoff.remove(queued)
             self.backoff.add(queued)
 
     def take(self, queued: QueuedPod) -> None:
@@ -137,6 +139,8 @@ class Places:
     def validate(self) -> None:
         """Assert that every pod is in exactly the place it says."""
         self.unschedulable.validate()
+        for heap in (self.active, self.backoff.regular, self.backoff.errors):
+            assert len(heap) == len(heap.ordered()), (len(heap), heap.ordered())
         found: dict[str, list[QueueName]] = {}
         for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF):
             for queued in self.pods_in(place):
@@ -166,7 +170,7 @@ class Places:
             if place in SET_APART:
                 self.unschedulable.remove(queued)
             elif place in BACKING_OFF:
-                self.backoff.remove(queued.key)
+                self.backoff.remove(queued)
             elif place is QueueName.ACTIVE:
-                self.active.remove(queued.key)
+                self.active.remove(queued)
         queued.place = QueueName.NOWHERE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from podwright.objects import Pod
 
@@ -57,6 +58,7 @@ class QueuedPod:
         "place",
         "pod",
         "priority",
+        "sort_key",
         "timestamp_ns",
         "uid",
         "unschedulable_count",
@@ -71,6 +73,8 @@ class QueuedPod:
         self.priority = pod.spec.priority or 0
         self.entered_index = entered_index
         self.place = QueueName.NOWHERE
+        self.sort_key: Any = None
+        """In the heap that it waits in; None if it waits in none."""
         self.timestamp_ns = now_ns
         self.initial_attempt_ns: int | None = None
         self.attempts = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 from podwright.queueing.pod import QueuedPod, QueueName
 
 __all__ = ["UnschedulablePods"]
@@ -24,7 +24,7 @@ class UnschedulablePods:
         self._by_rejector: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._unrejected: dict[str, QueuedPod] = {}
         self._watched: dict[str, tuple[tuple[str, str], ...]] = {}
-        self._by_age: IndexedHeap[QueuedPod] = IndexedHeap()
+        self._by_age: LazyHeap[QueuedPod] = LazyHeap()
         self.gated_count = 0
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class UnschedulablePods:
             if not bucket:
                 del self._by_rejector[key]
         self._unrejected.pop(queued.key, None)
-        self._by_age.remove(queued.key)
+        self._by_age.remove(queued)
         # Not `is_gated`: PreEnqueue may have let the pod go while it was still here.
         self.gated_count -= queued.place is QueueName.GATED
 
@@ -85,7 +85,7 @@ class UnschedulablePods:
 
     def terms_of(self, queued: QueuedPod) -> tuple[tuple[tuple[str, str], ...], bool]:
         """Return what the pod was added with: `watched` and `can_time_out`."""
-        return self._watched[queued.key], queued.key in self._by_age
+        return self._watched[queued.key], queued.sort_key is not None
 
     def oldest_ns(self) -> int | None:
         """Return the earliest timestamp among the pods that can time out."""

@@ -1,5 +1,3 @@
-from typing import NamedTuple
-
 import pytest
 
 from podwright.framework.events import (
@@ -16,39 +14,80 @@ from podwright.framework.events import (
 from podwright.objects import Node, NodeSpec, ObjectMeta, Taint, Unknown
 from podwright.queueing import SECOND_NS, HintTable, Nominator, derive_events
 from podwright.queueing.backoff import backoff_duration_ns
-from podwright.queueing.heap import IndexedHeap
+from podwright.queueing.heap import LazyHeap
 from podwright.queueing.tests.pods import NODE_ADD, always_skip, make_pod
 
 # ------------------------------------------------------------------ heap
 
 
-class Item(NamedTuple):
-    key: str
-    value: int = 0
+class Item:
+    def __init__(self, name):
+        self.name = name
+        self.sort_key = None
 
 
 def make_heap(**sort_keys):
-    heap: IndexedHeap[Item] = IndexedHeap()
+    """Return a heap, and its items by name."""
+    heap: LazyHeap[Item] = LazyHeap()
+    items = {name: Item(name) for name in sort_keys}
     for name, sort_key in sort_keys.items():
-        heap.push(Item(name), sort_key)
-    return heap
+        heap.push(items[name], sort_key)
+    return heap, items
+
+
+def drained(heap):
+    names = []
+    while (item := heap.pop()) is not None:
+        names.append(item.name)
+    return names
 
 
 def test_heap_gives_out_by_sort_key():
-    heap = make_heap(a=3, b=1, c=4, d=2)
-    assert [item.key for item in heap.ordered()] == ["b", "d", "a", "c"]
-    assert [item and item.key for item in (heap.pop() for _ in range(5))] == [*"bdac", None]
+    heap, _ = make_heap(a=3, b=1, c=4, d=2)
+    assert [item.name for item in heap.ordered()] == ["b", "d", "a", "c"]
+    assert drained(heap) == [*"bdac"]
+    assert len(heap) == 0
 
 
-def test_heap_replaces_and_removes_by_name():
-    heap = make_heap(a=1, b=2)
-    heap.push(Item("a", 7), 3)
-    assert heap.get("a") == Item("a", 7)
-    assert heap.remove("b") == Item("b")
-    assert heap.remove("b") is None
-    assert heap.peek() == Item("a", 7)
-    heap.push(Item("a", 8), 3)
-    assert (heap.pop(), heap.pop()) == (Item("a", 8), None)
+@pytest.mark.parametrize(
+    ("sort_keys", "left"),
+    [
+        pytest.param({"a": 1, "b": 2, "c": 3}, ["a", "c"], id="out of the run"),
+        pytest.param({"a": 1, "c": 3, "b": 2}, ["a", "c"], id="out of the heap"),
+        pytest.param({"b": 1, "a": 2, "c": 3}, ["a", "c"], id="the first one"),
+        pytest.param({"b": 1}, [], id="the only one"),
+    ],
+)
+def test_heap_lets_an_item_be_taken_out(sort_keys, left):
+    heap, items = make_heap(**sort_keys)
+    assert heap.remove(items["b"])
+    assert not heap.remove(items["b"])
+    first = heap.peek()
+    assert (first and first.name) == (left[0] if left else None)
+    assert len(heap) == len(left)
+    assert drained(heap) == left
+
+
+@pytest.mark.parametrize("again", [pytest.param(0, id="first"), pytest.param(9, id="last")])
+def test_heap_takes_an_item_again_with_another_key(again):
+    heap, items = make_heap(a=1, b=2, c=3)
+    heap.remove(items["b"])
+    heap.push(items["b"], again)
+    assert drained(heap) == (["b", "a", "c"] if again == 0 else ["a", "c", "b"])
+
+
+def test_heap_takes_an_item_again_with_the_very_key_that_it_had():
+    heap, items = make_heap(a=1, b=2, c=3)
+    heap.remove(items["b"])
+    heap.push(items["b"], 2)
+    assert [item.name for item in heap.ordered()] == ["a", "b", "c"]
+    assert drained(heap) == ["a", "b", "c"]
+
+
+def test_heap_refuses_an_item_that_is_in_one():
+    heap, items = make_heap(a=1)
+    with pytest.raises(AssertionError):
+        heap.push(items["a"], 2)
 
 
 def test_heap_refuses_two_items_with_one_sort_key():
@@ -57,11 +96,22 @@ def test_heap_refuses_two_items_with_one_sort_key():
 
 
 def test_heap_does_not_grow_with_replacements():
-    heap = make_heap()
+    heap, items = make_heap(**{str(index): index for index in range(10)})
     for index in range(100_000):
-        heap.push(Item(str(index % 10), index), -index)
-    assert len(heap._keys) + len(heap._run) < 200
-    assert heap.pop() == Item("9", 99_999)
+        item = items[str(index % 10)]
+        heap.remove(item)
+        heap.push(item, -index)
+    assert len(heap._keys) + len(heap._run) + len(heap._heaped) < 200
+    first = heap.pop()
+    assert first is not None
+    assert first.name == "9"
+
+
+def test_heap_lets_go_of_what_was_taken_out():
+    heap, items = make_heap(**{str(index): index for index in range(1_000)})
+    for item in items.values():
+        heap.remove(item)
+    assert len(heap._run) < 100
 
 
 # ------------------------------------------------------------------ backoff

@@ -2,7 +2,7 @@ import pytest
 
 from podwright.framework.events import UNSCHEDULABLE_TIMEOUT
 from podwright.objects import PodSpec
-from podwright.queueing import SECOND_NS, QueueName, QueueSettings, sort_key_of
+from podwright.queueing import SECOND_NS, QueuedPod, QueueName, QueueSettings, sort_key_of
 from podwright.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue, names
 
 
@@ -341,7 +341,8 @@ def test_metrics_count_what_comes_in_and_what_waits(queue):
 def test_validate_finds_a_pod_in_two_places(queue):
     queue.add(make_pod("p"), at(0))
     queued = queue.get("default/p")
-    queue._places.backoff.errors.push(queued, (0, 0))
+    again = QueuedPod(queued.pod, 1, at(0))
+    queue._places.backoff.errors.push(again, (0, 0))
     with pytest.raises(AssertionError, match="default/p"):
         queue.validate()
-    queue._places.backoff.errors.remove(queued.key)
+    queue._places.backoff.errors.remove(again)
