@@ -1,7 +1,8 @@
-"""The kinds that Kubernetes 1.36 serves, to tell a misspelt kind from a custom one.
+"""The kinds that Kubernetes serves or served, to tell a misspelt kind from a custom one.
 
 An API server without custom resources refuses any other kind of these groups. Groups that are
-not here belong to custom resources, whose kinds nobody can know.
+not here belong to custom resources, whose kinds nobody can know. Dumps of older clusters have kinds
+that are gone by now; they are no mistakes.
 
 Upstream: staging/src/k8s.io/api/*/*/register.go, the kinds with resources of their own
 """
@@ -44,11 +45,12 @@ KINDS_OF_GROUP: Final[Mapping[str, tuple[str, ...]]] = {
     "flowcontrol.apiserver.k8s.io": ("FlowSchema", "PriorityLevelConfiguration"),
     "networking.k8s.io": ("IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"),
     "node.k8s.io": ("RuntimeClass",),
-    "policy": ("Eviction", "PodDisruptionBudget"),
+    "policy": ("Eviction", "PodDisruptionBudget", "PodSecurityPolicy"),
     "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
     "resource.k8s.io": (
-        "DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate",
-        "ResourcePoolStatusRequest", "ResourceSlice",
+        "DeviceClass", "DeviceTaintRule", "PodSchedulingContext", "ResourceClaim",
+        "ResourceClaimParameters", "ResourceClaimTemplate", "ResourceClass",
+        "ResourceClassParameters", "ResourcePoolStatusRequest", "ResourceSlice",
     ),
     "scheduling.k8s.io": ("PodGroup", "PriorityClass", "Workload"),
     "storage.k8s.io": (
