@@ -498,26 +498,38 @@ class JobController:
         last: Mapping[int, Ended],
         now_ns: int,
     ) -> list[ControllerAction]:
-        indexes: list[int | None] = [None] * count
         if spec.is_indexed:
-            taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
-            taken |= tally.failed_indexes or set()
-            free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
-            indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
-            if free and not indexes:
-                self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
-        if not indexes:
+            pods = self._made_by_index(job, spec, tally, count, last, now_ns)
+        else:
+            pods = [self._asked.pod(job)] * count
+        if not pods:
             return []
-        annotations: dict[int, dict[str, str]] = {}
-        if tally.failed_indexes is not None:
-            annotations = {i: failure_annotations(last.get(i)) for i in indexes if i is not None}
-        pods = pods_of(job, spec, indexes, annotations)
         self._creations.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
         tally.active = [*tally.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
             self._ask(job.key, now_ns + _BATCH_NS)
         return [CreateObject(pod, self.name) for pod in pods]
+
+    def _made_by_index(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        count: int,
+        last: Mapping[int, Ended],
+        now_ns: int,
+    ) -> list[Pod]:
+        taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
+        taken |= tally.failed_indexes or set()
+        free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
+        indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
+        if free and not indexes:
+            self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
+        annotations: dict[int, dict[str, str]] = {}
+        if tally.failed_indexes is not None:
+            annotations = {index: failure_annotations(last.get(index)) for index in indexes}
+        return pods_of(job, spec, indexes, annotations)
 
     def _deleted(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
         actions: list[ControllerAction] = []

@@ -8,7 +8,7 @@ pod_failure_policy.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -83,12 +83,26 @@ def job_spec(job: KubernetesObject) -> JobSpec:
     return msgspec.convert(written, JobSpec)
 
 
-class Asked(NamedTuple):
-    """What a job asks for: its `spec`, as it is written and read, and its selector."""
+class Asked(msgspec.Struct):
+    """What a job asks for.
 
+    Attributes
+    ----------
+    uid : str
+        Of the job.
+    written, spec
+        Its `spec`, as a document and as it is read.
+    selector : Selector
+        What it selects.
+    pod : Pod, optional
+        The one that all its pods are made of, once there was one; for jobs without indexes.
+    """
+
+    uid: str
     written: Document
     spec: JobSpec
     selector: Selector
+    pod: Pod | None = None
 
 
 class AskedOfJobs:
@@ -101,9 +115,17 @@ class AskedOfJobs:
         """Return what a job asks for."""
         written = part(job, "spec")
         known = self._known.get(job.key)
-        if known is None or known.written is not written:
-            known = self._known[job.key] = Asked(written, job_spec(job), selector_of(job))
+        if known is None or known.written is not written or known.uid != job.uid:
+            known = Asked(job.uid, written, job_spec(job), selector_of(job))
+            self._known[job.key] = known
         return known
+
+    def pod(self, job: KubernetesObject) -> Pod:
+        """Return the next pod of a job without indexes, which is always the same; see `pods_of`."""
+        asked = self.of(job)
+        if asked.pod is None:
+            (asked.pod,) = pods_of(job, asked.spec, [None])
+        return asked.pod
 
     def forget(self, key: NamespacedName) -> None:
         """Forget a job that is gone."""
@@ -184,9 +206,6 @@ def pods_of(
     }
     pods: list[Pod] = []
     for index in indexes:
-        if index is None and pods:
-            pods.append(pods[0])
-            continue
         document: Document = {
             "apiVersion": "v1",
             "kind": "Pod",
