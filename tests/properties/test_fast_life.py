@@ -23,7 +23,7 @@ from podwright.world.stages.run_stages import (
     default_stages,
 )
 from podwright.world.stages.selection import Selection
-from podwright.world.stages.stage import Moment, PatchStep, Requirement, Stage
+from podwright.world.stages.stage import Moment, Operator, PatchStep, Requirement, Stage
 from podwright.world.tests.playing import NOW, SECOND, a_pod, at
 
 pytestmark = pytest.mark.property
@@ -76,58 +76,54 @@ def test_a_selection_finds_the_stages_that_apply(stages, documents):
         assert selection.of(document) == tuple(applying)
 
 
-POD_REQUIREMENTS = st.builds(
-    Requirement,
-    query=st.sampled_from(
-        [
-            ".metadata.deletionTimestamp",
-            ".metadata.annotations.a",
-            ".metadata.annotations",
-            ".metadata.ownerReferences.[].kind",
-            ".metadata.ownerReferences.[].name",
-            ".status.phase",
-            ".status.reason",
-        ]
-    ).map(query),
-    operator=st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
-    values=st.lists(st.sampled_from(["Running", "Job", at(30), "1", ""]), max_size=2).map(tuple),
-)
-POD_STAGES = st.builds(
-    Stage,
-    name=st.just("s"),
-    kind=st.just("Pod"),
-    requirements=st.lists(POD_REQUIREMENTS, max_size=4).map(tuple),
-)
-OWNER_KINDS = st.sampled_from(["Job", "ReplicaSet", "", None])
-ANY_PODS = st.builds(
-    lambda metadata, owners, status: a_pod(
-        **metadata,
+WISHES: list[tuple[Operator, tuple[str, ...]]] = [
+    *[("In", (text,)) for text in ("Running", "Job", "1", "", at(30))],
+    *[("NotIn", (text,)) for text in ("Running", "Job", "1", "", at(30))],
+    ("Exists", ()),
+    ("DoesNotExist", ()),
+]
+POD_STAGES = [
+    Stage(name="s", kind="Pod", requirements=(Requirement(query(text), operator, values),))
+    for text in (
+        ".metadata.deletionTimestamp",
+        ".metadata.annotations.a",
+        ".metadata.annotations",
+        ".metadata.ownerReferences.[].kind",
+        ".metadata.ownerReferences.[].name",
+        ".status.phase",
+        ".status.reason",
+    )
+    for operator, values in WISHES
+]
+ANY_PODS = [
+    a_pod(
+        deletionTimestamp=deleted,
+        annotations=annotations,
         ownerReferences=[{"name": "o", "uid": "u", "kind": kind} for kind in owners],
-        status=status,
-    ),
-    metadata=st.fixed_dictionaries(
-        {},
-        optional={
-            "deletionTimestamp": st.sampled_from([at(30), None]),
-            "annotations": st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "", None])),
-        },
-    ),
-    owners=st.lists(OWNER_KINDS, max_size=2),
-    status=st.fixed_dictionaries(
-        {},
-        optional={
-            "phase": st.sampled_from(["Pending", "Running", "Unknown", "", None]),
-            "reason": TEXTS,
-        },
-    ),
-)
+        status={"phase": phase},
+    )
+    for deleted in (None, at(30), at(40))
+    for annotations in ({}, {"a": "1"}, {"a": ""}, {"a": None}, {"b": "1"})
+    for owners in ((), ("Job",), ("ReplicaSet",), ("",), (None,), ("ReplicaSet", "Job"))
+    for phase in ("Pending", "Running", "", None)
+]
 
 
-@given(st.lists(POD_STAGES, max_size=5), st.lists(ANY_PODS, min_size=1, max_size=6))
-def test_pods_of_one_sort_need_not_be_asked_twice(stages, pods):
+@given(st.lists(st.sampled_from(POD_STAGES), max_size=3))
+def test_pods_of_one_sort_need_not_be_asked_twice(parts):
+    # Each alone, and some together in one stage.
+    together = tuple(requirement for part in parts for requirement in part.requirements)
+    stages = [*parts, msgspec.structs.replace(POD_STAGES[0], requirements=together)]
     selection = Selection(stages)
-    for pod in pods:
+    for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(pod.raw)]
+        assert selection.of_pod(pod) == tuple(applying)
+
+
+def test_each_sort_of_pod_is_known_for_all_that_stages_may_require():
+    selection = Selection(POD_STAGES)
+    for pod in ANY_PODS:
+        applying = [place for place, stage in enumerate(POD_STAGES) if stage.applies_to(pod.raw)]
         assert selection.of_pod(pod) == tuple(applying)
 
 
@@ -282,6 +278,65 @@ def test_nearly_all_pods_are_quick():
     ended = exit_(running, Moment(NOW + SECOND, Addresses()))
     assert ended is not None
     assert (running.status.phase, ended.status.phase) == ("Running", "Succeeded")
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_quick"),
+    [
+        pytest.param(lambda _: {}, True, id="as it started"),
+        pytest.param(lambda _: {"message": "mine"}, True, id="with something beside it"),
+        pytest.param(lambda _: {"startTime": at(-9)}, True, id="a time nobody looks at"),
+        pytest.param(
+            lambda status: {"conditions": [{"type": "mine"}, *status["conditions"]]},
+            True,
+            id="another condition before",
+        ),
+        pytest.param(
+            lambda status: {"conditions": [*status["conditions"], {"type": "mine"}]},
+            False,
+            id="another condition behind",
+        ),
+        pytest.param(
+            lambda status: {"conditions": [{"type": "Ready"}, *status["conditions"]]},
+            False,
+            id="Ready twice",
+        ),
+        pytest.param(
+            lambda status: {"conditions": status["conditions"][1:]}, False, id="no Initialized"
+        ),
+        pytest.param(
+            lambda status: {"conditions": [{**c, "status": "False"} for c in status["conditions"]]},
+            False,
+            id="not ready",
+        ),
+        pytest.param(
+            lambda status: {
+                "containerStatuses": [{**c, "restartCount": 1} for c in status["containerStatuses"]]
+            },
+            False,
+            id="restarted",
+        ),
+        pytest.param(
+            lambda _: {"containerStatuses": [{"name": "main", "image": ["x"]}]},
+            False,
+            id="statuses of somebody else",
+        ),
+    ],
+)
+def test_only_pods_that_have_started_quickly_end_quickly(changed, is_quick):
+    stages = {stage.name: stage for stage in default_stages()}
+    ready, exit_ = stages["pod-ready"].quick, stages["pod-exit"].quick
+    assert ready is not None
+    assert exit_ is not None
+    running = ready(a_pod(spec={"restartPolicy": "Never"}), Moment(NOW, Addresses()))
+    assert running is not None
+    status = running.raw["status"]
+    pod = decode_pod(running.raw | {"status": status | changed(status)})
+    moment = Moment(NOW + SECOND, Addresses())
+    (step,) = stages["pod-exit"].steps
+    assert isinstance(step, PatchStep)
+    plain = decode_pod(patched(pod.raw, pod.raw, step, moment))
+    assert exit_(pod, moment) == (plain if is_quick else None)
 
 
 @given(st.sampled_from(QUERIES), DOCUMENTS)

@@ -17,7 +17,14 @@ the machine of the changes, its own included; so the next stage is found.
   other objects. One pod more leaves the delays of all others as they were.
 - A pod lives on a node: as long as it is not bound, no stage applies to it.
 - What is due on a node whose kubelet is silent (`NodeDown`) waits until it returns.
+- An object that a stage has removed is not removed again for what is said of its end, such as
+  the deletion time that the removal itself sets.
 - A stage may lead back to itself, but not endlessly within one moment: `StageError`.
+
+Most pods lead one of a few lives. So what is the same for many is found out once: which stages
+apply to pods of a sort (`selection`), the plan that they then have (`plans`), and what their
+statuses have in common (`common_pods`). For any other object it is found out each time; tests
+hold one against the other.
 
 Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 """

@@ -21,6 +21,7 @@ from podwright.world import (
     read_stages,
 )
 from podwright.world.node_faults import NodeDown, NodeUp
+from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.run_stages import back_off_ns
 from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
 
@@ -214,6 +215,29 @@ def test_playing_without_templates_is_the_same():
         assert fast.story
         assert fast.story == plain.story
         assert fast.objects == plain.objects
+
+
+def test_a_delay_may_be_the_time_at_which_it_ends():
+    player = Player(Lifecycle())
+    annotations = {f"{RUN}/delay": at(60)}
+    player.put(a_pod("early", spec={"restartPolicy": "Never"}, annotations=annotations))
+    player.run(20)
+    player.heap.advance(NOW + 20 * SECOND)
+    player.put(a_pod("late", spec={"restartPolicy": "Never"}, annotations=annotations))
+    player.run()
+    assert [entry for entry in player.story if entry[1] == "pod-exit"] == [
+        (60, "pod-exit", "default/early"),
+        (60, "pod-exit", "default/late"),
+    ]
+
+
+def test_a_pod_keeps_the_address_that_it_was_given_before_it_was_written_down():
+    addresses = Addresses()
+    given = addresses.of_pod("a")
+    assert addresses.of_pod("a") == given
+    assert addresses.written_to_pod("a") == given
+    assert addresses.state().pods == {}
+    assert len({given, addresses.written_to_pod("b"), addresses.of_pod("c")}) == 3
 
 
 # ---------------------------------------------------------------------------- the machine
