@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podwright.objects import Pod
+from podwright.store.lifecycle import with_metadata
 from podwright.world.controllers.job import JOB, POD, JobController
 from podwright.world.controllers.job_spec import (
     TRACKING,
+    AskedOfJobs,
     indexes_text,
     job_spec,
     parse_indexes,
@@ -256,6 +259,21 @@ def test_pods_that_share_what_is_read_are_what_each_would_be(indexes):
     job = cluster.get(JOB, "default/j")
     pods = pods_of(job, job_spec(job), indexes)
     assert [pods_of(job, job_spec(job), [index]) for index in indexes] == [[pod] for pod in pods]
+
+
+def test_what_a_job_asks_for_is_read_once_until_it_is_another_job_or_asks_for_something_else():
+    cluster = cluster_with(a_job(completions=8), schedules=False)
+    job = cluster.get(JOB, "default/j")
+    asked = AskedOfJobs()
+    pod = asked.pod(job)
+    assert [pod] == pods_of(job, job_spec(job), [None])
+    assert asked.pod(msgspec.structs.replace(job, raw=job.raw | {"status": {"active": 1}})) is pod
+    same_name = with_metadata(job, uid="another")
+    assert [each.uid for each in asked.pod(same_name).metadata.owner_references] == ["another"]
+    wider = msgspec.structs.replace(
+        same_name, raw=same_name.raw | {"spec": same_name.raw["spec"] | {"completions": 9}}
+    )
+    assert asked.of(wider).spec.completions == 9
 
 
 def test_containers_that_restart_too_often_end_a_job():
