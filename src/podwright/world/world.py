@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 START_NS: Final = 1_767_225_600_000_000_000
 """When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
 
-ROUND_MAX: Final = 128
+ROUND_MAX: Final = 32
 """How many things of one sort begin one round: are done before anybody hears of them."""
 
 AT_ONCE_MAX: Final = 10_000_000

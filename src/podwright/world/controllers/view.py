@@ -33,7 +33,8 @@ class View:
 
     def __init__(self) -> None:
         self._objects: dict[GroupKind, Objects] = {}
-        self._in_namespace: dict[tuple[GroupKind, str], Keys] = {}
+        # Of the kinds that somebody has asked about: nobody asks about most.
+        self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
         self._controlled_by: dict[tuple[str, GroupKind], Keys] = {}
         self._pods_on: dict[str, Keys] = {}
 
@@ -50,7 +51,12 @@ class View:
         self, kind: GroupKind, namespace: str
     ) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind in a namespace."""
-        return self._named(kind, self._in_namespace.get((kind, namespace)))
+        names = self._in_namespace.get(kind)
+        if names is None:
+            names = self._in_namespace[kind] = {}
+            for key, obj in self.all(kind).items():
+                _enter(names, obj.metadata.namespace, key)
+        return self._named(kind, names.get(namespace))
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind whose controlling owner has a uid."""
@@ -99,9 +105,9 @@ class View:
         if objects is None:
             objects = self._objects[kind] = {}
         objects[key] = obj
-        namespace = obj.metadata.namespace
-        if namespace:
-            _enter(self._in_namespace, (kind, namespace), key)
+        names = self._in_namespace.get(kind)
+        if names is not None:
+            _enter(names, obj.metadata.namespace, key)
         owner = obj.metadata.controller
         if owner is not None:
             _enter(self._controlled_by, (owner.uid, kind), key)
@@ -130,9 +136,9 @@ class View:
     def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
         """Forget an object that was there."""
         del self._objects[kind][key]
-        namespace = old.metadata.namespace
-        if namespace:
-            _leave(self._in_namespace, (kind, namespace), key)
+        names = self._in_namespace.get(kind)
+        if names is not None:
+            _leave(names, old.metadata.namespace, key)
         owner = old.metadata.controller
         if owner is not None:
             _leave(self._controlled_by, (owner.uid, kind), key)

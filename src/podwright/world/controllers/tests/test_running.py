@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, decode
+from podwright.objects import KubernetesObject, Pod, decode
 from podwright.testing import make_pod
 from podwright.world.controllers.contract import (
     ControllerAction,
@@ -132,6 +134,50 @@ def test_the_view_knows_who_controls_whom(is_controller):
     assert not view.controlled_by("u1", POD)
     assert not view.in_namespace(POD, "x")
     assert not view.pods_on("n1")
+
+
+NAMES = st.sampled_from("abc")
+NODES = st.sampled_from(["", "n1", "n2"])
+OWNERS = st.sampled_from(["", "u1", "u2"])
+IS_THERE = st.booleans()
+
+
+def owned_pod(namespace: str, name: str, node: str, owner: str) -> Pod:
+    reference = {"apiVersion": "v1", "kind": "R", "name": "r", "uid": owner, "controller": True}
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference] * bool(owner)}
+    spec = {"containers": [{"name": "c"}], "nodeName": node or None}
+    pod = decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    assert isinstance(pod, Pod)
+    return pod
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
+def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
+    asked, unasked, there = View(), View(), {}
+    asked.in_namespace(POD, "a")
+    for namespace, name, node, owner, is_there in history:
+        pod = owned_pod(namespace, name, node, owner)
+        for view in (asked, unasked):
+            was = view.put(pod) if is_there else view.delete(pod)
+            assert was is there.get(pod.key)
+        if is_there:
+            there[pod.key] = pod
+        else:
+            there.pop(pod.key, None)
+    for view in (asked, unasked):
+        assert view.all(POD) == there
+        for each in "abc":
+            found = {key: pod for key, pod in there.items() if pod.namespace == each}
+            assert view.in_namespace(POD, each) == found
+        for each in ("n1", "n2"):
+            found = {key: pod for key, pod in there.items() if pod.spec.node_name == each}
+            assert view.pods_on(each) == found
+        for each in ("u1", "u2"):
+            owners = {key: pod.metadata.controller for key, pod in there.items()}
+            found = {
+                key: there[key] for key, owner in owners.items() if owner and owner.uid == each
+            }
+            assert view.controlled_by(each, POD) == found
 
 
 class SetWatcher(Watcher):
