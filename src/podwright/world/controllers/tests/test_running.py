@@ -151,9 +151,16 @@ def owned_pod(namespace: str, name: str, node: str, owner: str) -> Pod:
     return pod
 
 
+def owner_uid(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return "" if owner is None else owner.uid
+
+
+@pytest.mark.property
 @given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
 def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
-    asked, unasked, there = View(), View(), {}
+    asked, unasked = View(), View()
+    there: dict[str, Pod] = {}
     asked.in_namespace(POD, "a")
     for namespace, name, node, owner, is_there in history:
         pod = owned_pod(namespace, name, node, owner)
@@ -173,10 +180,7 @@ def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
             found = {key: pod for key, pod in there.items() if pod.spec.node_name == each}
             assert view.pods_on(each) == found
         for each in ("u1", "u2"):
-            owners = {key: pod.metadata.controller for key, pod in there.items()}
-            found = {
-                key: there[key] for key, owner in owners.items() if owner and owner.uid == each
-            }
+            found = {key: pod for key, pod in there.items() if owner_uid(pod) == each}
             assert view.controlled_by(each, POD) == found
 
 
