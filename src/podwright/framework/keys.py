@@ -32,17 +32,23 @@ class KeyNumbers:
         Per number, the `Reads` that the plugin's PreFilter and PreScore depend on.
     """
 
-    __slots__ = ("numbers", "plugin", "pod_key", "reads")
+    __slots__ = ("_usual_reads", "numbers", "plugin", "pod_key", "reads")
 
     def __init__(self, plugin: Plugin) -> None:
         self.plugin = plugin
         self.pod_key = plugin.pod_key
         self.numbers: dict[Hashable, int] = {}
         self.reads: list[int] = []
+        # Which is the same for all keys but (), unless the plugin has a say in it.
+        self._usual_reads: int | None = None
+        if not plugin.implements("preparation_reads"):
+            self._usual_reads = int(plugin.preparation_reads(None))
 
     def add(self, key: Hashable) -> int:
         """Give a new key a number."""
-        reads = int(self.plugin.preparation_reads(key))
+        reads = self._usual_reads
+        if reads is None or key == ():
+            reads = int(self.plugin.preparation_reads(key))
         number = self.numbers[key] = len(self.reads)
         self.reads.append(reads)
         return number
@@ -77,6 +83,7 @@ class PodKeyBook:
         ]
         self._reads_all_labels = any(plugin.key_reads_all_labels for plugin in plugins)
         self._doubting = [plugin for plugin in plugins if _may_depend_on_more(plugin)]
+        self._added_count = 0
         self._templates: dict[int, tuple[PodSpec, ObjectMeta, frozenset[str], Key]] = {}
 
     @property
@@ -87,11 +94,12 @@ class PodKeyBook:
     @property
     def is_full(self) -> bool:
         """Whether so many keys were seen that it is time to forget them."""
-        return any(len(numbers.reads) > _MOST_NUMBERS for numbers in self.numbers)
+        return self._added_count > _MOST_NUMBERS
 
     def clear(self) -> None:
         """Forget all keys; they get other numbers when they come again."""
         self._version = self._selected.version
+        self._added_count = 0
         self._templates.clear()
         for numbers in self.numbers:
             numbers.clear()
@@ -159,7 +167,10 @@ class PodKeyBook:
                 for plugin, reads_all, pod_key, find, add in self._asked:  # noqa: B007 - for the message
                     of_plugin = pod_key(pod if reads_all else seen)
                     number = find(of_plugin)
-                    found.append(add(of_plugin) if number is None else number)
+                    if number is None:
+                        number = add(of_plugin)
+                        self._added_count += 1
+                    found.append(number)
                 key = tuple(found)
                 for plugin in self._doubting:
                     if not plugin.key_is_of_template(pod):
