@@ -177,12 +177,9 @@ class _Numbering:
     """The numbers of objects, from outside, and of queued pods, from here."""
 
     def __init__(self, objects: ObjectNumbering) -> None:
-        self._objects = objects
+        self.of = objects.of
         self._queued: dict[int, int] = {}
         self.queued: list[QueuedPod] = []
-
-    def of(self, obj: KubernetesObject) -> int:
-        return self._objects.of(obj)
 
     def of_queued(self, queued: QueuedPod) -> int:
         number = self._queued.get(id(queued))

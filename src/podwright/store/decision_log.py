@@ -527,25 +527,30 @@ class Recorder:
     def __init__(self, machine: Machine, log: DecisionLog) -> None:
         self.machine = machine
         self.log = log
-        self.handle = self._keeping() if log.waits_for_flush else self._writing()
+        self.handle = self._recording()
         """Let the machine handle an event, and record it; see `Machine.handle`.
 
         Raises `LogError` if a block cannot be written, and the event has then not been handled:
         the same call may be tried again.
         """
 
-    def _keeping(self) -> Callable[[Event, int], list[Action]]:
+    def _recording(self) -> Callable[[Event, int], list[Action]]:
         # A closure that does what `Rows.add` does, because this is on the way of every event
         # and every call more can be measured. No event is looked at, but an object that is
         # put ends no cycle.
-        machine, rows = self.machine, self.log.rows
+        machine, log, rows = self.machine, self.log, self.log.rows
         handle, entries = machine.handle, rows.entries
         keep, keep_actions = entries.extend, rows.actions.extend
         keep_end, keep_pod = rows.cycle_ends.append, rows.cycle_pods.append
         last = machine.last_decisions
+        limit = sys.maxsize if log.waits_for_flush else 0
 
-        def handle_and_keep(event: Event, now_ns: int) -> list[Action]:
-            nonlocal last
+        def handle_and_record(event: Event, now_ns: int) -> list[Action]:
+            nonlocal last, limit
+            # Before the event: if nothing can be written, it has not happened yet.
+            if len(entries) >= limit:
+                limit = 0
+                limit = 3 * log.catch_up(machine)
             actions = handle(event, now_ns)
             if actions:
                 keep((event, now_ns, len(actions)))
@@ -558,20 +563,5 @@ class Recorder:
                     keep_end(len(entries))
                     keep_pod(decision.pod)
             return actions
-
-        return handle_and_keep
-
-    def _writing(self) -> Callable[[Event, int], list[Action]]:
-        machine, log = self.machine, self.log
-        keep, entries = self._keeping(), log.rows.entries
-        limit = 0
-
-        def handle_and_record(event: Event, now_ns: int) -> list[Action]:
-            nonlocal limit
-            # Before the event: if nothing can be written, it has not happened yet.
-            if len(entries) >= limit:
-                limit = 0
-                limit = 3 * log.catch_up(machine)
-            return keep(event, now_ns)
 
         return handle_and_record

@@ -100,11 +100,11 @@ class Rows:
         times: list[int] = entries[1::3]
         counts: list[int] = entries[2::3]
         known, add = self.objects.numbers, self.objects.add
-        kinds, numbers, calls = bytearray(), [], []
+        kinds = bytes(map(_CODES.__getitem__, map(type, events)))
+        numbers, calls = [], []
         rest: dict[int, dict[str, Any]] = {}
-        for event in events:
+        for place, event in enumerate(events):
             cls = type(event)
-            kinds.append(_CODES[cls])
             if cls is ObjectPut or cls is ObjectDeleted:
                 obj = event.obj
                 number = known.get(id(obj))
@@ -112,9 +112,9 @@ class Rows:
             elif cls is CallDone:
                 calls.append(event.call)
                 if event.error is not None or event.obj is not None:
-                    rest[len(kinds) - 1] = self._rest(event)
+                    rest[place] = self._rest(event)
             elif cls in _REST_OF:
-                rest[len(kinds) - 1] = self._rest(event)
+                rest[place] = self._rest(event)
         end, action_end = begin + len(entries), action_begin + sum(counts)
         cycle_end = bisect_right(self.cycle_ends, end)
         cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
@@ -127,7 +127,7 @@ class Rows:
         block = EventBlock(
             objects=self.objects.take(),
             kind_names=list(_NAMES),
-            kinds=bytes(kinds),
+            kinds=kinds,
             numbers=steps(numbers),
             calls=steps(calls),
             rest=rest,

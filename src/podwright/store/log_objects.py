@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, cast
 
-import msgspec
-
 from podwright.objects import KubernetesObject, Pod
 from podwright.objects.kinds import TYPES, Unknown
 from podwright.store.log_format import VERSION, Objects, decoder_of, steps
@@ -40,6 +38,21 @@ class _Columns:
         self.kinds.append(_POD)
         self._pods.add(row)
 
+    def add_twin(self, pod: Pod) -> bool:
+        """Add a pod if it is the last one but for its metadata; else not."""
+        if not self._pods.add_twin(pod):
+            return False
+        self.kinds.append(_POD)
+        return True
+
+    def add_bound(self, pod: Pod, old: Pod, number: int) -> bool:
+        """Add a version of a pod that has a number, if it only got a node; else not."""
+        if not self._pods.add_bound(pod, old):
+            return False
+        self.kinds.append(VERSION)
+        self._older.append(number)
+        return True
+
     def add_version(self, row: PodRow, old: PodRow, number: int) -> None:
         """Add a pod of which an older version has a number."""
         self.kinds.append(VERSION)
@@ -61,14 +74,6 @@ class _Columns:
             pods=self._pods.written(),
             others=self._others,
         )
-
-
-class _KnownPod(msgspec.Struct, gc=False):
-    """The latest version of a pod; it has no row yet if it was written by somebody else."""
-
-    number: int
-    pod: Pod
-    row: PodRow | None = None
 
 
 class ObjectWriter:
@@ -98,8 +103,11 @@ class ObjectWriter:
         self.numbers: dict[int, int] = {}
         self._columns = _Columns()
         self._rows = PodRows()
-        self._others: dict[int, KubernetesObject] = {}
-        self._latest: dict[str, _KnownPod] = {}
+        self._known: dict[int, KubernetesObject] = {}
+        self._row_of: dict[int, PodRow] = {}
+        # By uid; of some pods the machine knows an older version as well.
+        self._latest: dict[str, int] = {}
+        self._older: set[int] = set()
         self.keep_only(known or {})
 
     def of(self, obj: KubernetesObject) -> int:
@@ -112,23 +120,27 @@ class ObjectWriter:
         number = self.count
         self.count = number + 1
         self.numbers[id(obj)] = number
+        self._known[number] = obj
         if not isinstance(obj, Pod):
-            self._others[number] = obj
             self._columns.add_other(obj)
             return number
-        known = self._latest.get(obj.metadata.uid)
-        if known is None:
-            row = self._rows.of(obj)
-            self._latest[obj.metadata.uid] = _KnownPod(number, obj, row)
-            self._columns.add_pod(row)
+        uid, columns = obj.metadata.uid, self._columns
+        replaced = self._latest.get(uid)
+        self._latest[uid] = number
+        if replaced is None:
+            if not columns.add_twin(obj):
+                row = self._row_of[number] = self._rows.of(obj)
+                columns.add_pod(row)
             return number
-        old, old_row = known.pod, known.row
-        if old_row is None:
-            old_row = self._rows.of(old)
-        row = self._rows.of_version(obj, old, old_row)
-        self._columns.add_version(row, old_row, known.number)
+        old = self._known.pop(replaced)
         del self.numbers[id(old)]
-        known.number, known.pod, known.row = number, obj, row
+        old_row = self._row_of.pop(replaced, None)
+        assert isinstance(old, Pod), f"object {replaced} is a {old.kind}, not a Pod"
+        if not columns.add_bound(obj, old, replaced):
+            if old_row is None:
+                old_row = self._rows.of(old)
+            row = self._row_of[number] = self._rows.of_version(obj, old_row)
+            columns.add_version(row, old_row, replaced)
         return number
 
     def take(self) -> Objects:
@@ -140,44 +152,42 @@ class ObjectWriter:
 
     def known(self) -> dict[int, KubernetesObject]:
         """Return the objects that have a number, by number."""
-        return self._others | {known.number: known.pod for known in self._latest.values()}
+        return dict(self._known)
 
     def written(self, objects: Mapping[int, KubernetesObject]) -> Objects:
         """Put known objects into columns of their own, none of them as a version of another."""
         columns = _Columns()
         for number, obj in objects.items():
-            if not isinstance(obj, Pod):
+            if isinstance(obj, Pod):
+                row = self._row_of.get(number)
+                columns.add_pod(self._rows.of(obj) if row is None else row)
+            else:
                 columns.add_other(obj)
-                continue
-            known = self._latest.get(obj.metadata.uid)
-            if known is None or known.number != number:
-                columns.add_pod(self._rows.of(obj))
-                continue
-            if known.row is None:
-                known.row = self._rows.of(obj)
-            columns.add_pod(known.row)
         return columns.written(steps(list(objects)))
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
         """Know these objects by their numbers and no others; they are written elsewhere."""
         self._columns = _Columns()
-        self.numbers.clear()
-        self.numbers.update(zip(map(id, objects.values()), objects, strict=True))
-        self._latest = {
-            uid: known for uid, known in self._latest.items() if known.number in objects
-        }
-        others = objects.keys() - {known.number for known in self._latest.values()}
-        self._others = {number: objects[number] for number in sorted(others)}
-        for number, obj in list(self._others.items()):
-            if not isinstance(obj, Pod):
-                continue
-            # Of the versions of a pod that are left, the newest is the latest.
-            known = self._latest.get(obj.metadata.uid)
-            if known is None or known.number < number:
-                del self._others[number]
-                self._latest[obj.metadata.uid] = _KnownPod(number, obj)
-                if known is not None:
-                    self._others[known.number] = known.pod
+        known, latest = self._known, self._latest
+        for number in known.keys() - objects.keys():
+            obj = known.pop(number)
+            del self.numbers[id(obj)]
+            self._row_of.pop(number, None)
+            if isinstance(obj, Pod) and latest.get(obj.metadata.uid) == number:
+                del latest[obj.metadata.uid]
+        # What was mentioned although there is a newer version of it.
+        for number in sorted(objects.keys() - known.keys()):
+            known[number] = obj = objects[number]
+            self.numbers[id(obj)] = number
+            if isinstance(obj, Pod):
+                self._older.add(number)
+        # Of the versions that are left, the newest is the latest.
+        older, self._older = self._older & known.keys(), set()
+        for number in sorted(older):
+            uid = known[number].metadata.uid
+            newest = max(number, latest.get(uid, number))
+            self._older.update({number, latest.get(uid, number)} - {newest})
+            latest[uid] = newest
 
     def go_on(self, objects: Mapping[int, KubernetesObject]) -> None:
         """Know objects that were written since, as if they had just been."""
@@ -187,13 +197,12 @@ class ObjectWriter:
             obj = objects[number]
             self.count = number + 1
             self.numbers[id(obj)] = number
-            if not isinstance(obj, Pod):
-                self._others[number] = obj
-                continue
-            known = self._latest.get(obj.metadata.uid)
-            if known is not None:
-                del self.numbers[id(known.pod)]
-            self._latest[obj.metadata.uid] = _KnownPod(number, obj)
+            self._known[number] = obj
+            if isinstance(obj, Pod):
+                replaced = self._latest.get(obj.metadata.uid)
+                self._latest[obj.metadata.uid] = number
+                if replaced is not None:
+                    del self.numbers[id(self._known.pop(replaced))]
 
 
 class Mentioned:
@@ -206,15 +215,20 @@ class Mentioned:
     """
 
     def __init__(self, writer: ObjectWriter) -> None:
-        self._writer = writer
+        self._known, self._add = writer.numbers, writer.add
+        # A pod keeps the number that was given, also if a newer version is mentioned after it.
         self._numbers: dict[int, int] = {}
         self.objects: dict[int, KubernetesObject] = {}
 
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
-        number = self._numbers.get(id(obj))
+        address = id(obj)
+        number = self._numbers.get(address)
         if number is None:
-            number = self._numbers[id(obj)] = self._writer.of(obj)
+            number = self._known.get(address)
+            if number is None:
+                number = self._add(obj)
+            self._numbers[address] = number
             self.objects[number] = obj
         return number
 

@@ -42,60 +42,59 @@ _NO_POD: Final = Pod()
 _SECTIONS: Final = frozenset({"metadata", "spec", "status"})
 _UNNAMED: Final = {"name": "", "uid": "", "resourceVersion": ""}
 _ADDRESSES: Final = ("hostIP", "podIP")
+_SAME: Final = (AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE)
+_BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
+_BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
 _KEPT_PARTS: Final = 16_384
 _replace = msgspec.structs.replace
 
 
-class MetadataCell(msgspec.Struct, frozen=True, gc=False):
-    """The metadata of a pod.
-
-    Parameters
-    ----------
-    source : int
-        `DOCUMENT`: they are what the document says, and its section has no names. `WRITTEN`:
-        they are there whole, and so is the section.
-    section : bytes, optional
-        That of the document.
-    """
-
-    source: int
-    section: bytes | None
-    metadata: ObjectMeta | None = None
-    name: str = ""
-    uid: str = ""
-    version: str = ""
-
-
 class SpecCell(msgspec.Struct, frozen=True, gc=False):
-    """The spec of a pod without its node.
+    """The spec of a pod, and the section of its document.
 
     Parameters
     ----------
     source : int
         Where the node is: `SPEC_ONLY`, `BOTH`, or `NONE` if there is none.
-    section : bytes, optional
-        That of the document; without the node if it is in both.
+    spec_part, part : bytes
+        They have no node, the section not if it is in both.
     """
 
+    spec: PodSpec
+    section: _Section
     source: int
-    spec: bytes
-    section: bytes | None
-    node: str
+    spec_part: bytes
+    part: bytes | None
 
 
 class StatusCell(msgspec.Struct, frozen=True, gc=False):
-    """The status of a pod; addresses are apart from the section of its document."""
+    """The status of a pod, and the section of its document, in which there are no addresses."""
 
-    status: bytes
-    section: bytes | None
+    status: PodStatus
+    section: _Section
+    status_part: bytes
+    part: bytes | None
     addresses: tuple[str, ...]
 
 
 class PodRow(msgspec.Struct, frozen=True, gc=False):
-    """A pod in parts; the outline is its document without its sections."""
+    """A pod in parts.
 
+    Parameters
+    ----------
+    outline : bytes
+        Its document without its sections.
+    source : int
+        `DOCUMENT`: its metadata are what the document says, and their part has no names.
+        `WRITTEN`: they are to be written whole.
+    metadata_part : bytes, optional
+        The section of its document.
+    """
+
+    pod: Pod
     outline: bytes
-    metadata: MetadataCell
+    source: int
+    metadata_part: bytes | None
     spec: SpecCell
     status: StatusCell
 
@@ -107,53 +106,45 @@ class PodRows:
         # Equal parts are one object, so that each is kept and hashed once.
         self._parts: dict[bytes, bytes] = {}
         self._unnamed: dict[bytes, ObjectMeta | None] = {}
-        self._last = Pod()
-        self._last_row = PodRow(
-            outline=self._part({}),
-            metadata=self._metadata(self._last.metadata, None),
-            spec=self._spec(self._last.spec, None),
-            status=self._status(self._last.status, None),
-        )
+        spec, status = self._spec(_NO_POD.spec, None), self._status(_NO_POD.status, None)
+        self._last = PodRow(_NO_POD, self._part(_NO_POD.raw), WRITTEN, None, spec, status)
 
     def of(self, pod: Pod) -> PodRow:
         """Return the row of a pod; pods of one template cost less when they come together."""
-        like, row = self._last, self._last_row
-        metadata, spec, status = _sections(pod.raw)
-        _, like_spec, like_status = _sections(like.raw)
-        row = PodRow(
-            row.outline if pod.raw is like.raw else self._part(_outline(pod.raw)),
-            self._metadata(pod.metadata, metadata),
-            row.spec if pod.spec is like.spec and spec is like_spec else self._spec(pod.spec, spec),
-            row.status
-            if pod.status is like.status and status is like_status
-            else self._status(pod.status, status),
-        )
-        self._last, self._last_row = pod, row
+        raw, last = pod.raw, self._last
+        is_raw_same = raw is last.pod.raw
+        metadata = _section(raw, "metadata")
+        if is_raw_same and last.source == WRITTEN and not _has_names(metadata, pod.metadata):
+            source, metadata_part = WRITTEN, last.metadata_part
+        else:
+            source, metadata_part = self._metadata(pod.metadata, metadata)
+        spec, status = last.spec, last.status
+        if pod.spec is not spec.spec or raw.get("spec") is not spec.section:
+            spec = self._spec(pod.spec, _section(raw, "spec"))
+        if pod.status is not status.status or raw.get("status") is not status.section:
+            status = self._status(pod.status, _section(raw, "status"))
+        outline = last.outline if is_raw_same else self._part(_outline(raw))
+        row = self._last = PodRow(pod, outline, source, metadata_part, spec, status)
         return row
 
-    def of_version(self, pod: Pod, old: Pod, row: PodRow) -> PodRow:
+    def of_version(self, pod: Pod, old: PodRow) -> PodRow:
         """Return the row of a pod, given that of the older version that it was made from."""
-        raw, old_raw = pod.raw, old.raw
-        metadata, spec, status = _sections(raw)
-        old_metadata, old_spec, old_status = _sections(old_raw)
-        outline, metadata_cell, spec_cell, status_cell = (
-            row.outline, row.metadata, row.spec, row.status,
-        )  # fmt: skip
-        if raw is not old_raw and not (
-            len(raw) == len(old_raw)
-            and metadata is not None
-            and spec is not None
-            and status is not None
-            and raw == {**old_raw, "metadata": metadata, "spec": spec, "status": status}
-        ):
+        raw, before = pod.raw, old.pod.raw
+        metadata, spec, status = raw.get("metadata"), raw.get("spec"), raw.get("status")
+        outline, source, metadata_part = old.outline, old.source, old.metadata_part
+        if raw is not before and not _is_outline_same(raw, before, metadata, spec, status):
             outline = self._part(_outline(raw))
-        if pod.metadata is not old.metadata or metadata is not old_metadata:
-            metadata_cell = self._changed_metadata(pod, metadata, old, old_metadata, metadata_cell)
-        if pod.spec is not old.spec or spec is not old_spec:
-            spec_cell = self._changed_spec(pod.spec, spec, old.spec, old_spec, spec_cell)
-        if pod.status is not old.status or status is not old_status:
-            status_cell = self._status(pod.status, status)
-        return PodRow(outline, metadata_cell, spec_cell, status_cell)
+        is_section_same = metadata is before.get("metadata")
+        if (pod.metadata is not old.pod.metadata or not is_section_same) and not (
+            source == DOCUMENT and _is_only_version_other(pod, old.pod)
+        ):
+            source, metadata_part = self._metadata(pod.metadata, _dict(metadata))
+        spec_cell, status_cell = old.spec, old.status
+        if pod.spec is not spec_cell.spec or spec is not spec_cell.section:
+            spec_cell = self._changed_spec(pod.spec, _dict(spec), spec_cell)
+        if pod.status is not status_cell.status or status is not status_cell.section:
+            status_cell = self._status(pod.status, _dict(status))
+        return PodRow(pod, outline, source, metadata_part, spec_cell, status_cell)
 
     def forget_parts(self) -> None:
         """Forget which parts there were, if they have become many."""
@@ -168,64 +159,53 @@ class PodRows:
     def _optional(self, section: _Section) -> bytes | None:
         return None if section is None else self._part(section)
 
-    def _metadata(self, metadata: ObjectMeta, section: _Section) -> MetadataCell:
+    def _metadata(self, metadata: ObjectMeta, section: _Section) -> tuple[int, bytes | None]:
         if section is None or not _has_names(section, metadata):
-            return MetadataCell(WRITTEN, self._optional(section), metadata)
+            return WRITTEN, self._optional(section)
         part = self._part({**section, **_UNNAMED})
         if part not in self._unnamed:
             self._unnamed[part] = _metadata_of(section)
-        name, uid, version = metadata.name, metadata.uid, metadata.resource_version
         if self._unnamed[part] == _replace(metadata, name="", uid="", resource_version=""):
-            return MetadataCell(DOCUMENT, part, None, name, uid, version)
-        return MetadataCell(WRITTEN, self._part(section), metadata)
-
-    def _changed_metadata(
-        self, pod: Pod, section: _Section, old: Pod, before: _Section, cell: MetadataCell
-    ) -> MetadataCell:
-        metadata = pod.metadata
-        version = metadata.resource_version
-        if (
-            cell.source == DOCUMENT
-            and before is not None
-            and section == {**before, "resourceVersion": version}
-            and metadata == _replace(old.metadata, resource_version=version)
-        ):
-            return MetadataCell(DOCUMENT, cell.section, None, cell.name, cell.uid, version)
-        return self._metadata(metadata, section)
+            return DOCUMENT, part
+        return WRITTEN, self._part(section)
 
     def _spec(self, spec: PodSpec, section: _Section) -> SpecCell:
         node = spec.node_name
         if not node:
-            return SpecCell(NONE, self._part(spec), self._optional(section), "")
+            return SpecCell(spec, section, NONE, self._part(spec), self._optional(section))
         part = self._part(_replace(spec, node_name=""))
         if section is not None and section.get("nodeName") == node:
-            return SpecCell(BOTH, part, self._part(_without_node(section)), node)
-        return SpecCell(SPEC_ONLY, part, self._optional(section), node)
+            return SpecCell(spec, section, BOTH, part, self._part(_without_node(section)))
+        return SpecCell(spec, section, SPEC_ONLY, part, self._optional(section))
 
-    def _changed_spec(
-        self, spec: PodSpec, section: _Section, old: PodSpec, before: _Section, cell: SpecCell
-    ) -> SpecCell:
+    def _changed_spec(self, spec: PodSpec, section: _Section, old: SpecCell) -> SpecCell:
         node = spec.node_name
-        if node and spec == _replace(old, node_name=node):
+        if node and spec == _replace(old.spec, node_name=node):
             # It was only bound.
+            before = old.section
             if section is None and before is None:
-                return SpecCell(SPEC_ONLY, cell.spec, None, node)
+                return SpecCell(spec, None, SPEC_ONLY, old.spec_part, None)
             if section is not None and before is not None:
-                has_no_other = cell.source == BOTH or "nodeName" not in before
+                has_no_other = old.source == BOTH or "nodeName" not in before
                 if has_no_other and section == {**before, "nodeName": node}:
-                    return SpecCell(BOTH, cell.spec, cell.section, node)
+                    return SpecCell(spec, section, BOTH, old.spec_part, old.part)
         return self._spec(spec, section)
 
     def _status(self, status: PodStatus, section: _Section) -> StatusCell:
-        part = self._part(status)
+        status_part = self._part(status)
         if section is None:
-            return StatusCell(part, None, ())
-        addresses = {
-            name: section[name] for name in _ADDRESSES if isinstance(section.get(name), str)
-        }
-        if addresses:
-            section = {**section, **dict.fromkeys(addresses, "")}
-        return StatusCell(part, self._part(section), tuple(addresses.values()))
+            return StatusCell(status, None, status_part, None, ())
+        host, pod = section.get("hostIP"), section.get("podIP")
+        if isinstance(host, str) and isinstance(pod, str):
+            part = self._part({**section, "hostIP": "", "podIP": ""})
+            return StatusCell(status, section, status_part, part, (host, pod))
+        if isinstance(host, str):
+            part = self._part({**section, "hostIP": ""})
+            return StatusCell(status, section, status_part, part, (host,))
+        if isinstance(pod, str):
+            part = self._part({**section, "podIP": ""})
+            return StatusCell(status, section, status_part, part, (pod,))
+        return StatusCell(status, section, status_part, self._part(section), ())
 
 
 class PodColumns:
@@ -238,6 +218,8 @@ class PodColumns:
         self._versions: list[str] = []
         self._nodes: list[str] = []
         self._addresses: list[str] = []
+        self._last: PodRow | None = None
+        self._last_shape = 0
         self._shapes: dict[PodShape, int] = {}
         self._shape_of: list[int] = []
         self._specs: dict[bytes, int] = {}
@@ -249,67 +231,119 @@ class PodColumns:
 
     def add(self, row: PodRow) -> None:
         """Add a pod."""
-        self._add_shape(
-            row.metadata.source,
-            row.spec.source,
-            _place(self._specs, row.spec.spec),
-            _place(self._statuses, row.status.status),
-            _place(self._outlines, row.outline),
-            self._add_metadata(row.metadata),
-            self._add_spec(row.spec),
-            self._add_status(row.status),
-        )
+        spec, status, last = row.spec, row.status, self._last
+        if (
+            last is None
+            or spec is not last.spec
+            or status is not last.status
+            or row.outline is not last.outline
+            or row.metadata_part is not last.metadata_part
+            or row.source != last.source
+        ):
+            shape = (
+                row.source,
+                spec.source,
+                _place(self._specs, spec.spec_part),
+                _place(self._statuses, status.status_part),
+                _place(self._outlines, row.outline),
+                _place(self._raw_metadata, row.metadata_part),
+                _place(self._raw_specs, spec.part),
+                _place(self._raw_statuses, status.part),
+            )
+            self._last_shape = self._shapes.setdefault(shape, len(self._shapes))
+        self._last = row
+        self._shape_of.append(self._last_shape)
+        self._write_metadata(row)
+        if spec.source != NONE:
+            self._nodes.append(spec.spec.node_name)
+        self._addresses.extend(status.addresses)
+
+    def add_twin(self, pod: Pod) -> bool:
+        """Add a pod if it is the last one but for its metadata, which takes no row; else not."""
+        last = self._last
+        if (
+            last is None
+            or pod.raw is not last.pod.raw
+            or pod.spec is not last.pod.spec
+            or pod.status is not last.pod.status
+            or last.source != WRITTEN
+            or last.spec.source != NONE
+            or last.status.addresses
+            or _has_names(_section(pod.raw, "metadata"), pod.metadata)
+        ):
+            return False
+        self._shape_of.append(self._last_shape)
+        self._metadata.append(pod.metadata)
+        return True
+
+    def add_bound(self, pod: Pod, old: Pod) -> bool:
+        """Add a version of a pod if it got a node and nothing else, which takes no row; else not.
+
+        What is written is what would be without it.
+        """
+        node = pod.spec.node_name
+        if (
+            pod.status is not old.status
+            or not node
+            or old.spec.node_name
+            or pod.spec != _replace(old.spec, node_name=node)
+            or not _is_only_version_written(pod, old)
+        ):
+            return False
+        shape = _BOUND_BUT_IN_DOCUMENT
+        if pod.raw or old.raw:
+            section = _section(old.raw, "spec")
+            if section is None or "nodeName" in section:
+                return False
+            if pod.raw != {**old.raw, "spec": {**section, "nodeName": node}}:
+                return False
+            shape = _BOUND
+        self._versions.append(pod.metadata.resource_version)
+        self._nodes.append(node)
+        self._shape_of.append(self._shapes.setdefault(shape, len(self._shapes)))
+        return True
 
     def add_version(self, row: PodRow, old: PodRow) -> None:
         """Add a version of a pod of which there was an older one."""
-        outline = raw_metadata = spec = raw_spec = status = raw_status = AS_BEFORE
+        node = NONE
+        outline = raw_metadata = spec_at = raw_spec = status_at = raw_status = AS_BEFORE
+        spec, status = row.spec, row.status
         if row.outline != old.outline or not _have_same_sections(row, old):
             outline = _place(self._outlines, row.outline)
-        source = _version_source(row.metadata, old.metadata)
-        if source in (WRITTEN, DOCUMENT):
-            raw_metadata = self._add_metadata(row.metadata)
+        source = _version_source(row, old)
+        if source in (VERSION_ONLY, BOTH_VERSIONS):
+            self._versions.append(row.pod.metadata.resource_version)
         else:
-            self._versions.append(_version_of(row.metadata))
-        node = NONE
-        now, was = row.spec, old.spec
-        if now is not was and now != was:
-            node = now.source
-            is_bound = now.spec == was.spec and now.section == was.section
-            if is_bound and node != NONE and was.source in (NONE, node):
-                self._nodes.append(now.node)
-            else:
-                spec, raw_spec = _place(self._specs, now.spec), self._add_spec(now)
-        if row.status is not old.status:
-            if row.status.status != old.status.status:
-                status = _place(self._statuses, row.status.status)
-            if (
-                row.status.section != old.status.section
-                or row.status.addresses != old.status.addresses
-            ):
-                raw_status = self._add_status(row.status)
-        self._add_shape(source, node, spec, status, outline, raw_metadata, raw_spec, raw_status)
+            raw_metadata = _place(self._raw_metadata, row.metadata_part)
+            self._write_metadata(row)
+        was = old.spec
+        if spec is not was:
+            is_same = spec.spec_part == was.spec_part and spec.part == was.part
+            if not is_same or was.source not in (NONE, spec.source):
+                spec_at = _place(self._specs, spec.spec_part)
+                raw_spec = _place(self._raw_specs, spec.part)
+                node = spec.source
+            elif spec.spec.node_name != was.spec.node_name:
+                node = spec.source
+            if node != NONE:
+                self._nodes.append(spec.spec.node_name)
+        if status is not old.status:
+            if status.status_part != old.status.status_part:
+                status_at = _place(self._statuses, status.status_part)
+            if status.part != old.status.part or status.addresses != old.status.addresses:
+                raw_status = _place(self._raw_statuses, status.part)
+                self._addresses.extend(status.addresses)
+        shape = (source, node, spec_at, status_at, outline, raw_metadata, raw_spec, raw_status)
+        self._shape_of.append(self._shapes.setdefault(shape, len(self._shapes)))
 
-    def _add_shape(self, *shape: int) -> None:
-        shapes = self._shapes
-        self._shape_of.append(shapes.setdefault(cast("PodShape", shape), len(shapes)))
-
-    def _add_metadata(self, cell: MetadataCell) -> int:
-        if cell.metadata is not None:
-            self._metadata.append(cell.metadata)
+    def _write_metadata(self, row: PodRow) -> None:
+        metadata = row.pod.metadata
+        if row.source == WRITTEN:
+            self._metadata.append(metadata)
         else:
-            self._names.append(cell.name)
-            self._uids.append(cell.uid)
-            self._versions.append(cell.version)
-        return _place(self._raw_metadata, cell.section)
-
-    def _add_spec(self, cell: SpecCell) -> int:
-        if cell.source != NONE:
-            self._nodes.append(cell.node)
-        return _place(self._raw_specs, cell.section)
-
-    def _add_status(self, cell: StatusCell) -> int:
-        self._addresses.extend(cell.addresses)
-        return _place(self._raw_statuses, cell.section)
+            self._names.append(metadata.name)
+            self._uids.append(metadata.uid)
+            self._versions.append(metadata.resource_version)
 
     def written(self) -> Pods:
         """Return the columns."""
@@ -342,37 +376,69 @@ def _encoded(parts: dict[bytes, int]) -> Any:
 def _have_same_sections(row: PodRow, old: PodRow) -> bool:
     """Tell whether documents have the same sections; null is none, but is in the outline."""
     return (
-        (row.status.section is None) == (old.status.section is None)
-        and (row.spec.section is None) == (old.spec.section is None)
-        and (row.metadata.section is None) == (old.metadata.section is None)
+        (row.status.part is None) == (old.status.part is None)
+        and (row.spec.part is None) == (old.spec.part is None)
+        and (row.metadata_part is None) == (old.metadata_part is None)
     )
 
 
-def _version_source(cell: MetadataCell, old: MetadataCell) -> int:
+def _version_source(row: PodRow, old: PodRow) -> int:
     """Tell how the metadata of a version are written: whole, if more than the version differs."""
-    if cell.section == old.section and cell.source == old.source:
-        if cell.metadata is None or old.metadata is None:
-            if cell.name == old.name and cell.uid == old.uid:
-                return BOTH_VERSIONS
-        elif cell.metadata is old.metadata or cell.metadata == _replace(
-            old.metadata, resource_version=cell.metadata.resource_version
+    source, metadata, before = row.source, row.pod.metadata, old.pod.metadata
+    if source == old.source and row.metadata_part == old.metadata_part:
+        if source == DOCUMENT:
+            if metadata.name == before.name and metadata.uid == before.uid:
+                is_same = metadata.resource_version == before.resource_version
+                return VERSION_ONLY if is_same else BOTH_VERSIONS
+        elif metadata is before or metadata == _replace(
+            before, resource_version=metadata.resource_version
         ):
             return VERSION_ONLY
-    return cell.source
+    return source
 
 
-def _version_of(cell: MetadataCell) -> str:
-    return cell.version if cell.metadata is None else cell.metadata.resource_version
+def _is_only_version_written(pod: Pod, old: Pod) -> bool:
+    """Tell whether metadata are those of an older version, but for a version apart from documents.
 
-
-def _sections(document: dict[str, Any]) -> tuple[_Section, _Section, _Section]:
-    get = document.get
-    metadata, spec, status = get("metadata"), get("spec"), get("status")
+    Both have the same section in their documents.
+    """
+    metadata = pod.metadata
+    if metadata is old.metadata:
+        return True
+    section = _section(old.raw, "metadata")
     return (
-        metadata if isinstance(metadata, dict) else None,
-        spec if isinstance(spec, dict) else None,
-        status if isinstance(status, dict) else None,
+        metadata == _replace(old.metadata, resource_version=metadata.resource_version)
+        and not _has_names(section, metadata)
+        and not _has_names(section, old.metadata)
     )
+
+
+def _is_only_version_other(pod: Pod, old: Pod) -> bool:
+    """Tell whether metadata are those of an older version, here and in documents that have them."""
+    version = pod.metadata.resource_version
+    return bool(
+        pod.raw.get("metadata") == {**old.raw["metadata"], "resourceVersion": version}
+        and pod.metadata == _replace(old.metadata, resource_version=version)
+    )
+
+
+def _section(document: dict[str, Any], name: str) -> _Section:
+    return _dict(document.get(name))
+
+
+def _dict(value: Any) -> _Section:
+    return value if isinstance(value, dict) else None
+
+
+def _is_outline_same(
+    raw: dict[str, Any], old: dict[str, Any], metadata: Any, spec: Any, status: Any
+) -> bool:
+    """Tell whether a document with these sections is another one but for them."""
+    if len(raw) != len(old) or not isinstance(metadata, dict) or not isinstance(spec, dict):
+        return False
+    if isinstance(status, dict):
+        return raw == {**old, "metadata": metadata, "spec": spec, "status": status}
+    return raw == {**old, "metadata": metadata, "spec": spec}
 
 
 def _outline(document: dict[str, Any]) -> dict[str, Any]:
@@ -383,10 +449,11 @@ def _outline(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _has_names(section: dict[str, Any], metadata: ObjectMeta) -> bool:
+def _has_names(section: _Section, metadata: ObjectMeta) -> bool:
     """Tell whether a document has the names of a pod; most that do not are a template's."""
     return (
-        section.get("name") == metadata.name
+        section is not None
+        and section.get("name") == metadata.name
         and section.get("uid") == metadata.uid
         and section.get("resourceVersion") == metadata.resource_version
     )
@@ -496,11 +563,6 @@ def _document(
     if status is not None:
         document["status"] = status
     return document
-
-
-def _section(document: dict[str, Any], name: str) -> _Section:
-    section = document.get(name)
-    return section if isinstance(section, dict) else None
 
 
 def _part(parts: list[dict[str, Any]], place: int, before: dict[str, Any], name: str) -> _Section:

@@ -1,0 +1,32 @@
+"""Which objects a checkpoint has, and which it leaves to those before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.store.log_checkpoints import Chain, next_link
+from podwright.testing import make_pod
+
+KNOWN = {number: make_pod(f"p{number}") for number in range(10)}
+
+
+@pytest.mark.parametrize(
+    ("chain", "new", "linked"),
+    [
+        pytest.param(None, range(10), Chain(0, 10, 12), id="the first is whole"),
+        pytest.param(Chain(0, 8, 8), (8, 9), Chain(1, 10, 12), id="only what is new"),
+        pytest.param(Chain(0, 8, 10), (), Chain(1, 8, 12), id="nothing is new"),
+        pytest.param(Chain(3, 18, 8), (8, 9), Chain(4, 20, 12), id="half of it is mentioned"),
+        pytest.param(Chain(3, 19, 8), range(10), Chain(0, 10, 12), id="less than half is"),
+        pytest.param(Chain(14, 10, 8), (8, 9), Chain(15, 12, 12), id="fifteen are before it"),
+        pytest.param(Chain(15, 10, 8), range(10), Chain(0, 10, 12), id="more would be"),
+    ],
+)
+def test_a_checkpoint_has_what_those_before_it_have_not_or_all(chain, new, linked):
+    found, objects = next_link(chain, KNOWN, object_count=12)
+    assert found == linked
+    assert list(objects) == list(new)
+
+
+def test_a_checkpoint_of_nothing_is_whole():
+    assert next_link(Chain(0, 8, 8), {}, object_count=8) == (Chain(0, 0, 8), {})
