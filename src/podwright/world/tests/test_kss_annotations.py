@@ -31,7 +31,12 @@ def test_a_pod_with_one_feasible_node():
         profiles=[
             profile(
                 only(
-                    preFilter=["NodeAffinity", "NodeResourcesFit", "PodTopologySpread"],
+                    preFilter=[
+                        "NodeAffinity",
+                        "NodeResourcesFit",
+                        "PodTopologySpread",
+                        "VolumeBinding",
+                    ],
                     filter=["NodeUnschedulable", "NodeName", "TaintToleration", "NodeResourcesFit"],
                     preScore=["TaintToleration"],
                     score=["TaintToleration", "ImageLocality"],
@@ -47,7 +52,8 @@ def test_a_pod_with_one_feasible_node():
         "selected-node": "n2",
         "prefilter-result": "{}",
         "prefilter-result-status": (
-            '{"NodeAffinity":"","NodeResourcesFit":"success","PodTopologySpread":""}'
+            '{"NodeAffinity":"","NodeResourcesFit":"success","PodTopologySpread":"",'
+            '"VolumeBinding":""}'
         ),
         "filter-result": (
             '{"n1":{"NodeName":"passed","NodeUnschedulable":"passed",'

@@ -53,6 +53,7 @@ class Second(Placing):
 
 
 ON_THE_WAY = only(
+    preFilter=["VolumeBinding"],
     filter=["NodeName"],
     reserve=["Placing", "VolumeBinding", "Second"],
     permit=["Placing", "Second"],
