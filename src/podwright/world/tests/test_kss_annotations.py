@@ -390,7 +390,7 @@ def test_what_is_no_history_is_left_as_it_is():
 
 def test_an_attempt_that_is_too_long_leaves_the_history_to_the_others():
     recorded = Recorded(
-        profiles=[profile(only(filter=["NodeName", "NodeUnschedulable", "NodePorts"]))]
+        profiles=[profile(only(filter=["NodeName", "NodeUnschedulable", "TaintToleration"]))]
     )
     recorded.put(make_node("n1", unschedulable=True))
     recorded.attempt(make_pod("web"))
