@@ -41,7 +41,7 @@ from podwright.machine import (
     UpdateVolume,
 )
 from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
-from podwright.store import log_files
+from podwright.store import decision_log, log_files
 from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.log_format import decode_actions
 from podwright.testing import make_node
@@ -177,7 +177,12 @@ def test_a_run_that_was_cut_back_and_goes_on_makes_the_same_files(
 
 
 def check_going_on(
-    told: DecisionLog, folder: Path, plugins: Sequence[type[Plugin]] = (), *, every: int = 1
+    told: DecisionLog,
+    folder: Path,
+    plugins: Sequence[type[Plugin]] = (),
+    *,
+    every: int = 1,
+    checkpoint_events: int | None = 10,
 ) -> None:
     """Assert that a run makes the same files whether it was interrupted or not."""
     with pytest.MonkeyPatch.context() as patch:
@@ -187,7 +192,7 @@ def check_going_on(
             told.setup,
             fingerprints=told.header.fingerprints,
             block_events=4,
-            checkpoint_events=10,
+            checkpoint_events=checkpoint_events,
         )
         recorder = Recorder(machine_of(told.setup, plugins=plugins), log)
         for entry in told.entries():
@@ -451,3 +456,18 @@ def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_fact
         verification = verify(log, first=first)
         assert verification.is_same, f"from {first}: {verification.difference}"
     check_going_on(log, tmp_path_factory.mktemp("log"), every=7)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1_000_000), object_events=st.integers(2, 4))
+def test_a_run_whose_first_checkpoint_is_put_off_goes_on_and_makes_the_same_files(
+    seed, object_events, tmp_path_factory
+):
+    rich = Rich(seed, TieRule.DRAWN)
+    for _ in range(40):
+        rich.step()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decision_log, "CHECKPOINT_EVENTS", 20)
+        patch.setattr(decision_log, "EVENTS_PER_OBJECT", object_events)
+        folder = tmp_path_factory.mktemp("log")
+        check_going_on(rich.recorder.log, folder, every=2, checkpoint_events=None)

@@ -56,8 +56,9 @@ BLOCK_EVENTS: Final = 1_024
 """Fewer cost more; more cost the same, and a process that dies takes them with it."""
 
 CHECKPOINT_EVENTS: Final = 100_000
-_EVENTS_PER_OBJECT: Final = 10
-"""A checkpoint writes every object again, so the more there are the rarer it is."""
+EVENTS_PER_OBJECT: Final = 10
+"""A checkpoint mentions every object, so the more there are the rarer it is. Of the first one it is
+known when it is due, of the others when the one before is made."""
 _EVENTS_BETWEEN_TRIES: Final = 64
 
 
@@ -155,7 +156,7 @@ class DecisionLog:
             block_events=block_events,
             checkpoint_events=checkpoint_events or CHECKPOINT_EVENTS,
             compression=compression,
-            object_events=0 if checkpoint_events else _EVENTS_PER_OBJECT,
+            object_events=0 if checkpoint_events else EVENTS_PER_OBJECT,
         )
         waits_for_flush = path is None and checkpoint_events is None
         log = cls(medium, [], is_writable=True, pace=pace, waits_for_flush=waits_for_flush)
@@ -205,8 +206,10 @@ class DecisionLog:
         start = self.start()
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
-        for _ in self.entries_from(start):
-            pass
+        for entry in self.entries_from(start):
+            if start.snapshot is None and entry.index + 1 == self._checkpoint_events:
+                writer.go_on(objects)
+                self._checkpoint_due = self._next_checkpoint(0, len(writer))
         writer.go_on(objects)
         self._chain = start.chain
         if start.snapshot is not None:
@@ -316,9 +319,17 @@ class DecisionLog:
         self._write_out()
         if len(self.rows) >= self.block_events:
             self.flush()
-        if self.is_checkpoint_due:
+        if self.is_checkpoint_due and not self._is_put_off():
             self.checkpoint(machine)
         return max(1, min(self.block_events, self._checkpoint_due - self._flushed))
+
+    def _is_put_off(self) -> bool:
+        """Look at the objects when the first checkpoint is due; whether it was for too few."""
+        if self._chain is not None or self._checkpoint_due != self._checkpoint_events:
+            return False
+        self.flush()
+        self._checkpoint_due = self._next_checkpoint(0, len(self.rows.objects))
+        return not self.is_checkpoint_due
 
     @property
     def is_checkpoint_due(self) -> bool:

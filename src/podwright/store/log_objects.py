@@ -110,6 +110,9 @@ class ObjectWriter:
         self._older: set[int] = set()
         self.keep_only(known or {})
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
         number = self.numbers.get(id(obj))

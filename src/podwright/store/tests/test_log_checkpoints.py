@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.machine import CycleDue, ObjectPut
+from podwright.store import decision_log
 from podwright.store.log_checkpoints import Chain, next_link
-from podwright.testing import make_pod
+from podwright.testing import make_node, make_pod
+from podwright.world.past.replay import record
 
 KNOWN = {number: make_pod(f"p{number}") for number in range(10)}
 
@@ -30,3 +33,27 @@ def test_a_checkpoint_has_what_those_before_it_have_not_or_all(chain, new, linke
 
 def test_a_checkpoint_of_nothing_is_whole():
     assert next_link(Chain(0, 8, 8), {}, object_count=8) == (Chain(0, 0, 8), {})
+
+
+@pytest.mark.parametrize(
+    ("node_count", "first"),
+    [
+        pytest.param(4, 20, id="few objects: as soon as may be"),
+        pytest.param(10, 30, id="more: three events for each that there are by then"),
+        pytest.param(20, 60, id="only once: it is not put off again for those that came since"),
+    ],
+)
+def test_the_first_checkpoint_waits_for_as_many_events_as_its_objects_want(
+    tmp_path, monkeypatch, node_count, first
+):
+    monkeypatch.setattr(decision_log, "CHECKPOINT_EVENTS", 20)
+    monkeypatch.setattr(decision_log, "EVENTS_PER_OBJECT", 3)
+    recorder = record(str(tmp_path))
+    for number in range(node_count):
+        recorder.handle(ObjectPut(make_node(f"n{number}")), number)
+    for number in range(node_count, 20):
+        recorder.handle(CycleDue(), number)
+    for number in range(20, 71):
+        recorder.handle(ObjectPut(make_node(f"n{number}")), number)
+    recorder.log.close()
+    assert recorder.log.checkpoints[0] == first
