@@ -153,8 +153,9 @@ class Admission:
         status: Document = document.get("status") or {}
         typed = pod.status
         if not status.get("phase"):
-            status = pending | status if status else pending
-            typed = msgspec.convert(status, PodStatus) if len(status) > 2 else _PENDING
+            said = {name: value for name, value in status.items() if name != "phase"}
+            status = pending | said if said else pending
+            typed = msgspec.structs.replace(pod.status, phase="Pending") if said else _PENDING
         raw = document | {"spec": complete, "status": status}
         admitted = msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
         self._last = (pod, admitted)

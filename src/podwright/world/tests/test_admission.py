@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from podwright.objects import KubernetesObject, Pod, decode
+import pytest
+
+from podwright.objects import Document, KubernetesObject, Pod, decode
 from podwright.store import ObjectStore
 from podwright.testing import make_pod
 from podwright.world.admission import Admission
@@ -34,3 +36,31 @@ def test_a_pod_that_is_created_again_has_the_priority_that_holds_then():
         given += [priority_of(admission, pod), priority_of(admission, pod)]
     admission.forget(a_class(7))
     assert [*given, priority_of(admission, pod)] == [0, 5, 5, 7, 7, 0]
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(None, id="no status"),
+        pytest.param({"phase": None}, id="null"),
+        pytest.param({"phase": "", "qosClass": "Guaranteed"}, id="an empty text"),
+        pytest.param({"phase": None, "conditions": None}, id="nulls"),
+        pytest.param({"conditions": [{"type": "PodScheduled", "status": "False"}]}, id="others"),
+    ],
+)
+def test_a_pod_without_a_phase_is_pending_in_its_document_too(status: Document | None):
+    pod = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "web"},
+            "spec": {"containers": [{"name": "main"}]},
+            "status": status,
+        }
+    )
+    assert isinstance(pod, Pod)
+    admitted = Admission(ObjectStore()).admit(pod)
+    assert isinstance(admitted, Pod)
+    assert (admitted.status.phase, admitted.raw["status"]["phase"]) == ("Pending", "Pending")
+    assert admitted.status.conditions == pod.status.conditions
+    assert admitted.raw["status"]["qosClass"] == (status or {}).get("qosClass", "BestEffort")
