@@ -140,10 +140,9 @@ class Plugin:
         if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
             cls.key_reads_all_labels = True
         # Who filters or scores in another way has to say anew what that comes to.
-        own = vars(cls)
-        if ("filter" in own or "filter_columns" in own) and "filter_as_sums" not in own:
+        if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_as_sums"):
             cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
-        if ("score" in own or "score_columns" in own) and "score_as_requests" not in own:
+        if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
             cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
         # Who writes a `normalize_score` means it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
@@ -358,6 +357,13 @@ class Plugin:
             for point, methods in _METHODS.items()
             if any(cls.implements(method) for method in methods)
         )
+
+
+def _place_of(cls: type, *methods: str) -> int:
+    """Return how far up its bases, mixins too, a class finds the first of some methods."""
+    return next(
+        i for i, base in enumerate(cls.__mro__) if not vars(base).keys().isdisjoint(methods)
+    )
 
 
 def _outcome(progress: Progress) -> Status:

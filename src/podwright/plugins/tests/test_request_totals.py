@@ -32,6 +32,19 @@ class RowsOnly(NodeResourcesFit):
         super().score_columns(cycle, nodes, out)
 
 
+class Zero:
+    """Scores that something else brings along; not a plugin by itself."""
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        """Give every node the same."""
+        del cycle, nodes
+        out.values[out.rows] = 0
+
+
+class MixedIn(Zero, NodeResourcesFit):
+    """Scores as `Zero` does."""
+
+
 def profile() -> Profile:
     wanted = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
     return build_profiles(wanted, Registry())["default-scheduler"]
@@ -125,6 +138,15 @@ def test_who_filters_or_scores_anew_has_to_promise_anew() -> None:
         is_own = type(plugin) is RowsOnly
         assert (plugin.filter_as_sums(cycle) is None) == is_own
         assert (plugin.score_as_requests(cycle) is None) == is_own
+
+
+def test_who_scores_by_another_base_has_to_promise_anew() -> None:
+    cycle = Cycle(make_pod("p", cpu="1"), cluster_of(1))
+    plugin = MixedIn()
+    plugin.pre_filter(cycle)
+    plugin.pre_score(cycle)
+    assert plugin.filter_as_sums(cycle) is not None
+    assert plugin.score_as_requests(cycle) is None
 
 
 def test_a_plugin_that_did_not_prepare_promises_nothing() -> None:
