@@ -20,7 +20,7 @@ from podwright.objects import (
 )
 
 
-class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):
     """Bind a pod to a node."""
 
     call: int
@@ -29,7 +29,9 @@ class Bind(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     node: str
 
 
-class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class PatchPodStatus(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
     """Set a condition of a pod, its nominated node, or both; only what changed is given.
 
     Parameters
@@ -47,7 +49,9 @@ class PatchPodStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc
     nominated_node: str | None = None
 
 
-class PatchPodGroupStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class PatchPodGroupStatus(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
     """Set a condition of a PodGroup (scheduling.k8s.io); nobody waits for the answer.
 
     Parameters
@@ -63,7 +67,7 @@ class PatchPodGroupStatus(msgspec.Struct, frozen=True, tag=True, tag_field="kind
     condition: Condition
 
 
-class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):
     """Delete a pod that was preempted."""
 
     call: int
@@ -71,28 +75,34 @@ class DeletePod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fals
     uid: str
 
 
-class UpdateVolume(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class UpdateVolume(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
     """Replace a PersistentVolume, unless it has changed since it was read."""
 
     call: int
     volume: PersistentVolume
 
 
-class UpdateClaim(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class UpdateClaim(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
     """Replace a PersistentVolumeClaim, unless it has changed since it was read."""
 
     call: int
     claim: PersistentVolumeClaim
 
 
-class CallExtender(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class CallExtender(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
     """Ask an extender; the answer is `ExtenderReplied` with the same number."""
 
     call: int
     request: ExtenderCall
 
 
-class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):
     """Record a Kubernetes Event.
 
     Parameters
@@ -113,7 +123,7 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fals
     related: NamespacedName = ""
 
 
-class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):
     """Send `TimerFired` at this time; an earlier wish still holds."""
 
     due_ns: int
