@@ -11,6 +11,7 @@ from podwright.machine import ObjectPut
 from podwright.objects import decode_pod
 from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.effects import patched
+from podwright.world.stages.fast_stages import status_step
 from podwright.world.stages.jq import _NoValue, _run, query
 from podwright.world.stages.lifecycle import Lifecycle, PlayAt
 from podwright.world.stages.patches import plain_patch, strategic_patch
@@ -278,6 +279,14 @@ def test_nearly_all_pods_are_quick():
     ended = exit_(running, Moment(NOW + SECOND, Addresses()))
     assert ended is not None
     assert (running.status.phase, ended.status.phase) == ("Running", "Succeeded")
+
+
+def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
+    ready = next(stage for stage in default_stages() if stage.name == "pod-ready")
+    assert ready.quick is not None
+    other = status_step(lambda _document, _moment: {"phase": "Failed"})
+    for steps in ((), (other,), (*ready.steps, other)):
+        assert msgspec.structs.replace(ready, steps=steps).quick is None
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from podwright.world.stages.stage import (
     NODE_CONDITIONS,
     Moment,
     PatchStep,
+    Quick,
     Stage,
 )
 
@@ -193,8 +194,12 @@ def fast_stages() -> tuple[Stage, ...]:
     return tuple(
         msgspec.structs.replace(
             stage,
-            steps=(status_step(_WITHOUT_TEMPLATE[stage.name]),),
-            quick=started if stage.name == "pod-ready" else None,
+            steps=(
+                status_step(
+                    _WITHOUT_TEMPLATE[stage.name],
+                    quick=started if stage.name == "pod-ready" else None,
+                ),
+            ),
         )
         if stage.name in _WITHOUT_TEMPLATE
         else stage
@@ -202,9 +207,13 @@ def fast_stages() -> tuple[Stage, ...]:
     )
 
 
-def status_step(render: Callable[[Document, Moment], Any]) -> PatchStep:
+def status_step(
+    render: Callable[[Document, Moment], Any], *, quick: Quick | None = None
+) -> PatchStep:
     """Return the step that patches the status with what a function makes."""
-    return PatchStep(render, root="status", subresource="status", type="strategic", is_plain=True)
+    return PatchStep(
+        render, root="status", subresource="status", type="strategic", is_plain=True, quick=quick
+    )
 
 
 # -------------------------------------------------------------------- without templates

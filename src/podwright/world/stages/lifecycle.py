@@ -442,8 +442,9 @@ class Lifecycle:
         if self._moment.now_ns != now_ns:
             self._moment = Moment(now_ns, self._addresses)
         moment = self._moment
-        if stage.quick is not None and isinstance(obj, Pod):
-            pod = stage.quick(obj, moment)
+        quick = stage.quick
+        if quick is not None and isinstance(obj, Pod):
+            pod = quick(obj, moment)
             if pod is not None:
                 life.obj = pod
                 return [PutObject(pod, "status", stage.name)]

@@ -89,8 +89,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                 Requirement(deletion_time, "DoesNotExist"),
             ),
             delay=Delay(Bound(0, run_delay), Bound(None, _annotation(RUN_JITTER))),
-            steps=(status_step(_exited),),
-            quick=_exited_quickly,
+            steps=(status_step(_exited, quick=_exited_quickly),),
             source="run stages",
         ),
         Stage(
@@ -113,8 +112,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             kind="Pod",
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
             delay=Delay(Bound(0, deletion_time, read_second)),
-            steps=(status_step(_finished),),
-            quick=_finished_quickly,
+            steps=(status_step(_finished, quick=_finished_quickly),),
             source="run stages",
         ),
         Stage(

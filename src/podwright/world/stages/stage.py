@@ -312,6 +312,10 @@ NODE_CONDITIONS: list[dict[str, str]] = [
 """The conditions of a node that is well."""
 
 
+Quick: TypeAlias = Callable[[Pod, Moment], Pod | None]
+"""What a step does to a pod, without its document; None if it has to be done by the document."""
+
+
 class EventStep(msgspec.Struct, frozen=True):
     """Record a Kubernetes Event."""
 
@@ -354,6 +358,8 @@ class PatchStep(msgspec.Struct, frozen=True):
         Who is said to do it.
     is_plain : bool
         Whether the patch is one for `plain_patch`.
+    quick : callable, optional
+        Does to a pod as nearly all are what the patch does, which is a new status; None for others.
     """
 
     render: Callable[[Document, Moment], Any]
@@ -362,6 +368,7 @@ class PatchStep(msgspec.Struct, frozen=True):
     type: PatchType = "merge"
     as_user: str = ""
     is_plain: bool = False
+    quick: Quick | None = None
 
 
 Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep
@@ -395,8 +402,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     steps : tuple of Step
     is_immediate : bool
         Whether the next stage is looked for at once, also when this one changed nothing.
-    quick : callable, optional
-        Does to a pod as nearly all are what the steps do, which is a new status; None for others.
     source : str
         Where it was read.
     """
@@ -409,8 +414,15 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     delay: Delay = Delay()
     steps: tuple[Step, ...] = ()
     is_immediate: bool = False
-    quick: Callable[[Pod, Moment], Pod | None] | None = None
     source: str = ""
+
+    @property
+    def quick(self) -> Quick | None:
+        """What does all that the stage does to a pod as nearly all are."""
+        if len(self.steps) != 1:
+            return None
+        (step,) = self.steps
+        return step.quick if type(step) is PatchStep else None
 
     def applies_to(self, document: Document) -> bool:
         """Whether a document of the stage's kind meets all requirements."""
