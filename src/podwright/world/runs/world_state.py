@@ -80,7 +80,8 @@ def can_write_down(world: World) -> bool:
 
 def world_state(world: World) -> WorldState:
     """Write a world down, and its scheduler in the decision log; ask `can_write_down` first."""
-    assert not world._todo, "in the middle of a step"
+    under_way = world._todo or world._changes or world._answers
+    assert not under_way, "in the middle of a step"
     is_written = world.log.checkpoint(world.machine)
     assert is_written, "something is under way that cannot be written down"
     place: tuple[int, int] | None = None
