@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 A controller looks at the cluster as it is and at what an object asks for, and wants the
 difference gone. It is told of every change of its kinds (`observe`), of pods only what it says
-it reads, and says which of its objects have to be looked at again; later, one object after the other, it looks (`sync`) and returns what is
-to be done. In between it keeps nothing that it could not see again, but for what it remembers
-on purpose, such as how often a job has failed.
+it reads, and says which of its objects have to be looked at again; later, one object after the
+other, it looks (`sync`) and returns what is to be done. In between it keeps nothing that it
+could not see again, but for what it remembers on purpose, such as how often a job has failed.
 
 Whoever drives the controllers does the actions of one sync and tells them of the changes
 before the next sync. So a sync always sees what every earlier one has done, and needs none of
