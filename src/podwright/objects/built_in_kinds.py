@@ -22,7 +22,7 @@ KINDS_OF_GROUP: Final[Mapping[str, tuple[str, ...]]] = {
         "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
     ),
     "admissionregistration.k8s.io": (
-        "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+        "InitializerConfiguration", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
         "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
         "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
     ),
@@ -43,13 +43,15 @@ KINDS_OF_GROUP: Final[Mapping[str, tuple[str, ...]]] = {
     "discovery.k8s.io": ("EndpointSlice",),
     "events.k8s.io": ("Event",),
     "flowcontrol.apiserver.k8s.io": ("FlowSchema", "PriorityLevelConfiguration"),
-    "networking.k8s.io": ("IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"),
+    "networking.k8s.io": (
+        "ClusterCIDR", "IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR",
+    ),
     "node.k8s.io": ("RuntimeClass",),
     "policy": ("Eviction", "PodDisruptionBudget", "PodSecurityPolicy"),
     "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
     "resource.k8s.io": (
-        "DeviceClass", "DeviceTaintRule", "PodSchedulingContext", "ResourceClaim",
-        "ResourceClaimParameters", "ResourceClaimTemplate", "ResourceClass",
+        "DeviceClass", "DeviceTaintRule", "PodScheduling", "PodSchedulingContext",
+        "ResourceClaim", "ResourceClaimParameters", "ResourceClaimTemplate", "ResourceClass",
         "ResourceClassParameters", "ResourcePoolStatusRequest", "ResourceSlice",
     ),
     "scheduling.k8s.io": ("PodGroup", "PriorityClass", "Workload"),

@@ -19,6 +19,8 @@ def test_every_kind_that_is_read_is_known():
     [
         pytest.param("v1", "Pod", "", id="a kind of the core group"),
         pytest.param("apps/v1beta2", "Deployment", "", id="an old version"),
+        pytest.param("networking.k8s.io/v1alpha1", "ClusterCIDR", "", id="gone since 1.29"),
+        pytest.param("resource.k8s.io/v1alpha1", "PodScheduling", "", id="of 1.26 alone"),
         pytest.param("example.com/v1", "Pdo", "", id="a group of custom resources"),
         pytest.param(
             "v1",
