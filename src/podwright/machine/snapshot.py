@@ -15,7 +15,7 @@ there is one of these `capture` answers None, and whoever wants a checkpoint ask
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -122,8 +122,10 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         The names of the nodes of each zone, in the order in which they are visited.
     objects, pods : tuple of int
         As the API server last told them, in order of arrival.
-    placed, homeless, nominated : tuple of OnNode
-        Pods that count on a node, or would if it existed, or wait for room there, in order.
+    placed, placed_on : tuple of int
+        Pods that count on a node, in order, and the place of that node in `nodes`.
+    homeless, nominated : tuple of OnNode
+        Pods that would count on a node if it existed, or wait for room there, in order.
     claims, volumes : tuple of int
         What is assumed of them.
     calls : tuple of (int, int, str)
@@ -148,7 +150,8 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     zones: tuple[tuple[str, ...], ...]
     objects: tuple[int, ...]
     pods: tuple[int, ...]
-    placed: tuple[OnNode, ...]
+    placed: tuple[int, ...]
+    placed_on: tuple[int, ...]
     homeless: tuple[OnNode, ...]
     nominated: tuple[OnNode, ...]
     claims: tuple[int, ...]
@@ -172,12 +175,15 @@ class ObjectNumbering(Protocol):
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
 
+    def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
+        """Return the numbers of many."""
+
 
 class _Numbering:
     """The numbers of objects, from outside, and of queued pods, from here."""
 
     def __init__(self, objects: ObjectNumbering) -> None:
-        self.of = objects.of
+        self.of, self.of_all = objects.of, objects.of_all
         self._queued: dict[int, int] = {}
         self.queued: list[QueuedPod] = []
 
@@ -246,8 +252,10 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
     """
     assert is_capturable(state), "something is under way that cannot be written down"
     numbering = _Numbering(objects)
-    cluster, of = state.cluster, numbering.of
-    names = cluster.nodes.names
+    cluster, of, of_all = state.cluster, numbering.of, numbering.of_all
+    slots = cluster.live_slots().tolist()
+    place_of = dict(zip(slots, range(len(slots)), strict=True))
+    placed = cluster.pods.values()
     timer_count, timers = state.timers.snapshot()
     claims, volumes = cluster.storage.assumptions()
     bindings = {binding.number: binding for binding in state.assumed.values()} | state.bindings
@@ -260,13 +268,12 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         timer_count=timer_count,
         timers=timers,
         resources=tuple(cluster.nodes.resources),
-        nodes=tuple(names[slot] for slot in cluster.live_slots().tolist()),
+        nodes=tuple(map(cluster.nodes.names.__getitem__, slots)),
         zones=tuple(tuple(zone) for zone in cluster.nodes.names_by_zone()),
-        objects=tuple(map(of, state.objects.values())),
-        pods=tuple(map(of, state.pods.values())),
-        placed=tuple(
-            OnNode(of(placed.pod), names[placed.slot]) for placed in cluster.pods.values()
-        ),
+        objects=tuple(of_all(state.objects.values())),
+        pods=tuple(of_all(state.pods.values())),
+        placed=tuple(of_all([on_node.pod for on_node in placed])),
+        placed_on=tuple([place_of[on_node.slot] for on_node in placed]),
         homeless=tuple(
             OnNode(of(pod), node) for node, pods in cluster.homeless().items() for pod in pods
         ),
@@ -424,8 +431,8 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     for other in state.objects.values():
         if not isinstance(other, Node):
             cluster.put(other)
-    for entry in snapshot.placed:
-        cluster.place(numbers.pod(entry.pod), cluster.nodes.slot_of[entry.node])
+    for number, place in zip(snapshot.placed, snapshot.placed_on, strict=True):
+        cluster.place(numbers.pod(number), cluster.nodes.slot_of[snapshot.nodes[place]])
     waiting_for: dict[str, list[Pod]] = {}
     for entry in snapshot.homeless:
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))

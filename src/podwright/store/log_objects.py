@@ -7,7 +7,7 @@ as the same object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, cast
 
@@ -118,6 +118,11 @@ class ObjectWriter:
         number = self.numbers.get(id(obj))
         return self.add(obj) if number is None else number
 
+    def replaced_by(self, obj: KubernetesObject) -> tuple[int, KubernetesObject] | None:
+        """Return what `add` would make unknown: the older version of a pod, with its number."""
+        number = self._latest.get(obj.metadata.uid) if isinstance(obj, Pod) else None
+        return None if number is None else (number, self._known[number])
+
     def add(self, obj: KubernetesObject) -> int:
         """Put an object that is not known into the columns, and return its number."""
         number = self.count
@@ -218,22 +223,41 @@ class Mentioned:
     """
 
     def __init__(self, writer: ObjectWriter) -> None:
-        self._known, self._add = writer.numbers, writer.add
-        # A pod keeps the number that was given, also if a newer version is mentioned after it.
-        self._numbers: dict[int, int] = {}
+        self._writer, self._known = writer, writer.numbers
+        # By address: a pod keeps its number, also if a newer version is mentioned as well.
+        self._replaced: dict[int, tuple[int, KubernetesObject]] = {}
         self.objects: dict[int, KubernetesObject] = {}
 
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
         address = id(obj)
-        number = self._numbers.get(address)
+        number = self._known.get(address)
         if number is None:
-            number = self._known.get(address)
-            if number is None:
-                number = self._add(obj)
-            self._numbers[address] = number
-            self.objects[number] = obj
+            replaced = self._replaced.get(address)
+            number = self._new(obj) if replaced is None else replaced[0]
+        self.objects[number] = obj
         return number
+
+    def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
+        """Return the numbers of many objects, of which hardly any are new."""
+        asked = list(objects)
+        known = list(map(self._known.get, map(id, asked)))
+        if None in known:
+            of = self.of
+            numbers = [
+                of(obj) if number is None else number
+                for obj, number in zip(asked, known, strict=True)
+            ]
+        else:
+            numbers = cast("list[int]", known)
+        self.objects.update(zip(numbers, asked, strict=True))
+        return numbers
+
+    def _new(self, obj: KubernetesObject) -> int:
+        replaced = self._writer.replaced_by(obj)
+        if replaced is not None:
+            self._replaced[id(replaced[1])] = replaced
+        return self._writer.add(obj)
 
 
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:

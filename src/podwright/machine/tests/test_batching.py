@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -190,6 +191,9 @@ class Numbered:
         if not any(known is obj for known in self.objects):
             self.objects.append(obj)
         return next(i for i, known in enumerate(self.objects) if known is obj)
+
+    def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
+        return list(map(self.of, objects))
 
 
 def test_a_machine_that_is_set_up_again_suggests_the_same():

@@ -205,6 +205,9 @@ class Numbering:
             self.objects.append(obj)
         return self.objects.index(obj)
 
+    def of_all(self, objects):
+        return list(map(self.of, objects))
+
 
 def test_an_attempt_that_is_under_way_keeps_its_beginning_in_a_snapshot():
     first, second = Driver().machine, Driver().machine

@@ -127,6 +127,9 @@ def test_groups_are_known_again_after_a_snapshot():
                 self.append(obj)
             return self.index(obj)
 
+        def of_all(self, objects: Any) -> list[int]:
+            return list(map(self.of, objects))
+
     first, second = driver_of(), driver_of()
     first.put(make_node("n1"), gang("g", 2), member("a"))
     numbering = Numbering()

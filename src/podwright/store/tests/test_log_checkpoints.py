@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from podwright.machine import CycleDue, ObjectPut
+from podwright.objects import with_node_name
 from podwright.store import decision_log
 from podwright.store.log_checkpoints import Chain, next_link
+from podwright.store.log_objects import Mentioned, ObjectWriter
 from podwright.testing import make_node, make_pod
 from podwright.world.past.replay import record
 
@@ -57,3 +59,17 @@ def test_the_first_checkpoint_waits_for_as_many_events_as_its_objects_want(
         recorder.handle(ObjectPut(make_node(f"n{number}")), number)
     recorder.log.close()
     assert recorder.log.checkpoints[0] == first
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["at once", "one by one"])
+def test_a_version_that_was_replaced_while_objects_were_numbered_keeps_its_number(together):
+    told = make_pod("p")
+    assumed = with_node_name(told, "n")
+    writer = ObjectWriter()
+    number = writer.add(told)
+    mentioned = Mentioned(writer)
+    asked = [assumed, told, assumed]
+    numbers = mentioned.of_all(asked) if together else [mentioned.of(pod) for pod in asked]
+    assert numbers == [number + 1, number, number + 1]
+    assert mentioned.of_all([told]) == [number]
+    assert mentioned.objects == {number: told, number + 1: assumed}
