@@ -143,9 +143,9 @@ class ClassicQueue:
 
     # ------------------------------------------------------------ pods come, change and go
 
-    def add(self, pod: Pod, now_ns: int) -> QueueName:
+    def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
         """Take in a new pending pod; one of the same name that waits is replaced."""
-        self._take(pod.key)
+        self._take(key or pod.key)
         place = self._enter_active(self._new_entry(pod, now_ns), "PodAdd", now_ns)
         self.nominator.add(pod)
         return place
@@ -182,7 +182,7 @@ class ClassicQueue:
         queued.renew(new)
         return self._enter_active(queued, "PodUpdate", now_ns)
 
-    def delete(self, pod: Pod, now_ns: int) -> None:
+    def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
         """Forget a waiting pod and its nomination.
 
         Notes
@@ -190,12 +190,13 @@ class ClassicQueue:
         The record of a pod in activeQ stays, that of any other goes.
         """
         self.nominator.remove(pod.metadata.uid)
-        queued = self._take(pod.key)
+        name = key or pod.key
+        queued = self._take(name)
         if queued is None or queued.place is not QueueName.ACTIVE:
-            self._records.drop(pod.key)
+            self._records.drop(name)
         if queued is not None:
             queued.place = QueueName.NOWHERE
-            self._story.tell(now_ns, pod.key, "delete", "")
+            self._story.tell(now_ns, name, "delete", "")
 
     # ------------------------------------------------------------------ attempts
 

@@ -166,8 +166,7 @@ class Cluster:
     def delete(self, obj: Object) -> None:
         """Take an object out; unknown ones are ignored."""
         if isinstance(obj, Pod):
-            self.remove(obj.key)
-            self.denominate(obj)
+            self.delete_pod(obj.key, obj)
         elif isinstance(obj, Node):
             self._delete_node(obj.metadata.name)
         elif isinstance(obj, Namespace):
@@ -219,6 +218,12 @@ class Cluster:
             self._homeless.setdefault(node_name, {})[key] = pod
         else:
             self.place(pod, slot, key)
+
+    def delete_pod(self, key: str, pod: Pod) -> None:
+        """Take a pod out; `key` is its name, as `delete` finds out itself."""
+        self.remove(key)
+        if self.nominations.by_node:
+            self.denominate(pod)
 
     def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Tell whether a new version of a placed pod takes exactly what the old one does.

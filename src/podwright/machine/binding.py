@@ -51,13 +51,13 @@ from podwright.framework.events import ASSIGNED_POD_DELETE
 from podwright.framework.extenders import Binding as BoundByExtender
 from podwright.framework.extenders import Steps, bind_steps, is_bound_by
 from podwright.framework.status import Code
-from podwright.machine.actions import Bind, CallExtender, UpdateClaim, UpdateVolume
+from podwright.machine.actions import Bind, CallExtender, EmitEvent, UpdateClaim, UpdateVolume
 from podwright.machine.events import CallDone
 from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
 from podwright.machine.plugin_calls import ask, ask_patiently, tell, worded
 from podwright.machine.profiles import Placing
-from podwright.machine.reporting import emit, patch_status
+from podwright.machine.reporting import patch_status, shorten
 from podwright.machine.state import State
 from podwright.machine.timers import Timer
 from podwright.machine.waiting import WaitingPod
@@ -495,16 +495,12 @@ class BindingCycles:
         self._end(binding)
         is_plain = binding.waits_since_ns < 0 and not binding.is_cancellable
         path = BOUND if is_plain else self._path(binding, "PostBind", Code.SUCCESS)
-        profile = pod.spec.scheduler_name
+        profile, key = pod.spec.scheduler_name, binding.queued.key
         state.metrics.scheduled(profile, binding.queued, binding.started_ns, state.now_ns, path)
-        emit(
-            state,
-            pod,
-            "Normal",
-            "Scheduled",
-            "Binding",
-            f"Successfully assigned {binding.queued.key} to {binding.node}",
-            controller=pod.spec.scheduler_name,
+        note = shorten(f"Successfully assigned {key} to {binding.node}")
+        # What `emit` does, without asking the pod for its name.
+        state.actions.append(
+            EmitEvent(key, binding.uid, "Normal", "Scheduled", "Binding", note, profile)
         )
         for plugin in binding.placing.post_bind:
             tell(plugin, "post_bind", binding.cycle, binding.node)

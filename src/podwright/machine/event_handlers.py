@@ -102,17 +102,17 @@ class EventHandlers:
                 return
             self._assigned(key, pod)
             if old is not None and old.spec.scheduler_name in state.profiles:
-                state.queue.delete(old, state.now_ns)
+                state.queue.delete(old, state.now_ns, key=key)
         elif old is None:
             if pod.spec.scheduler_name in state.profiles:
-                self._pending(pod)
+                self._pending(key, pod)
         elif old.spec.scheduler_name in state.profiles:
             self._update_pending(old, pod)
 
-    def _pending(self, pod: Pod) -> None:
+    def _pending(self, key: str, pod: Pod) -> None:
         """Queue a pod that was seen for the first time."""
         state = self._state
-        state.queue.add(pod, state.now_ns)
+        state.queue.add(pod, state.now_ns, key=key)
         if state.groups.has(GANG_SCHEDULING):
             # Upstream tells others of new pods only if gangs are scheduled.
             state.queue.move(UNSCHEDULABLE_POD_ADD, state.now_ns, new=pod)
@@ -174,14 +174,14 @@ class EventHandlers:
         if state.groups.is_used:
             state.groups.remove(old)
         if old.spec.node_name or pod.spec.node_name:
-            state.cluster.delete(pod)
+            state.cluster.delete_pod(key, pod)
             state.assumed.pop(pod.metadata.uid, None)
             state.queue.move(ASSIGNED_POD_DELETE, state.now_ns, old=pod)
             state.metrics.handled(_DELETED)
             return
         if old.spec.scheduler_name not in state.profiles:
             return
-        state.queue.delete(old, state.now_ns)
+        state.queue.delete(old, state.now_ns, key=key)
         state.metrics.handled(_PENDING_DELETED)
         binding = state.assumed.get(old.metadata.uid)
         if binding is not None:

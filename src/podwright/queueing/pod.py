@@ -43,6 +43,8 @@ class QueuedPod:
         How many pods entered before; the last word between equals.
     now_ns : int
         The time of entry.
+    key : str
+        Its `namespace/name`, if the caller has it.
     """
 
     __slots__ = (
@@ -66,9 +68,9 @@ class QueuedPod:
         "was_flushed",
     )
 
-    def __init__(self, pod: Pod, entered_index: int, now_ns: int) -> None:
+    def __init__(self, pod: Pod, entered_index: int, now_ns: int, key: str = "") -> None:
         self.pod = pod
-        self.key = pod.key
+        self.key = key or pod.key
         self.uid = pod.metadata.uid
         self.priority = pod.spec.priority or 0
         self.entered_index = entered_index

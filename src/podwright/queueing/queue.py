@@ -128,9 +128,9 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------ pods come, change and go
 
-    def add(self, pod: Pod, now_ns: int) -> QueueName:
-        """Take in a new pending pod; one of the same name that waits is replaced."""
-        queued = self._begin(pod, now_ns)
+    def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
+        """Take in a new pending pod; one of the same name, its `key`, that waits is replaced."""
+        queued = self._begin(pod, now_ns, key)
         self._discard(queued.key, now_ns)
         return self._enter(queued, _ADDED, now_ns)
 
@@ -175,10 +175,10 @@ class SchedulingQueue:
                     break
         return queued.place
 
-    def delete(self, pod: Pod, now_ns: int) -> None:
+    def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
         """Forget a pod that waits, and its nomination; a pod in flight is ended by `done`."""
         self.nominator.remove(pod.metadata.uid)
-        self._discard(pod.key, now_ns)
+        self._discard(key or pod.key, now_ns)
 
     # ------------------------------------------------------------------ attempts
 
@@ -480,10 +480,10 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------ inside
 
-    def _begin(self, pod: Pod, now_ns: int) -> QueuedPod:
+    def _begin(self, pod: Pod, now_ns: int, key: str = "") -> QueuedPod:
         """Make the entry of a pod the queue does not know."""
         self._entered_count += 1
-        return QueuedPod(pod, self._entered_count - 1, now_ns)
+        return QueuedPod(pod, self._entered_count - 1, now_ns, key)
 
     def _enter(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
         """Let a new entry in."""

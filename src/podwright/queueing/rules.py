@@ -36,14 +36,14 @@ class PodQueue(Protocol):
 
     def __len__(self) -> int: ...
 
-    def add(self, pod: Pod, now_ns: int) -> QueueName:
-        """Take in a new pending pod."""
+    def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
+        """Take in a new pending pod; `key` is its name, if the caller has it."""
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
         """Take over a newer version of a pending pod."""
 
-    def delete(self, pod: Pod, now_ns: int) -> None:
-        """Forget a waiting pod."""
+    def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
+        """Forget a waiting pod; `key` is its name, if the caller has it."""
 
     def pop(self, now_ns: int) -> QueuedPod | None:
         """Take the next pod to try."""

@@ -95,9 +95,9 @@ class Parties:
         living, watched = self._sorted(changes)
         wanted: list[Wanted] = []
         due: list[StageDue] = []
-        live, tell_machine = self._life.handle, self._tell_machine
-        for event in living:
-            for action in live(event, now_ns):
+        hear, live, tell_machine = self._life.hear, self._life.handle, self._tell_machine
+        for change in living:
+            for action in hear(change, now_ns):
                 if type(action) is PlayAt and action.due_ns <= now_ns:
                     due.append(action.event)
                 else:
@@ -122,9 +122,9 @@ class Parties:
 
     def _sorted(
         self, changes: Iterable[Change]
-    ) -> tuple[list[ObjectPut | ObjectDeleted], list[ObjectPut | ObjectDeleted]]:
+    ) -> tuple[list[Change], list[ObjectPut | ObjectDeleted]]:
         """Return what the stages are told, and what the scheduler is."""
-        living: list[ObjectPut | ObjectDeleted] = []
+        living: list[Change] = []
         watched: list[ObjectPut | ObjectDeleted] = []
         hearings = self._hearings
         for change in changes:
@@ -140,7 +140,7 @@ class Parties:
                 put: Any = new
                 event = ObjectPut(put)
             if hearing.is_alive:
-                living.append(event)
+                living.append(change)
             if hearing.is_scheduled and (not hearing.is_selecting or is_news(change.old, new)):
                 watched.append(event)
             if hearing.is_admitting:

@@ -48,6 +48,7 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
+from podwright.store.history import Change
 from podwright.store.kinds import GroupKind, kind_of
 from podwright.store.lifecycle import Scope
 from podwright.world.node_faults import NodeDown, NodeUp
@@ -232,16 +233,25 @@ class Lifecycle:
         """
         match event:
             case ObjectPut(obj=obj):
-                return self._put(obj, now_ns)
+                own = self._kinds.get(kind_of(obj))
+                return self._put(own, obj.key, obj, now_ns) if own else []
             case StageDue():
                 return self._due(event, now_ns)
             case ObjectDeleted(obj=obj):
-                return self._deleted(obj)
+                own = self._kinds.get(kind_of(obj))
+                return self._deleted(own, obj.key) if own else []
             case NodeDown(node=node):
                 self._silent.setdefault(node, {})
                 return []
             case NodeUp(node=node):
                 return self._returned(node, now_ns)
+
+    def hear(self, change: Change, now_ns: int) -> list[LifecycleAction]:
+        """Take a change of an object of one of the `kinds`, as `handle` does the events of it."""
+        own, obj = self._kinds[change.kind], change.new
+        if obj is None:
+            return self._deleted(own, change.key)
+        return self._put(own, change.key, obj, now_ns)
 
     def plan_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name of an object's next stage and when it is due, None if it has none."""
@@ -253,21 +263,24 @@ class Lifecycle:
 
     # ---------------------------------------------------------------------------- changes
 
-    def _put(self, obj: KubernetesObject, now_ns: int) -> list[LifecycleAction]:
-        own = self._kinds.get(kind_of(obj))
-        if own is None:
-            return []
-        if isinstance(obj, Node):
+    def _put(
+        self, own: Kind, key: NamespacedName, obj: KubernetesObject, now_ns: int
+    ) -> list[LifecycleAction]:
+        if type(obj) is Node:
             self._note_address(obj)
-        key = obj.key
         life = own.lives.get(key)
         if life is None or life.uid != obj.metadata.uid:
-            return self._begun(obj, own, life, now_ns)
+            return self._begun(own, key, obj, life, now_ns)
         life.obj = obj
         return self._planned(own, key, life, now_ns)
 
     def _begun(
-        self, obj: KubernetesObject, own: Kind, former: Life | None, now_ns: int
+        self,
+        own: Kind,
+        key: NamespacedName,
+        obj: KubernetesObject,
+        former: Life | None,
+        now_ns: int,
     ) -> list[LifecycleAction]:
         """Do as `_put` for an object that is new, or another one than the former of its name."""
         actions: list[LifecycleAction] = []
@@ -275,14 +288,13 @@ class Lifecycle:
             self._forget(former.obj)
         if isinstance(obj, Node):
             actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
-        key, order = obj.key, self._life_count if former is None else former.order
+        order = self._life_count if former is None else former.order
         self._life_count += 1
         life = own.lives[key] = Life(obj, obj.uid, order=order)
         return actions + self._planned(own, key, life, now_ns)
 
-    def _deleted(self, obj: KubernetesObject) -> list[LifecycleAction]:
-        own = self._kinds.get(kind_of(obj))
-        life = own.lives.pop(obj.key, None) if own else None
+    def _deleted(self, own: Kind, key: NamespacedName) -> list[LifecycleAction]:
+        life = own.lives.pop(key, None)
         if life is not None:
             self._forget(life.obj)
         return []

@@ -7,6 +7,7 @@ import pytest
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import InputError, Object, decode
+from podwright.store.history import change_of
 from podwright.world import (
     FAST_STAGES,
     Lifecycle,
@@ -307,6 +308,19 @@ def test_an_object_of_the_same_name_begins_anew():
     player.put(a_pod(uid="another"))
     player.run()
     assert player.story == [(100, "s0", "default/web")]
+
+
+def test_changes_of_a_store_are_heard_as_events_are():
+    told, hearing = Lifecycle(), Lifecycle()
+    pod, another = a_pod(), a_pod(uid="another")
+    kind = ("", "Pod")
+    for version, (old, new) in enumerate([(None, pod), (pod, another), (another, None)], start=2):
+        event = ObjectDeleted(another) if new is None else ObjectPut(new)
+        change = change_of(version, kind, pod.key, old, new)
+        assert hearing.hear(change, NOW) == told.handle(event, NOW)
+        assert hearing.state() == told.state()
+    assert hearing.state().lives == ()
+    assert hearing.state().plan_count == 2, "another pod of that name is planned for anew"
 
 
 def test_kinds_without_stages_are_no_concern():
