@@ -149,9 +149,10 @@ def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int)
     if scope == "status":
         # Upstream: old kubelets corrupt owner references through the status.
         changes["owner_references"] = was.owner_references
-        document.pop("ownerReferences", None)
         if there.get("ownerReferences"):
             document["ownerReferences"] = there["ownerReferences"]
+        else:
+            document.pop("ownerReferences", None)
     raw = body.raw | {"metadata": document}
     has_other_status = scope == "status" or (scope == "main" and rules.has_status)
     if has_other_status:
@@ -160,6 +161,8 @@ def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int)
             raw["status"] = status_of.raw["status"]
     if raw == current.raw:
         return None
+    raw = _as_before(raw, current.raw)
+    document = raw["metadata"] = raw["metadata"].copy()
     generation = was.generation
     if rules.has_generation and scope != "status" and _is_other_spec(current, new, rules):
         generation += 1
@@ -180,6 +183,18 @@ def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int)
     if has_other_status and "status" in body.__struct_fields__:
         return _replace(body, metadata=metadata, raw=raw, status=getattr(status_of, "status"))  # noqa: B009 - not all kinds have it
     return _replace(body, metadata=metadata, raw=raw)
+
+
+def _as_before(document: Document, before: Document) -> Document:
+    """Return a document with whatever is equal in it as it was before, its order included.
+
+    Logs tell versions apart by what they say, so that is how it comes back from them.
+    """
+    kept = {
+        name: before[name] if name in before and before[name] == value else value
+        for name, value in document.items()
+    }
+    return {name: kept[name] for name in before} if kept.keys() == before.keys() else kept
 
 
 def _shares_metadata(current: T, new: T) -> bool:
