@@ -144,7 +144,8 @@ class ObjectWriter:
         del self.numbers[id(old)]
         old_row = self._row_of.pop(replaced, None)
         assert isinstance(old, Pod), f"object {replaced} is a {old.kind}, not a Pod"
-        if not columns.add_bound(obj, old, replaced):
+        # In a world a status says when its pod was bound; so ask for more only if it is the same.
+        if obj.status is not old.status or not columns.add_bound(obj, old, replaced):
             if old_row is None:
                 old_row = self._rows.of(old)
             row = self._row_of[number] = self._rows.of_version(obj, old_row)

@@ -106,6 +106,9 @@ class PodRows:
         # Equal parts are one object, so that each is kept and hashed once.
         self._parts: dict[bytes, bytes] = {}
         self._unnamed: dict[bytes, ObjectMeta | None] = {}
+        # By the address of its section, which a cell keeps alive: what pods of one template get
+        # at one moment, such as the condition that they are bound, they share.
+        self._shared: dict[int, StatusCell] = {}
         spec, status = self._spec(_NO_POD.spec, None), self._status(_NO_POD.status, None)
         self._last = PodRow(_NO_POD, self._part(_NO_POD.raw), WRITTEN, None, spec, status)
 
@@ -147,7 +150,8 @@ class PodRows:
         return PodRow(pod, outline, source, metadata_part, spec_cell, status_cell)
 
     def forget_parts(self) -> None:
-        """Forget which parts there were, if they have become many."""
+        """Forget what pods share, and which parts there were if they have become many."""
+        self._shared.clear()
         if len(self._parts) > _KEPT_PARTS:
             self._parts.clear()
             self._unnamed.clear()
@@ -192,6 +196,9 @@ class PodRows:
         return self._spec(spec, section)
 
     def _status(self, status: PodStatus, section: _Section) -> StatusCell:
+        shared = self._shared.get(id(section))
+        if shared is not None and shared.status is status:
+            return shared
         status_part = self._part(status)
         if section is None:
             return StatusCell(status, None, status_part, None, ())
@@ -205,7 +212,9 @@ class PodRows:
         if isinstance(pod, str):
             part = self._part({**section, "podIP": ""})
             return StatusCell(status, section, status_part, part, (pod,))
-        return StatusCell(status, section, status_part, self._part(section), ())
+        cell = StatusCell(status, section, status_part, self._part(section), ())
+        self._shared[id(section)] = cell
+        return cell
 
 
 class PodColumns:
