@@ -105,6 +105,9 @@ class NodeLifecycleController:
                 and _statuses(old) == _statuses(new)
             ):
                 return ()
+        else:
+            # A kubelet of its own, also if one fell silent while there was no node of the name.
+            self._silent_since_ns.pop(new.name, None)
         return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
 
     def _forget(self, node: str) -> None:

@@ -104,6 +104,19 @@ def test_a_node_that_falls_silent_is_not_ready_until_it_is_back():
     assert ready == {"n1": "True", "n2": "True"}
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_node_that_fell_silent_while_it_was_not_there_is_ready_when_it_comes(was_there):
+    world = World(seed=7)
+    if was_there:
+        world.add(make_node("n1"))
+        world.do(Delete(("", "Node"), "n1"))
+    world.do(FailNode("n1"))
+    world.run(world.now_ns + MINUTE)
+    world.add(make_node("n1"))
+    world.run(world.now_ns + 5 * MINUTE)
+    assert [node.status.conditions[0].status for node in world.nodes] == ["True"]
+
+
 def test_what_is_deleted_or_was_never_there_is_gone():
     world = World()
     world.add(make_node("n1"), make_pod("web"))
