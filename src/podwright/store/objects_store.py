@@ -126,10 +126,6 @@ class ObjectStore:
         """Say how objects of a custom kind are written."""
         self._rules[group_kind(kind)] = rules
 
-    def rules_of(self, kind: KindLike) -> KindRules:
-        """Return how objects of a kind are written."""
-        return self._rules.get(group_kind(kind), CUSTOM)
-
     # ------------------------------------------------------------------------ writes
 
     def create(self, obj: KubernetesObject, now_ns: int) -> Stored:

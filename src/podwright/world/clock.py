@@ -1,9 +1,8 @@
 """Virtual time: a heap of what is due, and a now that goes where the heap says.
 
 What is due is ordered by (time, turn, counter). The turn says who comes first among those of
-one time: what the outside does before what follows from it, and decisions last, so a cycle
-sees everything that its time has brought. The counter says the rest: what was pushed first
-comes first. No two entries compare equal, so what is pushed is never compared itself, and
+one time: what the outside does before what follows from it. The counter says the rest: what was
+pushed first comes first. No two entries compare equal, so what is pushed is never compared itself, and
 one history has one order.
 
 Upstream of the idea: SimPy's src/simpy/core.py, whose heap has the same counter.
@@ -52,8 +51,6 @@ class Turn(IntEnum):
     """What controllers do about it."""
     TIMER = 3
     """What the scheduler wanted to be woken for."""
-    CYCLE = 4
-    """What it decides."""
 
 
 class Due(msgspec.Struct, Generic[T], frozen=True):
@@ -94,12 +91,12 @@ class EventHeap(Generic[T]):
     --------
     >>> from podwright.world import EventHeap, Turn
     >>> heap = EventHeap[str](now_ns=0)
-    >>> heap.push(5, Turn.CYCLE, "decide")
+    >>> heap.push(5, Turn.TIMER, "wake up")
     0
     >>> heap.push(5, Turn.INPUT, "a pod appears")
     1
     >>> [heap.pop().event, heap.pop().event, heap.now_ns, heap.pop()]
-    ['a pod appears', 'decide', 5, None]
+    ['a pod appears', 'wake up', 5, None]
     """
 
     def __init__(self, now_ns: int = 0) -> None:

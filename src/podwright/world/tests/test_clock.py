@@ -28,7 +28,7 @@ def drained(heap: EventHeap[str]) -> list[str]:
     ("pushed", "order"),
     [
         pytest.param([(2, 0, "b"), (1, 9, "a")], "ab", id="time before turn"),
-        pytest.param([(1, Turn.CYCLE, "b"), (1, Turn.INPUT, "a")], "ab", id="turn before counter"),
+        pytest.param([(1, Turn.TIMER, "b"), (1, Turn.INPUT, "a")], "ab", id="turn before counter"),
         pytest.param([(1, 1, "a"), (1, 1, "b"), (1, 1, "c")], "abc", id="then as they were pushed"),
     ],
 )
@@ -39,8 +39,8 @@ def test_what_is_due_comes_in_one_order(pushed, order):
     assert "".join(drained(heap)) == order
 
 
-def test_turns_go_from_what_happens_to_what_is_decided():
-    assert sorted(Turn) == [Turn.INPUT, Turn.STAGE, Turn.CONTROLLER, Turn.TIMER, Turn.CYCLE]
+def test_turns_go_from_what_happens_to_what_follows():
+    assert sorted(Turn) == [Turn.INPUT, Turn.STAGE, Turn.CONTROLLER, Turn.TIMER]
 
 
 def test_events_of_one_place_in_time_are_never_compared():
