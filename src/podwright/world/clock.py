@@ -2,8 +2,8 @@
 
 What is due is ordered by (time, turn, counter). The turn says who comes first among those of
 one time: what the outside does before what follows from it. The counter says the rest: what was
-pushed first comes first. No two entries compare equal, so what is pushed is never compared itself, and
-one history has one order.
+pushed first comes first. No two entries compare equal, so what is pushed is never compared
+itself, and one history has one order.
 
 Upstream of the idea: SimPy's src/simpy/core.py, whose heap has the same counter.
 """
