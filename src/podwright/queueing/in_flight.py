@@ -55,10 +55,12 @@ class InFlight:
         begin = self._begins.get(uid)
         return None if begin is None else begin[1]
 
-    def begin(self, queued: QueuedPod) -> None:
-        """Start to keep events for a pod that was popped."""
-        assert queued.uid not in self._begins, queued
+    def begin(self, queued: QueuedPod) -> bool:
+        """Start to keep events for a pod that was popped; False if it is out already."""
+        if queued.uid in self._begins:
+            return False
         self._begins[queued.uid] = (self._dropped_count + len(self._events), queued)
+        return True
 
     def record(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
         """Keep the event for every pod that is out; without any, it is not kept."""

@@ -47,7 +47,8 @@ class Places:
 
     def put_active(self, queued: QueuedPod) -> QueueName:
         """Move the pod to active."""
-        self._leave(queued)
+        if queued.place is not QueueName.NOWHERE:  # where it mostly is: new, or come back
+            self._leave(queued)
         self.active.push(queued, self._active_key(queued))
         return self._enter(queued, QueueName.ACTIVE)
 
@@ -165,12 +166,11 @@ class Places:
 
     def _leave(self, queued: QueuedPod) -> None:
         place = queued.place
-        # Mostly the pod is new, or comes back; a `match` asks for every name on the way.
-        if place is not QueueName.NOWHERE:
-            if place in SET_APART:
-                self.unschedulable.remove(queued)
-            elif place in BACKING_OFF:
-                self.backoff.remove(queued)
-            elif place is QueueName.ACTIVE:
-                self.active.remove(queued)
+        # A `match` asks for every name on the way.
+        if place in SET_APART:
+            self.unschedulable.remove(queued)
+        elif place in BACKING_OFF:
+            self.backoff.remove(queued)
+        elif place is QueueName.ACTIVE:
+            self.active.remove(queued)
         queued.place = QueueName.NOWHERE

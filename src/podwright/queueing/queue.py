@@ -502,11 +502,12 @@ class SchedulingQueue:
     def _fly(self, queued: QueuedPod, now_ns: int) -> bool:
         """Start an attempt; False if the same pod is already being tried."""
         queued.attempts += 1
-        self._charge(queued, queued.rejectors, -1)
-        if queued.uid in self._in_flight:
+        rejectors = queued.rejectors
+        if rejectors:
+            self._charge(queued, rejectors, -1)
+        if not self._in_flight.begin(queued):
             self._story.tell(now_ns, queued.key, "drop", "already in flight")
             return False
-        self._in_flight.begin(queued)
         queued.place = QueueName.IN_FLIGHT
         self.scheduling_cycle += 1
         self._story.tell(now_ns, queued.key, "pop", "")
