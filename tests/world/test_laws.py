@@ -32,5 +32,6 @@ def test_a_cluster_keeps_all_laws_and_is_the_same_when_it_is_cut(seed: int, tmp_
     with closing(Trial(seed, log=tmp_path / "log")) as cut:
         cut.play()
         assert cut.story == whole.story, again(seed)
+        assert cut.digests == whole.digests, again(seed)
         assert cut.objects() == whole.objects(), again(seed)
         assert len(cut.world.log) == len(whole.world.log), again(seed)

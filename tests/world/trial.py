@@ -7,6 +7,7 @@ make no difference.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,7 @@ from tests.world.faults.nodes import NODE_FAULTS, a_node, with_taints
 from tests.world.faults.pods import POD, POD_FAULTS
 from tests.world.workloads import WORK, fill
 
-from podwright.objects import Document, decode, encode
+from podwright.objects import decode, encode
 from podwright.world.operations import Apply, Cordon, Delete, RestoreNode, Scale
 from podwright.world.past.replay import resume
 from podwright.world.runs.world_state import (
@@ -49,6 +50,8 @@ class Trial:
         Laws that were broken, and how.
     story : list of str
         What happened, for whoever looks into it.
+    digests : list of str
+        Of all that was there at each moment.
     """
 
     def __init__(self, seed: int, *, log: Path | None = None) -> None:
@@ -56,6 +59,7 @@ class Trial:
         self._cuts = None if log is None else (Random(seed + 1), log)
         self._checkers: tuple[Checker, ...] = (Capacity(), Lives(), Budgets(), Convergence())
         self.story: list[str] = []
+        self.digests: list[str] = []
         path = None if log is None else str(log)
         self.world = World(seed=seed, observers=self._checkers, log=path)
 
@@ -85,13 +89,18 @@ class Trial:
         """Every law that was broken."""
         return [what for checker in self._checkers for what in checker.broken]
 
-    def objects(self) -> list[Document]:
-        """Return all that is there at the end."""
+    def objects(self) -> list[bytes]:
+        """Return all that is there, to the byte: the order of fields counts."""
         store = self.world.store
-        return [encode(obj) for kind in store.kinds() for obj in store.list(kind).objects]
+        return [
+            msgspec.json.encode(encode(obj))
+            for kind in store.kinds()
+            for obj in store.list(kind).objects
+        ]
 
     def _pass(self, seconds: int) -> None:
         self.world.run(self.world.now_ns + seconds * SECOND)
+        self.digests.append(sha256(b"".join(self.objects())).hexdigest())
         if self._cuts is not None and self._cuts[0].random() < 0.3:
             self._cut(self._cuts[1])
         for checker in self._checkers:

@@ -25,9 +25,8 @@ def _one(draw: Random, world: World) -> Node | None:
 
 
 def fall_silent(draw: Random, world: World) -> None:
-    """A kubelet stops to report."""
-    if node := _one(draw, world):
-        world.do(FailNode(node.name))
+    """A kubelet stops to report, and be it one of a node that is not there."""
+    world.do(FailNode(f"n{draw.randrange(7)}"))
 
 
 def come_back(draw: Random, world: World) -> None:
