@@ -43,6 +43,7 @@ from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
 from podwright.framework.profile import TieRule
 from podwright.machine import (
+    Bind,
     CallDone,
     CallExtender,
     CycleDue,
@@ -111,6 +112,10 @@ ROUND_MAX: Final = 32
 
 AT_ONCE_MAX: Final = 10_000_000
 """How much may happen at one time before a run is given up as one that never ends."""
+
+IN_VAIN_MIN: Final = 100
+IN_VAIN_PER_POD: Final = 10
+"""How often, for each pod that waits, pods are tried before their back-off is over."""
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
@@ -250,6 +255,7 @@ class World:
         self._changes = self.store.follow()
         self._answers: list[CallDone] = []
         self._count_at_once = 0
+        self.cycles_in_vain = 0
         self._doers = self._who_does()
 
     # ------------------------------------------------------------------------- from outside
@@ -343,7 +349,7 @@ class World:
             pass  # somebody has written to the store; that is to be followed first
         elif turn is not None:
             self._happen_due(turn)
-        elif self.machine.has_next:
+        elif self.machine.has_next and not self._is_in_vain():
             self._decide()
         elif self._controllers.has_next:
             self._count_at_once += 1
@@ -392,6 +398,8 @@ class World:
         heap = self._heap
         # From outside one thing is done after the other, as if by one who looks on.
         most = 1 if turn == Turn.INPUT else ROUND_MAX
+        if turn != Turn.TIMER:
+            self.cycles_in_vain = 0
         for _ in range(most):
             self._count_at_once += 1
             self._happen(heap.take())
@@ -403,9 +411,25 @@ class World:
         machine = self.machine
         for _ in range(ROUND_MAX):
             self._count_at_once += 1
+            self.cycles_in_vain += 1
             self._tell(_CYCLE_DUE)
             if not machine.has_next:
                 break
+
+    def _is_in_vain(self) -> bool:
+        """Tell whether pods would be tried early, over and over, and nothing comes of it.
+
+        The queue gives pods out before their back-off is over when it has no others. If each
+        cycle wakes the pods of the others, as when a gang is let go at Permit that does not fit,
+        that has no end where cycles take no time; such pods then wait until it is over.
+        """
+        count = self.cycles_in_vain
+        if count < IN_VAIN_MIN:
+            return False
+        queue = self.machine.queue
+        if count < IN_VAIN_PER_POD * len(queue):
+            return False
+        return not queue.metrics().pending_pods.get("active")
 
     def _tell(self, event: Event) -> None:
         """Tell the machine of something that may end a cycle."""
@@ -491,6 +515,8 @@ class World:
         self._heap.push(max(action.due_ns, self.now_ns), Turn.TIMER, TimerFired())
 
     def _call(self, action: ApiCall) -> None:
+        if type(action) is Bind:
+            self.cycles_in_vain = 0
         self._answers.append(make_call(self.store, action, self._heap.now_ns))
 
     def _ask(self, action: CallExtender) -> None:

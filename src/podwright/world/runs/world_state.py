@@ -52,6 +52,8 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
         or beyond them in `others`.
     others : Objects
         Those that the log does not have.
+    cycles_in_vain : int
+        How many scheduling cycles there were since something else happened, or a pod was bound.
     """
 
     event_count: int
@@ -67,6 +69,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     others: Objects
     life: LifecycleState
     controllers: ControllersState
+    cycles_in_vain: int = 0
 
 
 _FIRST_OTHER: Final = 1 << 48
@@ -109,6 +112,7 @@ def world_state(world: World) -> WorldState:
         others=encode_objects(others),
         life=world._life.state(),
         controllers=world._controllers.state(),
+        cycles_in_vain=world.cycles_in_vain,
     )
 
 
@@ -168,6 +172,7 @@ def restored_world(
     entries: list[Due[_Waiting | Fed]] = [Due(*entry) for entry in state.entries]
     world._inputs = iter(inputs)
     world.inputs_taken = state.inputs_taken
+    world.cycles_in_vain = state.cycles_in_vain
     if state.input_place is not None:
         due_ns, counter = state.input_place
         again = next(world._inputs)

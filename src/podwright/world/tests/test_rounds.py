@@ -179,3 +179,36 @@ def test_a_time_without_an_end_is_given_up(monkeypatch):
     )
     with pytest.raises(WorldError, match="things happened at"):
         world.run()
+
+
+GANGS_WAIT = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+    multiPoint: {enabled: [{name: Coscheduling}]}
+"""
+
+
+def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
+    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 10_000)
+    cycles = Witness()
+    world = World(read_configuration(GANGS_WAIT, source="config"), observers=[cycles])
+    metadata = {"namespace": "default", "name": "ring"}
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    labels = {"scheduling.x-k8s.io/pod-group": "ring"}
+    members = [make_pod(f"ring-{i:02}", cpu="1", labels=labels) for i in range(12)]
+    world.add(
+        make_node("n1", cpu="2"), decode(group | {"metadata": metadata, "spec": {"minMember": 12}})
+    )
+    world.add(*members)
+    world.run(world.start_ns + 60 * SECOND)
+    assert world.now_ns == world.start_ns + 60 * SECOND
+    assert not world.node_of
+    assert len(cycles.seen) > 12 * 5
+
+    world.add(make_node("n2", cpu="16"))
+    world.run(world.start_ns + 120 * SECOND)
+    assert len(world.node_of) == 12
