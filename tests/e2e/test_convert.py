@@ -113,6 +113,9 @@ def test_a_decision_log_is_a_record(tmp_path):
 def test_a_run_is_a_record_and_so_the_cluster_at_any_time(a_run):
     whole = run(f"convert {a_run} -o record").stdout
     assert run(f"convert {a_run / 'log'} -o record").stdout == whole
+    said = run(f"convert {a_run}").stderr
+    assert "such as Deployments and Jobs" in said
+    assert "objects.json" in said
     assert names_of(whole)[0] == ("Add", "default")
 
     def nodes_of(*options):

@@ -140,6 +140,11 @@ def _read(files: Sequence[str]) -> _Contents:
         with DecisionLog.open(folder) as log:
             run_start_ns = start_of_run(Path(path), log)
             records.append((path, b"".join(record_of_log(log))))
+        say(
+            f"{path}: written as its scheduler was told of it: without what schedulers do not read,"
+            " such as Deployments and Jobs, and with a status of ReplicaSets and StatefulSets that"
+            " may be an older one; the objects.json of a finished run has everything at its end"
+        )
     manifests: list[tuple[str, bytes]] = []
     for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
         (records if _is_record(data, name) else manifests).append((name, data))
