@@ -160,6 +160,10 @@ class EventHeap(Generic[T]):
         assert self.due_turn is not None, "nothing is due yet"
         return heapq.heappop(self._heap)[3]
 
+    def has_only(self, turn: int) -> bool:
+        """Tell whether nothing is due, ever, but of one turn."""
+        return all(entry[1] == turn for entry in self._heap)
+
     def advance(self, now_ns: int) -> None:
         """Let time pass up to a moment before which nothing is due."""
         assert now_ns >= self.now_ns, f"time would go back from {self.now_ns} to {now_ns}"

@@ -27,7 +27,8 @@ What happens when depends on nothing but what there is. A world can be written d
 two steps, and goes on in the same way.
 
 Scheduling and writing take no time here. A run without an end given is over when nothing is
-left to happen but that pods which fit nowhere are tried again every five minutes.
+left to happen but that pods which fit nowhere are tried again every five minutes, or when pods
+have been tried again so often in vain that nothing can be expected of it.
 """
 
 from __future__ import annotations
@@ -294,6 +295,7 @@ class World:
     def do(self, operation: Operation, *, at_ns: int | None = None) -> None:
         """Do something to the cluster, now or later."""
         if at_ns is None:
+            self.cycles_in_vain = 0
             self._operate(operation)
             self._follow()
         else:
@@ -366,6 +368,8 @@ class World:
 
     def _wait(self, next_ns: int | None, until_ns: int | None) -> bool:
         """Let time go to where something is due."""
+        if until_ns is None and self._is_hopeless():
+            return False
         flush_ns = self._next_flush_ns(is_over=next_ns is None and until_ns is None)
         if flush_ns is not None and (next_ns is None or flush_ns < next_ns):
             next_ns = flush_ns
@@ -423,13 +427,21 @@ class World:
         cycle wakes the pods of the others, as when a gang is let go at Permit that does not fit,
         that has no end where cycles take no time; such pods then wait until it is over.
         """
+        return self._has_tried_enough() and not self.machine.queue.metrics().pending_pods.get(
+            "active"
+        )
+
+    def _is_hopeless(self) -> bool:
+        """Tell whether trying pods again is all that is left, and has led to nothing for long.
+
+        Pods that are not rejected by anybody, as when there are no nodes, are tried again every
+        few seconds for ever; so is a gang whose members wait for each other at Permit.
+        """
+        return self._has_tried_enough() and self._heap.has_only(Turn.TIMER)
+
+    def _has_tried_enough(self) -> bool:
         count = self.cycles_in_vain
-        if count < IN_VAIN_MIN:
-            return False
-        queue = self.machine.queue
-        if count < IN_VAIN_PER_POD * len(queue):
-            return False
-        return not queue.metrics().pending_pods.get("active")
+        return count >= IN_VAIN_MIN and count >= IN_VAIN_PER_POD * len(self.machine.queue)
 
     def _tell(self, event: Event) -> None:
         """Tell the machine of something that may end a cycle."""

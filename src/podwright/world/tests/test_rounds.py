@@ -192,9 +192,8 @@ profiles:
 """
 
 
-def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
-    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 10_000)
-    cycles = Witness()
+def gang_that_waits(cycles):
+    """Return a world with a node for two of the twelve members of a gang."""
     world = World(read_configuration(GANGS_WAIT, source="config"), observers=[cycles])
     metadata = {"namespace": "default", "name": "ring"}
     group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
@@ -204,6 +203,35 @@ def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
         make_node("n1", cpu="2"), decode(group | {"metadata": metadata, "spec": {"minMember": 12}})
     )
     world.add(*members)
+    return world
+
+
+def test_a_run_ends_though_the_members_of_a_gang_wake_each_other():
+    world = gang_that_waits(Witness())
+    world.run()
+    assert not world.node_of
+
+    world.add(make_node("n2", cpu="16"))
+    world.run()
+    assert len(world.node_of) == 12
+
+
+def test_a_run_without_nodes_ends():
+    cycles = Witness()
+    world = World(observers=[cycles])
+    world.add(make_pod("a"), make_pod("b"))
+    world.run()
+    assert 100 <= len(cycles.seen) <= 110
+
+    world.add(make_node("n1"))
+    world.run()
+    assert len(world.node_of) == 2
+
+
+def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
+    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 10_000)
+    cycles = Witness()
+    world = gang_that_waits(cycles)
     world.run(world.start_ns + 60 * SECOND)
     assert world.now_ns == world.start_ns + 60 * SECOND
     assert not world.node_of
