@@ -270,8 +270,8 @@ CASES = (
 _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("scheduler", Machine, ("handle",)),
     ("decision log, writing", DecisionLog, ("catch_up",)),
-    ("stages", Lifecycle, ("handle",)),
-    ("controllers", Controllers, ("handle",)),
+    ("stages", Lifecycle, ("handle", "hear")),
+    ("controllers", Controllers, ("handle", "hear")),
     ("store", ObjectStore, ("create", "update", "bind", "delete")),
     ("admission", Admission, ("admit",)),
     ("world", World, ("step",)),
