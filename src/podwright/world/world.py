@@ -116,7 +116,8 @@ AT_ONCE_MAX: Final = 10_000_000
 
 IN_VAIN_MIN: Final = 100
 IN_VAIN_PER_POD: Final = 10
-"""How often, for each pod that waits, pods are tried before their back-off is over."""
+"""How many cycles that lead to nothing, in all and for each pod that waits, are enough: pods are
+then no more tried before their back-off is over, and a run without an end given may end."""
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
