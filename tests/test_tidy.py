@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -167,6 +168,65 @@ def test_no_module_is_dead() -> None:
         shown(path) for path in sources() if path.stem != "__init__" and name_of(path) not in alive
     ]
     assert not dead, f"imported by nobody: {dead}"
+
+
+def test_every_room_has_content() -> None:
+    empty = [
+        shown(room)
+        for room in sorted(SOURCE.glob("*/__init__.py"))
+        if not any(path.stem != "__init__" for path in room.parent.glob("*.py"))
+    ]
+    assert not empty, f"nothing but a docstring: {empty}"
+
+
+USED_AS = {
+    "import-linter": "lint-imports",
+    "prometheus-client": "prometheus_client",
+    "pytest-xdist": "-n auto",
+    "pyyaml": "yaml",
+    "towncrier": "[tool.towncrier]",
+    "types-pyyaml": "yaml",
+}
+"""What a dependency is imported or called as, where its name does not say it."""
+
+
+def imported_when_needed(path: Path) -> Iterator[str]:
+    """Yield the libraries that `podwright.store.tables` imports when they are installed."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_library":
+            yield ast.literal_eval(node.args[0])
+
+
+def test_every_dependency_is_used() -> None:
+    """Each requirement, optional ones included, is imported, or called by the Makefile."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    imported = {
+        name.partition(".")[0]
+        for path in (*all_python(), ROOT / "conftest.py")
+        for name in (*imported_by(path), *imported_when_needed(path))
+    }
+    called = (ROOT / "Makefile").read_text(encoding="utf-8")
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    unused = []
+    for requirement in (
+        *project["dependencies"],
+        *(one for each in extras.values() for one in each),
+    ):
+        name = re.split(r"[<>=;\[ ]", requirement)[0]
+        used_as = USED_AS.get(name, name)
+        is_set_up = used_as.startswith("[") and used_as in settings
+        if used_as not in imported and used_as not in called and not is_set_up:
+            unused.append(requirement)
+    assert not unused, unused
+
+
+def test_the_development_install_has_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installed = re.search(r"^EXTRAS \?= (\S+)$", makefile, re.MULTILINE)
+    assert installed
+    assert set(installed[1].split(",")) == set(project["optional-dependencies"])
 
 
 # -------------------------------------------------------------------- no machine in it
