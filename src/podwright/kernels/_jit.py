@@ -1,16 +1,20 @@
 """The one door to Numba: a typed decorator, and whether compiled code is at hand.
 
-Kernels are compiled at their first call for the types of that call, and kept on disk.
-`NUMBA_DISABLE_JIT=1` runs them as plain Python.
+Kernels are compiled at their first call for the types of that call, and kept on disk for as long
+as no kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` runs them as plain Python.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
+
+from podwright.kernels._cache import KernelCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,12 +24,11 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
     # As in NumPy, dividing by zero raises nothing: the check would keep loops from being
     # done many at a time.
-    compiled: Callable[P, R]
-    try:
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        # Nowhere to keep it: neither this folder nor the user's can be written to.
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy")(function)
+    if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
+        # Without a folder that can be written to, each process compiles.
+        with suppress(RuntimeError):
+            setattr(compiled, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
     return compiled
 
 

@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from numba.core import caching
 
+from podwright.kernels._cache import KernelCacheImpl
 from podwright.kernels._jit import kernel, tell_before_compiling
 
 needs_jit = pytest.mark.skipif(
@@ -14,7 +14,7 @@ needs_jit = pytest.mark.skipif(
 
 @needs_jit
 def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
-    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
     @kernel
     def double(number: int) -> int:
@@ -25,7 +25,7 @@ def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
 
 @needs_jit
 def test_compiling_is_told_before_it_happens_and_only_then(monkeypatch):
-    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
     @kernel
     def triple(number: int) -> int:
