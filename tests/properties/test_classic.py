@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.classic import (
     ClassicCluster,
@@ -171,7 +172,7 @@ def threads() -> Iterator[ThreadedPieces]:
         yield pool
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(cluster=clusters(), cpu=st.integers(1, 4))
 def test_threads_and_a_loop_give_the_same_tables_and_victims(threads, cluster, cpu):
     pod = make_pod("new", cpu=cpu, labels={"app": "x"}, priority=3)
@@ -185,7 +186,7 @@ def test_threads_and_a_loop_give_the_same_tables_and_victims(threads, cluster, c
         assert preempt(loop, pod, one.failed) == preempt(pool, pod, other.failed)
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(cluster=clusters(), cpu=st.integers(1, 4))
 def test_the_pod_fits_when_its_victims_are_gone_and_not_before(cluster, cpu):
     pod = make_pod("new", cpu=cpu, labels={"app": "x"}, priority=3)

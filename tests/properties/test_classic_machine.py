@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 from tests.properties.test_machine import (
     EXTENDERS,
     HISTORIES,
@@ -57,7 +58,7 @@ VARIANTS = [
 KINDS = st.sampled_from(VARIANTS)
 
 
-@settings(max_examples=150)
+@effort(150)
 @given(KINDS, HISTORIES)
 def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
     variant: ClassicVariant, history: list[tuple[Any, ...]]
@@ -71,7 +72,7 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
     assert len(plain.tree) == machine.cluster.nodes.n_alive
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(KINDS, HISTORIES)
 def test_the_same_events_give_the_same_actions(
     variant: ClassicVariant, history: list[tuple[Any, ...]]
@@ -82,7 +83,7 @@ def test_the_same_events_give_the_same_actions(
         assert msgspec.json.encode(again.handle(event, now_ns)) == actions
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(KINDS, HISTORIES)
 def test_everything_comes_to_an_end(
     variant: ClassicVariant, history: list[tuple[Any, ...]]
@@ -97,7 +98,7 @@ def test_everything_comes_to_an_end(
             assert machine.pod(name) == obj
 
 
-@settings(max_examples=100)
+@effort(100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)), min_size=1, max_size=40))
 def test_pods_leave_by_priority_and_then_by_when_they_entered(
     entries: list[tuple[int, int]],

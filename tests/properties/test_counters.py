@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.properties.effort import effort
 
 from podwright.columns import Cluster
 from podwright.columns import selectors as selectors_module
@@ -269,7 +270,7 @@ def _few_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selectors_module, "_LEAST_COUNTERS", 2)
 
 
-Histories.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+Histories.TestCase.settings = effort(100, stateful_step_count=40)
 TestHistories = Histories.TestCase
 
 
@@ -297,7 +298,7 @@ PENDING: tuple[tuple[type[Plugin], dict[str, Any]], ...] = (
 )
 
 
-@settings(max_examples=150)
+@effort(150)
 @given(data=st.data(), which=st.sampled_from(PENDING), pending_labels=labels)
 def test_a_rehearsal_says_what_the_cluster_would_say(
     data: st.DataObject, which: Any, pending_labels: dict[str, str]

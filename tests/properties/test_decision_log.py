@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 from tests.properties.test_machine import (
     HISTORIES,
     START_NS,
@@ -83,7 +84,7 @@ def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) ->
 
 
 @pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
-@settings(max_examples=60, deadline=None)
+@effort(60)
 @given(history=HISTORIES)
 def test_a_run_goes_on_from_every_checkpoint_as_it_did(plugins, history):
     log = recorded(history, plugins)
@@ -93,7 +94,7 @@ def test_a_run_goes_on_from_every_checkpoint_as_it_did(plugins, history):
         assert verification.event_count == len(log) - first
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(history=HISTORIES)
 def test_a_run_from_every_checkpoint_has_counted_the_same_in_the_end(history):
     log = recorded(history, OWN)
@@ -105,7 +106,7 @@ def test_a_run_from_every_checkpoint_has_counted_the_same_in_the_end(history):
     assert ends == ends[:1] * len(ends)
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(history=HISTORIES)
 def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
     log = recorded(history, ())
@@ -122,7 +123,7 @@ def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
         ]
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(history=HISTORIES)
 def test_every_past_cycle_is_explained_as_it_was_decided(history):
     log = recorded(history, OWN)
@@ -139,7 +140,7 @@ def test_every_past_cycle_is_explained_as_it_was_decided(history):
         assert explanation.decision.message == decision.message
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(history=HISTORIES, share=st.floats(0, 1))
 def test_what_was_written_before_a_crash_is_read_after_it(history, share, tmp_path_factory):
     whole = recorded(history, ())
@@ -168,7 +169,7 @@ def test_what_was_written_before_a_crash_is_read_after_it(history, share, tmp_pa
 
 
 @pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
-@settings(max_examples=15, deadline=None)
+@effort(15)
 @given(history=HISTORIES)
 def test_a_run_that_was_cut_back_and_goes_on_makes_the_same_files(
     plugins, history, tmp_path_factory
@@ -445,7 +446,7 @@ class Rich:
 
 
 @pytest.mark.parametrize("tie_rule", [TieRule.DRAWN, TieRule.HEAP])
-@settings(max_examples=15, deadline=None)
+@effort(15)
 @given(seed=st.integers(0, 1_000_000))
 def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_factory):
     rich = Rich(seed, tie_rule)
@@ -458,7 +459,7 @@ def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_fact
     check_going_on(log, tmp_path_factory.mktemp("log"), every=7)
 
 
-@settings(max_examples=8, deadline=None)
+@effort(8)
 @given(seed=st.integers(0, 1_000_000), object_events=st.integers(2, 4))
 def test_a_run_whose_first_checkpoint_is_put_off_goes_on_and_makes_the_same_files(
     seed, object_events, tmp_path_factory

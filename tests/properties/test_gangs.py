@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 from tests.stories.runner import Story
 
 pytestmark = pytest.mark.property
@@ -86,7 +87,7 @@ def free_cpus(story: Story, scene: Scene) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["gangs", "coscheduling"])
-@settings(max_examples=150)
+@effort(150)
 @given(scene=scenes())
 def test_gangs_are_placed_whole_or_not_at_all_and_never_block_each_other(
     kind: str, scene: Scene

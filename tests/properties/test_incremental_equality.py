@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -26,6 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.oracle import evaluate
+from tests.properties.effort import effort
 from tests.properties.strategies import documents
 from tests.properties.strategies.documents import ZONE, Document
 from tests.properties.strategies.own_plugins import Crowd, FewPods, OnlyDisks
@@ -428,12 +428,8 @@ class Histories(RuleBasedStateMachine):
         self.world.remove_other(keys[index % len(keys)])
 
 
-QUICK = settings(
-    max_examples=40,
-    stateful_step_count=30,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-THOROUGH = settings(QUICK, max_examples=1_500, stateful_step_count=60)
+QUICK = effort(40, stateful_step_count=30)
+THOROUGH = effort(1_500, stateful_step_count=60)
 
 
 def test_a_cluster_with_a_history_decides_like_a_new_one() -> None:

@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 from tests.properties.test_machine import (
     KINDS,
     OPERATIONS,
@@ -125,7 +126,7 @@ def check(one: KssAttempt) -> None:
         assert selected
 
 
-@settings(max_examples=25, deadline=None)
+@effort(25)
 @given(KINDS, LIVELY)
 def test_every_attempt_says_what_was_decided(variant: Variant, parts: list[Any]) -> None:
     if "GangScheduling" in variant.gates:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.assembly import Registry, build_machine
 from podwright.config import ExtenderCall, ExtenderReply, parse_gates
@@ -528,14 +529,14 @@ HISTORIES = st.lists(OPERATIONS, min_size=10, max_size=80)
 KINDS = st.sampled_from(VARIANTS)
 
 
-@settings(max_examples=200)
+@effort(200)
 @given(KINDS, HISTORIES)
 def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(variant, history):
     """The laws are checked after every event."""
     live(variant, history)
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(KINDS, HISTORIES)
 def test_the_same_events_give_the_same_actions(variant, history):
     around = live(variant, history)
@@ -544,7 +545,7 @@ def test_the_same_events_give_the_same_actions(variant, history):
         assert msgspec.json.encode(again.handle(event, now_ns)) == actions
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(KINDS, HISTORIES)
 def test_everything_comes_to_an_end(variant, history):
     """Once nothing new happens, nobody waits for anything but room and gates."""

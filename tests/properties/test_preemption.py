@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
@@ -170,7 +171,7 @@ def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
         )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@effort(100)
 @given(
     situations(),
     st.integers(0, 20),

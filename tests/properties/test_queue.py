@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.properties.effort import effort
 
 from podwright.framework.events import NODE, POD, ActionType, ClusterEvent, EventHint, Hint
 from podwright.objects import ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
@@ -222,9 +223,7 @@ class QueueHistory(RuleBasedStateMachine):
             assert metrics.unschedulable_pods[plugin, PROFILE] == rejected
 
 
-QueueHistory.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, derandomize=True
-)
+QueueHistory.TestCase.settings = effort(60, stateful_step_count=40)
 TestQueueHistory = QueueHistory.TestCase
 
 

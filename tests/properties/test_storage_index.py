@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.columns import Cluster
 from podwright.columns.csi_migration import CSIVolume
@@ -118,7 +119,7 @@ def state(cluster):
     return answers, +storage.use.claim_users
 
 
-@settings(max_examples=300, deadline=None)
+@effort(300)
 @given(st.lists(st.tuples(objects, st.integers(0, 3)), max_size=12), st.data())
 def test_the_index_forgets_and_misses_nothing(changes, data):
     cluster = Cluster()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     invariant,
     rule,
 )
+from tests.properties.effort import effort
 
 from podwright.objects import decode, parse_field_selector, parse_label_selector
 from podwright.store import (
@@ -420,7 +421,7 @@ class Stores(RuleBasedStateMachine):
 
 
 TestStores = Stores.TestCase
-TestStores.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestStores.settings = effort(30, stateful_step_count=30)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 20).map(str))))

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.columns import Cluster
 from podwright.columns.storage import class_of
@@ -112,7 +113,7 @@ def one_node(wanted, offered, labels):
     return bindings
 
 
-@settings(max_examples=300, deadline=None)
+@effort(300)
 @given(st.data())
 def test_every_node_gets_the_volumes_that_upstream_would_choose(data):
     cluster = Cluster()

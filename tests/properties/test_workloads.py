@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import Node, Pod
 from podwright.world.controllers.contract import ControllerAction, CreateObject
@@ -127,7 +128,7 @@ def started(kind: str, spec: str = "", **options: Any) -> Cluster:
 # -------------------------------------------------------------------------- deployments
 
 
-@settings(max_examples=40)
+@effort(40)
 @given(st.lists(st.one_of(waits, versions, sizes, mishaps, pauses), max_size=12))
 def test_a_deployment_converges_to_its_newest_template(history: list[Step]) -> None:
     world = started("deployment", "\n  replicas: 3")
@@ -144,7 +145,7 @@ def test_a_deployment_converges_to_its_newest_template(history: list[Step]) -> N
     assert "unavailableReplicas" not in status
 
 
-@settings(max_examples=40)
+@effort(40)
 @given(
     st.integers(1, 6),
     st.sampled_from([0, 1, 2, "25%", "50%"]),
@@ -205,7 +206,7 @@ class Ordered(Cluster):
         super()._do(action)
 
 
-@settings(max_examples=40)
+@effort(40)
 @given(st.lists(st.one_of(waits, versions, sizes, deletions, failures, losses), max_size=12))
 def test_an_ordered_set_makes_a_pod_only_above_available_ones(history: list[Step]) -> None:
     world = Ordered(WORKLOAD_CONTROLLERS)
@@ -222,7 +223,7 @@ def test_an_ordered_set_makes_a_pod_only_above_available_ones(history: list[Step
     assert status["currentRevision"] == status["updateRevision"]
 
 
-@settings(max_examples=30)
+@effort(30)
 @given(st.lists(st.one_of(waits, sizes, versions), max_size=10))
 def test_an_ordered_set_never_has_a_gap(history: list[Step]) -> None:
     world = started("statefulset", "\n  replicas: 2")
@@ -240,7 +241,7 @@ def test_an_ordered_set_never_has_a_gap(history: list[Step]) -> None:
 # --------------------------------------------------------------------------- daemon sets
 
 
-@settings(max_examples=40)
+@effort(40)
 @given(st.lists(st.one_of(waits, versions, nodes, mishaps), max_size=14))
 def test_a_daemon_set_has_one_pod_on_every_node_it_belongs_on(history: list[Step]) -> None:
     world = started("daemonset", nodes=2)
@@ -266,7 +267,7 @@ def test_a_daemon_set_has_one_pod_on_every_node_it_belongs_on(history: list[Step
 # ------------------------------------------------------------------------- written down
 
 
-@settings(max_examples=40)
+@effort(40)
 @given(
     st.sampled_from(sorted(KIND)),
     st.integers(1, 7),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import DrainNode, NodeDown, NodeUp
@@ -80,7 +81,7 @@ def everything(cluster: Cluster) -> list[Any]:
     return [obj.raw for kind in cluster.controllers.view.kinds() for obj in cluster.all(kind)]
 
 
-@settings(max_examples=60, deadline=None)
+@effort(60)
 @given(history=steps(), breaks=st.sets(st.integers(0, 20)))
 def test_a_run_that_is_written_down_and_restored_is_the_same_run(history, breaks):
     whole, broken = a_cluster(), a_cluster()
@@ -97,7 +98,7 @@ def test_a_run_that_is_written_down_and_restored_is_the_same_run(history, breaks
     assert whole.events == broken.events
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(history=steps())
 def test_a_namespace_takes_everything_with_it_whatever_happened(history):
     cluster = a_cluster()

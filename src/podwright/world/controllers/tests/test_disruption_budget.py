@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import label_selector
 from podwright.objects.meta import LabelSelector
@@ -163,7 +164,7 @@ def test_pods_nobody_controls_count_for_a_number_and_not_for_a_share():
 LABELS = [{"app": "web"}, {"app": "db"}, {"app": "web", "tier": "a"}]
 
 
-@settings(max_examples=50, deadline=None)
+@effort(50)
 @given(data=st.data())
 def test_budgets_are_right_after_any_history(data):
     cluster = Cluster((DisruptionController,))

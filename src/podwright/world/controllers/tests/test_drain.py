@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.world.controllers.contract import DrainNode
 from podwright.world.controllers.disruption_budget import BUDGET, POD, DisruptionController
@@ -105,7 +106,7 @@ def test_a_drain_of_a_node_that_is_not_there_ends_at_once():
     assert on_node(cluster) == ["a"]
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(data=st.data())
 def test_no_drain_breaks_a_budget_and_all_end_empty_unless_one_forbids(data):
     count = data.draw(st.integers(1, 5))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.store.lifecycle import FOREGROUND, with_metadata
 from podwright.world.controllers.garbage_collector import GarbageCollector
@@ -175,7 +176,7 @@ def test_an_owner_may_come_after_its_dependents():
     assert names(other) == ["a", "x"]
 
 
-@settings(max_examples=60, deadline=None)
+@effort(60)
 @given(data=st.data())
 def test_no_orphan_stays_whatever_is_deleted(data):
     cluster = Cluster((GarbageCollector,))

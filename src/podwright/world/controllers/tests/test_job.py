@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import Pod
 from podwright.store.lifecycle import with_metadata
@@ -320,7 +321,7 @@ def test_completed_indexes_are_read_and_written(text, indexes):
 # --------------------------------------------------------------------------------- laws
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(data=st.data())
 def test_a_job_makes_exactly_its_completions_whatever_happens_to_its_pods(data):
     completions = data.draw(st.integers(1, 4))

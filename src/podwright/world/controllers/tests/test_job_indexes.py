@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import Pod, decode
 from podwright.testing import make_node
@@ -213,7 +214,7 @@ def test_a_job_is_complete_when_it_is_created():
 # --------------------------------------------------------------------------------- laws
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(data=st.data())
 def test_no_index_is_tried_more_often_than_its_limit_allows(data):
     limit = data.draw(st.integers(0, 2))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.world.controllers import pod_gc
 from podwright.world.controllers.contract import NodeDown, NodeUp
@@ -475,7 +476,7 @@ def test_a_pod_that_ends_twice_under_one_name_counts_once(monkeypatch, stale_max
 # --------------------------------------------------------------------------------- laws
 
 
-@settings(max_examples=40, deadline=None)
+@effort(40)
 @given(data=st.data())
 def test_faults_that_are_over_leave_no_trace_on_nodes(data):
     cluster = cluster_with(document("Node", "n2"), a_pod("a", tolerations=PATIENT), a_pod("b"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import decode
 from podwright.world.controllers.ephemeral_volume import EphemeralVolumeController
@@ -392,7 +393,7 @@ def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
 # --------------------------------------------------------------------------------- laws
 
 
-@settings(max_examples=60, deadline=None)
+@effort(60)
 @given(data=st.data())
 def test_every_binding_is_mutual_and_no_volume_serves_two(data):
     cluster = cluster_with(a_class("now", reclaimPolicy="Delete"))

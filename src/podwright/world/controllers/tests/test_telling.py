@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
 from podwright.store.lifecycle import with_metadata
@@ -97,7 +98,7 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
 
 
 @pytest.mark.property
-@settings(max_examples=40)
+@effort(40)
 @given(HISTORIES)
 def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history):
     some = played(history)
