@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import NODES, pod, run
@@ -140,6 +141,18 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
             id="a missing import",
         ),
         pytest.param(
+            "rack_plugins:KeepLarge",
+            "raise SystemExit(0)",
+            "cannot be imported: SystemExit: 0",
+            id="the end of the process",
+        ),
+        pytest.param(
+            "rack_plugins:KeepLarge",
+            CODE.replace('name = "KeepLarge"', "name = 5"),
+            "`name` has to be a string, not 5",
+            id="a name that is none",
+        ),
+        pytest.param(
             "rack_plugins:Other",
             CODE,
             "cannot be imported: AttributeError: module 'rack_plugins' has no attribute 'Other'",
@@ -166,6 +179,17 @@ def test_what_is_wrong_with_an_installed_plugin_is_told(
     told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     place = f"rack_plugins 1.2: entry point KeepLarge = {entry_point}"
     assert told.splitlines()[0] == f"{place}: {message}"
+
+
+def test_a_constructor_of_an_installed_plugin_may_raise_anything(install, write, cluster):
+    install(
+        "KeepLarge = rack_plugins:KeepLarge", CODE.replace("self.node = node", "raise SystemExit")
+    )
+    config = write("c.yaml", CONFIGURATION)
+    for line in (f"schedule {cluster}", f"simulate {cluster}", "config show"):
+        told = run(f"{line} --config {config}", status=2).stderr
+        place = f"{Path(config).parent}/site-packages/rack_plugins.py: line 11"
+        assert told == f'{place}: initializing plugin "KeepLarge": SystemExit\n'
 
 
 def test_two_packages_with_one_name_are_refused(install, write, cluster):

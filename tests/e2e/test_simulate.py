@@ -212,7 +212,7 @@ def test_a_run_that_finds_no_room_says_how_to_go_on(tmp_path):
     # No file may be longer than that, as if the disk were full then.
     process = started(line, 1, main=SMALL_FILES.format(limit) + MAIN)
     _, said = process.communicate()
-    assert process.returncode == 2, said
+    assert process.returncode == 3, said
     assert said == (
         f"error: {folder} cannot be written: File too large; when there is room, go on with:"
         f" podwright simulate --resume {folder}\n"

@@ -11,6 +11,7 @@ from importlib import import_module
 
 import msgspec
 
+from podwright.assembly.user_plugins import place_in, raised_in_a_line, wrong_attribute
 from podwright.config import (
     DEFAULT_GATES,
     IN_TREE_POINTS,
@@ -21,6 +22,7 @@ from podwright.config import (
 )
 from podwright.config import Plugin as PluginEntry
 from podwright.framework import Plugin
+from podwright.framework.adapter import described
 from podwright.objects.errors import FieldError, InputError
 
 _MODULES = {
@@ -60,18 +62,13 @@ class Registry:
 
     def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
         self._own: dict[str, type[Plugin]] = {}
+        self._points: dict[str, frozenset[str]] = {}
         for plugin in plugins:
-            if not plugin.name:
-                raise InputError(
-                    [
-                        FieldError(
-                            source=plugin.__module__,
-                            path=plugin.__qualname__,
-                            message="a plugin needs a class attribute `name`",
-                        )
-                    ]
-                )
+            wrong = wrong_attribute(plugin)
+            if wrong:
+                raise InputError([_wrong(plugin, wrong)])
             self._own[plugin.name] = plugin
+            self._points[plugin.name] = _points_of(plugin)
 
     def enable_own(self, configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
         """Enable the user's plugins that a configuration does not name, in every profile."""
@@ -99,8 +96,7 @@ class Registry:
 
     def points_of(self, name: str) -> frozenset[str] | None:
         """Return the extension points of a plugin; None if nobody knows it."""
-        own = self._own.get(name)
-        return IN_TREE_POINTS.get(name) if own is None else own.extension_points()
+        return self._points.get(name, IN_TREE_POINTS.get(name))
 
     def class_of(self, name: str) -> type[Plugin] | None:
         """Return the class of a plugin; None if it takes no part in decisions here."""
@@ -131,6 +127,8 @@ class Registry:
         ------
         InputError
             If the plugin does not take these arguments.
+        BrokenPlugin
+            If it cannot be made for another reason; with the line in its file.
         """
         cls = self.class_of(name)
         if cls is None:
@@ -140,9 +138,40 @@ class Registry:
         except _ArgumentsError as error:
             message = f'initializing plugin "{name}": {error}; {_how_to_give(cls)}'
             raise InputError([FieldError(source=source, path="", message=message)]) from error
-        except (TypeError, ValueError) as error:
-            message = f'initializing plugin "{name}": {error}'
-            raise InputError([FieldError(source=source, path="", message=message)]) from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # The outermost edge: a user's constructor may raise anything, also what would end
+            # the process with a status of its own.
+            message = f'initializing plugin "{name}": {_words_of(error)}'
+            if args and isinstance(error, TypeError | ValueError):
+                raise InputError([FieldError(source=source, path="", message=message)]) from error
+            place = place_in(cls, error) or source
+            raise BrokenPlugin([FieldError(source=place, path="", message=message)]) from error
+
+
+class BrokenPlugin(InputError):  # noqa: N818 - named for what it is
+    """A plugin that cannot be made, whatever its arguments are."""
+
+
+def _points_of(plugin: type[Plugin]) -> frozenset[str]:
+    try:
+        return frozenset(plugin.extension_points())
+    except Exception as error:
+        message = f"its extension points cannot be found: {raised_in_a_line(error)}"
+        raise BrokenPlugin([_wrong(plugin, message)]) from error
+
+
+def _wrong(plugin: type[Plugin], message: str) -> FieldError:
+    return FieldError(source=plugin.__module__, path=plugin.__qualname__, message=message)
+
+
+def _words_of(error: BaseException) -> str:
+    """Return what a constructor says of its arguments; of other errors, what they are too."""
+    said = raised_in_a_line(error)
+    if isinstance(error, TypeError | ValueError):
+        return said.removeprefix(f"{type(error).__name__}: ")
+    return said
 
 
 class _ArgumentsError(Exception):
@@ -157,6 +186,15 @@ def _make(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugi
     given : mapping of str to object
         Keywords that do not come from the configuration.
     """
+    plugin: object = _called(cls, args, given)
+    if not isinstance(plugin, Plugin):
+        raise TypeError(f"{cls.__qualname__} makes {described(plugin)}, which is no plugin")
+    # A machine sets it later, where a refusal would have no place to go.
+    plugin.handle = None
+    return plugin
+
+
+def _called(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugin:
     if cls.Args is None:
         keywords = args if isinstance(args, Mapping) else {}
         meta = ("apiVersion", "kind")

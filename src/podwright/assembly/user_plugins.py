@@ -11,7 +11,10 @@ import traceback
 from types import ModuleType
 from typing import Protocol
 
+import msgspec
+
 from podwright.framework import Plugin
+from podwright.framework.adapter import described, raised
 from podwright.objects.errors import FieldError, InputError
 
 _PACKAGE = "podwright_user_plugins"
@@ -52,12 +55,12 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
         exec(compile(text, source, "exec"), module.__dict__)
     except SyntaxError as error:
         raise _refused(error.filename or source, error.lineno, f"{error.msg}") from error
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        # The outermost edge: a user's file may raise anything while it is being run.
-        line = _line_in(error, source)
-        raise _refused(source, line, f"{type(error).__name__}: {error}") from error
+    except BaseException as error:
+        # The outermost edge: a user's file may raise anything while it is being run, also what
+        # would end the process with a status of its own.
+        raise _refused(source, _line_in(error, source), raised_in_a_line(error)) from error
     finally:
         del sys.path[: len(added)]
     return _plugins_of(module, source)
@@ -94,18 +97,45 @@ def installed_plugin(entry: EntryPoint, package: str) -> type[Plugin]:
     source = f"{package}: entry point {entry.name} = {entry.value}"
     try:
         found = entry.load()
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         # The outermost edge: a package may raise anything while it is being imported.
-        message = f"cannot be imported: {type(error).__name__}: {error}"
+        message = f"cannot be imported: {raised_in_a_line(error)}"
         raise _refused(source, None, message) from error
     if not (isinstance(found, type) and issubclass(found, Plugin)):
         raise _refused(source, None, "is no class that derives from podwright.Plugin")
+    if wrong := wrong_attribute(found):
+        raise _refused(source, None, wrong)
     if found.name != entry.name:
         message = f'the plugin\'s `name` is "{found.name}"; both have to be the same'
         raise _refused(source, None, message)
     return found
+
+
+def raised_in_a_line(error: BaseException) -> str:
+    """Put what a user's code raised into one line."""
+    return " ".join(raised(error).split())
+
+
+def place_in(plugin: type[Plugin], error: BaseException) -> str:
+    """Return the last line of a plugin's file that led to an error; "" if none did."""
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None)
+    line = None if file is None else _line_in(error, file)
+    return "" if line is None else f"{file}: line {line}"
+
+
+def wrong_attribute(plugin: type[Plugin]) -> str:
+    """Return what is wrong with the class attributes of a plugin; "" if nothing is."""
+    name: object = plugin.name
+    args: object = plugin.Args
+    if not name:
+        return "a plugin needs a class attribute `name`"
+    if not isinstance(name, str):
+        return f"`name` has to be a string, not {described(name)}"
+    if args is not None and not (isinstance(args, type) and issubclass(args, msgspec.Struct)):
+        return f"`Args` has to be a msgspec Struct class, not {described(args)}"
+    return ""
 
 
 def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:
@@ -119,6 +149,8 @@ def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:
         if not value.name:
             nameless.append(value.__qualname__)
             continue
+        if wrong := wrong_attribute(value):
+            raise _refused(source, None, f"{value.__qualname__}: {wrong}")
         other = by_name.setdefault(value.name, value)
         if other is not value:
             message = (

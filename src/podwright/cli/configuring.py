@@ -9,7 +9,7 @@ import msgspec
 
 from podwright.assembly.build import build_profiles
 from podwright.assembly.classic import classic_setup
-from podwright.assembly.registry import Registry
+from podwright.assembly.registry import BrokenPlugin, Registry
 from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import (
@@ -75,6 +75,9 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
             told = _checked_policy(text, str(file))
             if not told:
                 told = _told(_effective(text, own, gates, str(file), setup))
+        except BrokenPlugin:
+            # No configuration would do: it is the plugin's file that is wrong.
+            raise
         except InputError as error:
             is_right = False
             for problem in error.errors:

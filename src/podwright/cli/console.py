@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from podwright.cli.ending import SYSTEM_FAILED, is_of_the_system
 from podwright.objects.errors import FieldError, InputError
 
 T = TypeVar("T")
@@ -48,8 +49,18 @@ def _console(*, stderr: bool) -> Console:
     if os.environ.get("NO_COLOR"):
         # Rich by itself would still write bold.
         options["color_system"] = None
-    console = Console(stderr=stderr, **options)
-    return console if console.is_terminal else Console(stderr=stderr, width=_UNLIMITED, **options)
+    console = _Console(stderr=stderr, **options)
+    return console if console.is_terminal else _Console(stderr=stderr, width=_UNLIMITED, **options)
+
+
+class _Console(Console):
+    """A console that leaves it to `ending` how a process ends whose pipe is closed."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise it once more; Rich would end the process."""
+        error = sys.exception()
+        assert error is not None, "Rich calls it from a handler"
+        raise error
 
 
 def say(text: str) -> None:
@@ -67,9 +78,9 @@ def refuse(error: Exception) -> int:
     if isinstance(error, InputError):
         say(str(error))
         hint_at_plugins(error.errors)
-    else:
-        stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
-    return WRONG_USE
+        return WRONG_USE
+    stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+    return SYSTEM_FAILED if is_of_the_system(error) else WRONG_USE
 
 
 _UNKNOWN_PLUGIN = re.compile(r'[Pp]lugin "[^"]*" does not exist')

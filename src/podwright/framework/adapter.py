@@ -30,10 +30,10 @@ def described(answer: object) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
-def raised(error: Exception) -> str:
+def raised(error: BaseException) -> str:
     """Put what a plugin raised into words."""
     try:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
     except Exception:  # noqa: BLE001 - a user's exception may fail to say what it is
         return type(error).__name__
 

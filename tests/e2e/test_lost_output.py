@@ -1,0 +1,183 @@
+"""Full disks, closed pipes and closed streams: one line on stderr, exit status 3."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.command_line import QUICKSTART
+
+from podwright.cli import COMMANDS, main
+from podwright.cli.usage import PlainCommand
+
+LINES = (
+    f"schedule {QUICKSTART}",
+    f"schedule {QUICKSTART} -o json",
+    f"schedule {QUICKSTART} --explain",
+    f"explain web-0 {QUICKSTART}",
+    f"simulate {QUICKSTART}",
+    f"simulate {QUICKSTART} --output yaml",
+    f"compare-rules {QUICKSTART}",
+    f"convert {QUICKSTART}",
+    f"convert {QUICKSTART} -o record",
+    "shadow examples/shadow",
+    "config show",
+    "config check examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
+    "run show RUN",
+    "run step RUN --at 1m",
+    "parity tests/golden/vectors/taints.jsonl.gz",
+    "version",
+    "version -o json",
+)
+SILENT = ("warm-up",)
+"""What prints nothing on stdout."""
+HELPS = ("--help", *(f"{name} --help" for name in COMMANDS), "run show --help", "config show -h")
+REFUSED = (
+    "",
+    "no-such-command",
+    *(f"{name} --no-such-option" for name in COMMANDS),
+    "schedule no-such-file",
+    "explain web-0 no-such-file",
+    "explain no-such-pod examples/quickstart",
+    "simulate no-such-file",
+    "compare-rules no-such-file",
+    "convert no-such-file",
+    "shadow no-such-file",
+    "config show no-such-file",
+    "run show no-such-folder",
+    "run step no-such-folder",
+    "parity no-such-file",
+)
+"""What prints nothing but an error on stderr."""
+NO_SPACE = "error: the output cannot be written: No space left on device"
+BROKEN = "error: the output cannot be written: Broken pipe"
+
+
+def test_every_command_is_here():
+    assert {line.split()[0] for line in (*LINES, *SILENT)} == set(COMMANDS)
+
+
+@pytest.fixture
+def full():
+    with Path("/dev/full").open("w") as stream:
+        yield stream
+
+
+@pytest.fixture
+def broken():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        yield stream
+
+
+@pytest.fixture
+def status_of(a_run, monkeypatch):
+    def status_of(line: str) -> object:
+        monkeypatch.setattr("sys.stdin", io.StringIO())
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line.replace("RUN", str(a_run))))
+        return end.value.code
+
+    return status_of
+
+
+@pytest.mark.parametrize("line", [*LINES, *HELPS])
+def test_a_full_disk_is_one_line(line, full, status_of, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout", full)
+    assert status_of(line) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == NO_SPACE
+    assert sum("error" in one or "Traceback" in one for one in said) == 1
+
+
+@pytest.mark.parametrize("line", [*LINES, *HELPS])
+def test_a_closed_pipe_is_one_line(line, broken, status_of, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout", broken)
+    assert status_of(line) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == BROKEN
+    assert sum("error" in one or "Traceback" in one for one in said) == 1
+
+
+@pytest.mark.parametrize("line", [*SILENT, *REFUSED, f"schedule {QUICKSTART}"])
+@pytest.mark.parametrize("kind", ["full", "broken"])
+def test_an_error_that_cannot_be_written_is_a_status(line, kind, status_of, request, monkeypatch):
+    monkeypatch.setattr("sys.stderr", request.getfixturevalue(kind))
+    assert status_of(line) == 3
+
+
+@pytest.mark.parametrize("line", [*SILENT, *REFUSED])
+def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, monkeypatch):
+    monkeypatch.setattr("sys.stdout", full)
+    assert status_of(line) == (2 if line in REFUSED else 0)
+
+
+@pytest.mark.parametrize("line", ["version", "--help", f"convert {QUICKSTART}"])
+@pytest.mark.parametrize(
+    ("redirected", "told"),
+    [
+        pytest.param(">/dev/full", NO_SPACE, id="full"),
+        pytest.param("| true", BROKEN, id="a pipe that nobody reads"),
+        pytest.param(">&-", NO_SPACE.replace("No space left on device", "Bad file descriptor"),
+                     id="closed"),
+    ],
+)  # fmt: skip
+def test_the_interpreter_adds_nothing_at_its_end(line, redirected, told):
+    command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()' {line}"
+    if redirected.startswith("|"):
+        # The reader is gone before the first line is written.
+        command = f"{{ sleep 0.2; {command}; echo $? >&2; }} {redirected}"
+    else:
+        command = f"{command} {redirected}; echo $? >&2"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines() == [told, "3"]
+
+
+def test_messages_with_no_place_to_go_do_not_change_the_result():
+    command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()'"
+    line = f"{command} schedule {QUICKSTART} -o name --exit-zero 2>&- <&-"
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (ended.returncode, len(ended.stdout.splitlines())) == (0, 20)
+
+
+def test_a_character_that_the_output_cannot_hold_is_escaped(write):
+    file = write("odd.yaml", 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: "ü"}')
+    ended = subprocess.run(
+        [sys.executable, "-c", "from podwright.cli import main; main()", "convert", file],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"\\xfc" in ended.stdout
+
+
+def test_not_enough_memory_is_one_line(status_of, monkeypatch, capsys):
+    monkeypatch.setattr(PlainCommand, "invoke", _raising(MemoryError()))
+    assert status_of("version") == 3
+    assert capsys.readouterr().err == "error: not enough memory\n"
+
+
+def test_a_defect_is_not_an_answer(status_of, monkeypatch, capsys):
+    monkeypatch.setattr(PlainCommand, "invoke", _raising(KeyError("x")))
+    assert status_of("version") == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "error: podwright failed with KeyError: a defect of podwright"
+
+
+def test_ctrl_c_is_130(status_of, monkeypatch):
+    monkeypatch.setattr(PlainCommand, "invoke", _raising(KeyboardInterrupt()))
+    assert status_of("version") == 130
+
+
+def _raising(error: BaseException):
+    def invoke(*_):
+        raise error
+
+    return invoke
