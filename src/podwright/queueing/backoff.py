@@ -33,8 +33,8 @@ def backoff_duration_ns(count: int, initial_ns: int, max_ns: int) -> int:
     """
     if count == 0:
         return 0
-    # Shifting the maximum down, not the initial up, is how upstream avoids an overflow; it
-    # also cuts odd maxima down, which decides near the cap.
+    # Shifting the maximum down, not the initial up, is how upstream avoids an overflow; for
+    # whole numbers both decide the same.
     shift = count - 1
     return max_ns if initial_ns > max_ns >> shift else initial_ns << shift
 

@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.framework import Reads
+from podwright.framework import Cycle, Reads
 from podwright.plugins.image_locality import ImageLocality
 from podwright.plugins.tests.one_node_at_a_time import cluster_of, cycle_of, node, pod, scored
 
@@ -70,3 +70,83 @@ def test_answers_stay_right_when_only_pods_or_labels_change():
     cluster.put(pod("there", nodeName="a"))
     cluster.put(node("b", labels={"new": "label"}))
     assert cluster.version_of(Reads.IMAGES) == before
+
+
+def scores_of(cluster):
+    return scored(ImageLocality(), Cycle(pod(), cluster))
+
+
+def worth(mib):
+    """Return the score of a node that has so many MiB, scaled, for a pod with one container."""
+    return 100 * (mib - 23) // 977
+
+
+def test_nodes_that_are_gone_do_not_make_an_image_rarer():
+    cluster = cluster_of(having("a", 800, "app:1"), node("b"), node("c"), node("d"))
+    assert scores_of(cluster)["a"] == worth(200)
+    cluster.delete(node("b"))
+    cluster.delete(node("d"))
+    assert scores_of(cluster) == {"a": worth(400), "c": 0}
+    cluster.delete(node("c"))
+    assert scores_of(cluster) == {"a": worth(800)}
+    cluster.put(node("b"))
+    assert scores_of(cluster) == {"a": worth(400), "b": 0}
+
+
+def test_an_image_is_no_more_common_for_the_nodes_that_had_it():
+    nodes = [having(name, 800, "app:1") for name in "abc"]
+    cluster = cluster_of(*nodes, node("d"))
+    assert scores_of(cluster) == {**dict.fromkeys("abc", worth(600)), "d": 0}
+    cluster.delete(nodes[0])
+    assert scores_of(cluster) == {**dict.fromkeys("bc", worth(800 * 2 // 3)), "d": 0}
+    cluster.delete(nodes[1])
+    assert scores_of(cluster) == {"c": worth(400), "d": 0}
+    cluster.delete(nodes[2])
+    assert scores_of(cluster) == {"d": 0}
+
+
+def test_a_node_that_comes_back_under_its_name_has_what_it_reports_now():
+    cluster = cluster_of(having("a", 800, "app:1"), having("b", 800, "app:1"))
+    cluster.delete(node("a"))
+    cluster.put(node("a"))
+    assert scores_of(cluster) == {"b": worth(400), "a": 0}
+    cluster.put(having("a", 100, "app:1"))
+    assert scores_of(cluster) == {"b": worth(800), "a": worth(800)}
+
+
+def test_a_node_that_loses_an_image_scores_nothing_and_makes_it_rarer():
+    cluster = cluster_of(having("a", 800, "app:1"), having("b", 800, "app:1"))
+    assert scores_of(cluster) == {"a": worth(800), "b": worth(800)}
+    cluster.put(node("a"))
+    assert scores_of(cluster) == {"a": 0, "b": worth(400)}
+    cluster.put(having("a", 800, "app:2"))
+    assert scores_of(cluster) == {"a": 0, "b": worth(400)}
+
+
+@pytest.mark.parametrize(
+    ("size_mib", "score"),
+    [
+        pytest.param(22, 0, id="too small to count"),
+        pytest.param(23, 0, id="the least"),
+        pytest.param(33, 1, id="more than the least"),
+        pytest.param(999, 99, id="nearly the most"),
+        pytest.param(1000, 100, id="the most"),
+        pytest.param(5000, 100, id="more than the most"),
+    ],
+)
+def test_scores_run_from_23_to_1000_mib(size_mib, score):
+    assert scores_of(cluster_of(having("a", size_mib, "app:1"))) == {"a": score}
+
+
+def test_an_image_counts_as_often_as_the_pod_uses_it():
+    twice = pod(containers=[{"name": "c", "image": "app:1"}, {"name": "d", "image": "app:1"}])
+    cycle = cycle_of(twice, having("a", 800, "app:1"))
+    assert scored(ImageLocality(), cycle) == {"a": 100 * (1600 - 23) // 1977}
+
+
+def test_bytes_are_scaled_image_by_image_and_cut_down():
+    size = 600 * MIB + 1
+    images = {"images": [{"names": ["app:1"], "sizeBytes": size}]}
+    cluster = cluster_of(node("a", status=images), node("b", status=images), node("c"))
+    wanted = 100 * (int(size * (2 / 3)) - 23 * MIB) // (977 * MIB)
+    assert scores_of(cluster) == {"a": wanted, "b": wanted, "c": 0}

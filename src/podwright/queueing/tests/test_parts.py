@@ -12,9 +12,18 @@ from podwright.framework.events import (
     Hint,
 )
 from podwright.objects import Node, NodeSpec, ObjectMeta, Taint, Unknown
-from podwright.queueing import SECOND_NS, HintTable, Nominator, derive_events
-from podwright.queueing.backoff import backoff_duration_ns
+from podwright.queueing import (
+    SECOND_NS,
+    HintTable,
+    Nominator,
+    QueuedPod,
+    QueueName,
+    QueueSettings,
+    derive_events,
+)
+from podwright.queueing.backoff import BackoffQueue, backoff_duration_ns
 from podwright.queueing.heap import LazyHeap
+from podwright.queueing.order import priority_sort_key
 from podwright.queueing.tests.pods import NODE_ADD, always_skip, make_pod
 
 # ------------------------------------------------------------------ heap
@@ -131,6 +140,70 @@ def test_heap_lets_go_of_what_was_taken_out():
 def test_backoff_duration(count, initial, maximum, seconds):
     found = backoff_duration_ns(count, initial * SECOND_NS, maximum * SECOND_NS)
     assert found == seconds * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("initial", "maximum", "expected"),
+    [
+        pytest.param(1, 7, [1, 2, 4, 7, 7], id="seven"),
+        pytest.param(1, 8, [1, 2, 4, 8, 8], id="a power of two is reached by doubling"),
+        pytest.param(1, 9, [1, 2, 4, 8, 9], id="one more"),
+        pytest.param(3, 7, [3, 6, 7, 7, 7], id="three and seven"),
+        pytest.param(3, 11, [3, 6, 11, 11, 11], id="one less than the second doubling"),
+        pytest.param(3, 12, [3, 6, 12, 12, 12], id="the second doubling"),
+        pytest.param(3, 13, [3, 6, 12, 13, 13], id="one more than the second doubling"),
+        pytest.param(5, 5, [5, 5, 5, 5, 5], id="both the same"),
+        pytest.param(5, 9, [5, 9, 9, 9, 9], id="less than twice the initial"),
+        pytest.param(7, 6, [6, 6, 6, 6, 6], id="initial above maximum"),
+    ],
+)
+def test_backoff_doubles_up_to_any_maximum(initial, maximum, expected):
+    counts = range(1, 6)
+    for unit_ns in (1, 999_999_999, SECOND_NS):
+        found = [backoff_duration_ns(n, initial * unit_ns, maximum * unit_ns) for n in counts]
+        assert found == [wait * unit_ns for wait in expected]
+
+
+def failed(name, *, rejections=0, errors=0, at_ns=0):
+    queued = QueuedPod(make_pod(name), entered_index=0, now_ns=at_ns)
+    queued.unschedulable_count, queued.consecutive_errors = rejections, errors
+    if not errors:
+        queued.unschedulable_plugins = frozenset({"Fit"})
+    return queued
+
+
+@pytest.mark.parametrize("pop_from_backoff", [True, False])
+@pytest.mark.parametrize(
+    ("rejections", "errors", "seconds"),
+    [
+        pytest.param(1, 0, 1, id="one rejection"),
+        pytest.param(3, 0, 4, id="three"),
+        pytest.param(4, 0, 7, id="four, cut to an odd maximum"),
+        pytest.param(5, 0, 7, id="five"),
+        pytest.param(0, 3, 4, id="three errors"),
+        pytest.param(0, 4, 7, id="four errors"),
+        pytest.param(4, 1, 1, id="errors in a row count by themselves"),
+    ],
+)
+def test_a_backoff_with_an_odd_maximum_ends_when_it_should(
+    pop_from_backoff, rejections, errors, seconds
+):
+    settings = QueueSettings(max_backoff_ns=7 * SECOND_NS, pop_from_backoff=pop_from_backoff)
+    backoff = BackoffQueue(settings, priority_sort_key)
+    # The end is cut to a whole second if idle schedulers may take the pod, else it is exact.
+    start_ns = 1_000 * SECOND_NS + 300_000_000
+    queued = failed("p", rejections=rejections, errors=errors, at_ns=start_ns)
+    queued.place = backoff.add(queued)
+    assert queued.place is (QueueName.ERROR_BACKOFF if errors else QueueName.BACKOFF)
+    end_ns = (1_000 + seconds) * SECOND_NS + (0 if pop_from_backoff else 300_000_000)
+    assert backoff.end_ns(queued) == end_ns
+    window_ns = SECOND_NS if pop_from_backoff else 1
+    assert backoff.is_backing_off(queued, end_ns + window_ns - 1), "until the window is over"
+    assert not backoff.is_backing_off(queued, end_ns + window_ns)
+    assert backoff.pop_completed(end_ns + window_ns - 1) == []
+    assert len(backoff) == 1
+    assert backoff.pop_completed(end_ns + window_ns) == [queued]
+    assert (len(backoff), backoff.next_release_ns()) == (0, None)
 
 
 # ------------------------------------------------------------------ events

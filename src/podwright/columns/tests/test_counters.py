@@ -1,0 +1,360 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from podwright.columns import Cluster
+from podwright.columns.counters import PlacementLog
+from podwright.columns.domains import DomainRule
+from podwright.columns.matching import PodSelector
+from podwright.columns.pod_keys import PodKeysCache
+from podwright.columns.selectors import SelectorCounters
+from podwright.columns.terms import TermKind
+from podwright.objects import LabelSelector, decode_pod
+from podwright.objects.decode import decode_node
+from podwright.objects.selector import label_selector
+
+ZONE = "zone"
+LEAST = 64
+"""A log of up to so many entries is left as it is."""
+
+
+def counts(log, *, of_live=False, weight=1, domains=(0, 1, 2, 3)):
+    found = np.zeros(4, dtype=np.int64)
+    log.count_into(found, np.array(domains, dtype=np.int32), weight, of_live=of_live)
+    return found.tolist()
+
+
+def note(log, slot, sign, *, is_terminating=False, times=1):
+    for _ in range(times):
+        log.note(slot, sign, is_terminating=is_terminating)
+
+
+def filled(*, n_entries):
+    """Return a log: a pod on slots 0, 1 (terminating) and 2 (two), the rest came and went."""
+    log = PlacementLog()
+    note(log, 0, 1)
+    note(log, 1, 1, is_terminating=True)
+    note(log, 2, 1, times=2)
+    while len(log.entries) < n_entries - 1:
+        note(log, 3, 1)
+        note(log, 3, -1)
+    return log
+
+
+# -------------------------------------------------------------------- compaction
+
+
+@pytest.mark.parametrize("more", [*range(8)])
+def test_counts_are_the_same_before_and_after_compaction(more):
+    log = filled(n_entries=LEAST)
+    for _ in range(more):
+        assert counts(log) == [1, 1, 2, 0]
+        assert counts(log, of_live=True) == [1, 0, 2, 0]
+        note(log, 3, 1)
+        assert counts(log) == [1, 1, 2, 1]
+        note(log, 3, -1)
+    assert counts(log) == [1, 1, 2, 0]
+    assert counts(log, of_live=True) == [1, 0, 2, 0]
+
+
+def test_compaction_keeps_one_entry_for_each_pod_that_is_there():
+    log = filled(n_entries=LEAST)
+    assert len(log.entries) == LEAST
+    note(log, 0, 1)
+    assert len(log.entries) == 5
+    # Slot and whether the pod is terminating, twice on slot 2 as there are two pods.
+    assert sorted(log.entries) == [0, 0, 1 << 1 | 1, 2 << 1, 2 << 1]
+    assert counts(log) == [2, 1, 2, 0]
+
+
+def test_a_log_whose_pods_have_all_left_becomes_empty_and_can_be_used_again():
+    log = PlacementLog()
+    while len(log.entries) < LEAST:
+        note(log, 0, 1)
+        note(log, 0, -1)
+    note(log, 1, 1)
+    assert counts(log) == [0, 1, 0, 0]
+    assert len(log.entries) == 1
+    note(log, 1, -1)
+    assert counts(log) == [0, 0, 0, 0]
+    note(log, 0, 1)
+    assert counts(log) == [1, 0, 0, 0]
+
+
+def test_a_pod_on_the_first_slot_that_left_is_not_there():
+    log = PlacementLog()
+    for _ in range(LEAST):
+        note(log, 0, 1)
+        note(log, 0, -1)
+        assert counts(log) == [0, 0, 0, 0]
+    note(log, 0, 1, is_terminating=True)
+    note(log, 0, -1, is_terminating=True)
+    assert counts(log) == [0, 0, 0, 0]
+    assert counts(log, of_live=True) == [0, 0, 0, 0]
+
+
+def test_a_log_is_compacted_again_when_it_has_doubled():
+    log = PlacementLog()
+    note(log, 1, 1, times=LEAST + 1)
+    # Compacted, and nobody had left; the next time is at twice as many and 64.
+    lengths = []
+    for _ in range(400):
+        note(log, 2, 1)
+        note(log, 2, -1)
+        lengths.append(len(log.entries))
+        assert counts(log) == [0, LEAST + 1, 0, 0]
+    assert max(lengths) == 2 * (LEAST + 1) + LEAST - 1, "an odd number at the end of each turn"
+    assert lengths.count(LEAST + 1) == 400 // 65, "only those that stay"
+
+
+def test_a_log_of_comings_and_goings_does_not_grow():
+    log = PlacementLog()
+    for _ in range(1_000):
+        note(log, 0, 1)
+        note(log, 0, -1)
+        assert len(log.entries) <= LEAST + 2
+
+
+def test_a_cleared_log_has_nobody_and_is_compacted_as_a_new_one():
+    log = PlacementLog()
+    note(log, 0, 1, times=500)
+    log.clear()
+    assert counts(log) == [0, 0, 0, 0]
+    for _ in range(LEAST):
+        note(log, 1, 1)
+        note(log, 1, -1)
+    assert len(log.entries) <= LEAST
+    assert counts(log) == [0, 0, 0, 0]
+
+
+# -------------------------------------------------------------------- counting
+
+
+@pytest.mark.parametrize("n_entries", [pytest.param(5, id="short"), pytest.param(65, id="long")])
+def test_pods_add_their_weight_to_what_is_counted_already(n_entries):
+    log = filled(n_entries=n_entries)
+    found = np.array([10, 20, 30, 40], dtype=np.int64)
+    domains = np.array([3, 3, -1, 0], dtype=np.int32)
+    log.count_into(found, domains, 5, of_live=False)
+    assert found.tolist() == [10, 20, 30, 50], "slots 0 and 1 are in domain 3, slot 2 in none"
+    log.count_into(found, domains, -1, of_live=True)
+    assert found.tolist() == [10, 20, 30, 49], "the terminating one on slot 1 is left out"
+
+
+def test_a_terminating_pod_leaves_as_such_and_takes_no_live_one_with_it():
+    log = PlacementLog()
+    note(log, 0, 1, times=2)
+    note(log, 0, -1)
+    note(log, 0, 1, is_terminating=True)
+    assert (counts(log), counts(log, of_live=True)) == ([2, 0, 0, 0], [1, 0, 0, 0])
+    note(log, 0, -1, is_terminating=True)
+    assert (counts(log), counts(log, of_live=True)) == ([1, 0, 0, 0], [1, 0, 0, 0])
+
+
+# -------------------------------------------------------------------- counters on a cluster
+
+
+def node(name, zone=None, **labels):
+    labels = labels if zone is None else {ZONE: zone, **labels}
+    return decode_node(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+    )
+
+
+def pod(name, on, *, terminating=False, app="a", away_from=None):
+    metadata = {"name": name, "namespace": "default", "uid": name, "labels": {"app": app}}
+    if terminating:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    spec = {"nodeName": on, "containers": []}
+    if away_from is not None:
+        term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": away_from}}}
+        terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        spec["affinity"] = {"podAntiAffinity": terms}
+    return decode_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def selecting(app="a"):
+    selector = label_selector(LabelSelector(match_labels={"app": app}))
+    return PodSelector(selector, frozenset({"default"}))
+
+
+def counter_of(cluster, *, of_live=False, weight=1, rule=None):
+    return cluster.selectors.counter(
+        rule or DomainRule.of_key(ZONE), (((selecting(),), weight),), of_live=of_live
+    )
+
+
+def by_zone(cluster, counter):
+    """Return the counts by the name of the zone."""
+    current = counter.current()
+    nodes, domains = cluster.nodes, counter.domains
+    zones = {}
+    for name, slot in nodes.slot_of.items():
+        zone = nodes.labels_of(slot).get(ZONE)
+        if zone is not None:
+            assert domains.reading[slot] >= 0, name
+            zones[zone] = int(current[domains.reading[slot]])
+    return zones
+
+
+def test_a_counter_that_follows_and_one_made_after_compaction_agree():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("n2", "y"))
+    cluster.put(node("bare"))
+    following = counter_of(cluster)
+    live = counter_of(cluster, of_live=True)
+    for i in range(3 * LEAST):
+        cluster.put(pod(f"stays{i}", ("n1", "n2", "bare")[i % 3]))
+        cluster.put(pod("comes-and-goes", "n1"))
+        cluster.put(pod("comes-and-goes", "n1", terminating=True))
+        if i % 2:
+            cluster.delete(pod("comes-and-goes", "n1"))
+        cluster.put(pod("other", "n2", app="b"))
+        anew = counter_of(cluster, weight=2)
+        anew.start_over()
+        expected = {"x": i // 3 + 2 - i % 2, "y": (i + 2) // 3}
+        assert by_zone(cluster, following) == expected
+        assert by_zone(cluster, anew) == {zone: 2 * n for zone, n in expected.items()}
+        assert by_zone(cluster, live) == {"x": i // 3 + 1, "y": (i + 2) // 3}
+
+
+@pytest.mark.parametrize("of_live", [False, True])
+@pytest.mark.parametrize("weight", [1, 3, -2])
+def test_a_counter_follows_by_its_weight_and_is_not_made_anew_for_each_pod(of_live, weight):
+    cluster = Cluster()
+    cluster.put(node("n0", "w"))
+    cluster.put(node("n1", "x"))
+    counter = counter_of(cluster, of_live=of_live, weight=weight)
+    before = counter.current()
+    cluster.put(pod("a", "n1"))
+    cluster.put(pod("b", "n1"))
+    assert by_zone(cluster, counter) == {"w": 0, "x": 2 * weight}
+    cluster.put(pod("b", "n1", terminating=True))
+    assert by_zone(cluster, counter) == {"w": 0, "x": (1 if of_live else 2) * weight}
+    cluster.delete(pod("b", "n1"))
+    cluster.delete(pod("a", "n1"))
+    assert by_zone(cluster, counter) == {"w": 0, "x": 0}
+    assert counter.current() is before
+
+
+def test_pods_are_counted_where_nodes_count_and_read_where_they_have_the_label():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("n2", "x", rank="gold"))
+    cluster.put(pod("a", "n1"))
+    rule = DomainRule(topology_key=ZONE, read_keys=(ZONE,), counted_keys=(ZONE, "rank"))
+    counter = counter_of(cluster, rule=rule)
+    assert by_zone(cluster, counter) == {"x": 0}
+    cluster.put(pod("b", "n1"))
+    cluster.put(pod("c", "n2"))
+    assert by_zone(cluster, counter) == {"x": 1}
+
+
+@pytest.mark.parametrize("weight", [1, -7])
+@pytest.mark.parametrize("of_live", [False, True])
+def test_carriers_of_a_term_are_counted_before_and_after_anybody_asks(weight, of_live):
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("n2", "y"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    cluster.put(pod("going", "n1", app="b", away_from="a", terminating=True))
+    (term,) = cluster.selectors.terms_matching([*TermKind], "default", {"app": "a"}, {})
+    counter = cluster.selectors.counter(
+        DomainRule.of_key(ZONE), (), ((term, weight),), of_live=of_live
+    )
+    on_n1 = 1 if of_live else 2
+    assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": 0}
+    cluster.put(pod("shy too", "n2", app="b", away_from="a"))
+    cluster.put(pod("going too", "n2", app="b", away_from="a", terminating=True))
+    assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": on_n1 * weight}
+
+
+def test_a_counter_that_was_dropped_counts_anew_when_it_is_used_again():
+    cluster = Cluster()
+    cluster.selectors = SelectorCounters(cluster.nodes, cluster.selected_labels, counter_bytes=1)
+    cluster._keys = PodKeysCache(cluster.nodes, cluster.selectors)
+    cluster.put(node("n1", "x"))
+    counter = counter_of(cluster)
+    cluster.put(pod("a", "n1"))
+    assert by_zone(cluster, counter) == {"x": 1}
+    for weight in range(2, 200):
+        counter_of(cluster, weight=weight)
+    assert not counter.is_attached, "others were asked for since"
+    cluster.put(pod("b", "n1"))
+    assert by_zone(cluster, counter) == {"x": 2}
+    assert counter.is_attached
+    cluster.put(pod("c", "n1"))
+    assert by_zone(cluster, counter) == {"x": 3}
+
+
+# -------------------------------------------------------------------- presence
+
+
+def test_a_presence_says_when_the_first_pod_comes_and_when_the_last_one_goes():
+    cluster = Cluster()
+    for name, zone in (("n1", "x"), ("n2", "y"), ("bare", None)):
+        cluster.put(node(name, zone))
+    cluster.put(pod("early", "n1", app="b"))
+    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1), ((selecting("b"),), 1)))
+    versions = [cluster.selectors.terms_version]
+    found = [presence.count]
+    for change in (
+        lambda: cluster.put(pod("a1", "n1")),
+        lambda: cluster.put(pod("a2", "n2", terminating=True)),
+        lambda: cluster.put(pod("a3", "bare")),
+        lambda: cluster.delete(pod("early", "n1", app="b")),
+        lambda: cluster.delete(pod("a2", "n2", terminating=True)),
+        lambda: cluster.delete(pod("a1", "n1")),
+        lambda: cluster.put(node("bare", "z")),
+        lambda: cluster.put(node("bare")),
+        lambda: cluster.delete(pod("a3", "bare")),
+        lambda: cluster.put(pod("b2", "n1", app="b", terminating=True)),
+    ):
+        change()
+        versions.append(cluster.selectors.terms_version)
+        found.append(presence.count)
+    assert found == [1, 2, 3, 3, 2, 1, 0, 1, 0, 0, 1]
+    changes = [late - early for early, late in itertools.pairwise(versions)]
+    assert changes == [0, 0, 0, 0, 0, 1, 1, 1, 0, 1]
+
+
+def test_a_presence_counts_terminating_pods_that_were_there_before_anybody_asked():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("bare"))
+    cluster.put(pod("going", "n1", terminating=True))
+    cluster.put(pod("elsewhere", "bare"))
+    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1),))
+    assert presence.count == 1
+    cluster.delete(pod("going", "n1", terminating=True))
+    assert presence.count == 0
+
+
+def test_a_counter_has_room_for_zones_that_come_later():
+    cluster = Cluster()
+    cluster.put(node("n0", "z0"))
+    counter = counter_of(cluster)
+    assert by_zone(cluster, counter) == {"z0": 0}
+    for i in range(1, 40):
+        cluster.put(node(f"n{i}", f"z{i}"))
+        cluster.put(pod(f"p{i}", f"n{i}"))
+        cluster.put(pod(f"q{i}", f"n{i - 1}"))
+        assert by_zone(cluster, counter) == {f"z{j}": (j > 0) + (j < i) for j in range(i + 1)}
+
+
+def test_a_node_that_moves_to_another_zone_takes_its_pods_along():
+    cluster = Cluster()
+    for name, zone in (("n1", "x"), ("n2", "y")):
+        cluster.put(node(name, zone))
+    counter = counter_of(cluster)
+    cluster.put(pod("a", "n1"))
+    cluster.put(pod("b", "n2"))
+    assert by_zone(cluster, counter) == {"x": 1, "y": 1}
+    cluster.put(node("n1", "y"))
+    assert by_zone(cluster, counter) == {"y": 2}
+    cluster.delete(node("n1"))
+    assert by_zone(cluster, counter) == {"y": 1}
+    cluster.put(node("n1", "x"))
+    assert by_zone(cluster, counter) == {"x": 1, "y": 1}, "its pod was there all the time"
