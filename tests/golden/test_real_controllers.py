@@ -3,30 +3,24 @@
 Ours are given what somebody gave to the real ones: jobs, cron jobs, claims, budgets. Compared is
 the form of everything: names, labels, annotations, owners, finalizers, statuses, conditions and
 the texts of Events, and how many pods there were. Uids, versions, times and drawn suffixes are
-masked. As in `test_real_record.py`, there is nothing to read where the record is not beside the
-checkout; the same rules are tested by hand in `src/podwright/world/controllers/tests`.
+masked. The same rules are tested by hand in `src/podwright/world/controllers/tests`.
 """
 
-import gzip
 import json
 import re
 from typing import Any
 
 import pytest
-from tests.golden.real_cluster import REAL, RECORD
+from tests.golden import real_cluster
 
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns
-from podwright.store.record_files import load_record
 from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import DeleteObject, DrainNode
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
 from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
-pytestmark = [
-    pytest.mark.golden,
-    pytest.mark.skipif(not RECORD.exists(), reason="no record of a real cluster beside us"),
-]
+pytestmark = pytest.mark.golden
 
 JOB, CRON_JOB, POD, NODE = ("batch", "Job"), ("batch", "CronJob"), ("", "Pod"), ("", "Node")
 CLAIM, VOLUME = ("", "PersistentVolumeClaim"), ("", "PersistentVolume")
@@ -38,7 +32,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 def history():
     """Return what became of every object of the record, by kind, namespace and name."""
     found: dict[tuple[str, str, str], list[Any]] = {}
-    for line in load_record(RECORD).lines:
+    for line in real_cluster.record().lines:
         raw = line.object.raw
         metadata = raw["metadata"]
         key = (raw["kind"], metadata.get("namespace", ""), metadata["name"])
@@ -50,8 +44,7 @@ def history():
 def events():
     """Return the Events of the record: (kind, namespace, name, source, reason, message)."""
     found = []
-    for text in gzip.decompress((REAL / "events.jsonl.gz").read_bytes()).splitlines():
-        event = json.loads(text)["resource"]
+    for event in real_cluster.events():
         about = event["involvedObject"]
         key = (about["kind"], about.get("namespace", ""), about["name"])
         source = event["source"].get("component") or event["reportingComponent"]
@@ -401,7 +394,7 @@ def masked_pod(text):
 )
 def test_our_controllers_find_a_real_cluster_in_order(dump, time, expected):
     """All that is there stays as it is: budgets, claims, namespaces, who owns whom."""
-    items = json.loads(gzip.decompress((REAL / dump / "all.json.gz").read_bytes()))["items"]
+    items = real_cluster.dump(dump)
     start_ns = moment(time)
     cluster = Cluster(CLUSTER_CONTROLLERS, schedules=False, stages=(), start_ns=start_ns)
     for item in items:

@@ -1,36 +1,40 @@
 """The record of a real control plane: the state that it leads to, and its decisions beside ours.
 
-The record is not part of this project. Where it is not beside the checkout, these tests have
-nothing to read; the rules themselves are tested on small records in
-`src/podwright/world/tests/test_shadow.py`.
+The rules themselves are tested on small records in `src/podwright/world/tests/test_shadow.py`.
 """
 
-import gzip
-import json
+import hashlib
 
 import pytest
-from tests.golden.real_cluster import LOG, REAL, RECORD
+from tests.golden import real_cluster
 
 from podwright.store import ObjectStore
-from podwright.store.record_files import apply_line, load_record
-from podwright.store.scheduler_log_files import load_scheduler_log
+from podwright.store.record_files import apply_line
 from podwright.world.shadow.findings import agreement
 from podwright.world.shadow.shadow import Shadow
 
-pytestmark = [
-    pytest.mark.golden,
-    pytest.mark.skipif(not RECORD.exists(), reason="no record of a real cluster beside us"),
-]
+pytestmark = pytest.mark.golden
 
 
 @pytest.fixture(scope="module")
 def record():
-    return load_record(RECORD)
+    return real_cluster.record()
 
 
 @pytest.fixture(scope="module")
 def log():
-    return load_scheduler_log(LOG)
+    return real_cluster.scheduler_log()
+
+
+def test_the_packed_files_are_what_was_recorded():
+    listed = (real_cluster.PACKED / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    expected = {name: digest for digest, name in (line.split("  ") for line in listed)}
+    assert expected == {
+        name: hashlib.sha256(real_cluster.content(name)).hexdigest()
+        for name in real_cluster.ARCHIVE_OF
+    }
+    size = sum(one.stat().st_size for one in real_cluster.PACKED.iterdir())
+    assert size <= 2_000_000
 
 
 def without_version(document):
@@ -47,7 +51,7 @@ def by_identity(documents):
 
 @pytest.mark.parametrize("dump", ["mid", "end"])
 def test_our_store_comes_to_the_state_of_the_dumps_object_by_object(record, dump):
-    items = json.loads(gzip.decompress((REAL / dump / "all.json.gz").read_bytes()))["items"]
+    items = real_cluster.dump(dump)
     expected = by_identity(items)
     newest = max(int(one["metadata"]["resourceVersion"]) for one in items)
     # The dump's own version may be a deletion's, of an object that it does not have.

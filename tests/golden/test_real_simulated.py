@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.golden.real_cluster import REAL, RECORD
+from tests.golden import real_cluster
+from tests.traces import openb
 
 import podwright as pw
 from podwright.objects import encode
@@ -11,18 +12,16 @@ from podwright.objects.requests import assigned_requests
 from podwright.store.files import load
 from podwright.store.run_folder import RunFolder
 
-OPENB = REAL.parent / "traces" / "openb"
-NODES, PODS = OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv"
-
 pytest.importorskip("pyarrow")
 
 pytestmark = pytest.mark.golden
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not RECORD.exists(), reason="the record of a real cluster is not here")
 def test_the_pods_of_a_real_cluster_are_placed_by_us_as_well(tmp_path):
-    run = pw.simulate([], events=RECORD, output=tmp_path / "run")
+    record = tmp_path / "record.jsonl"
+    record.write_bytes(real_cluster.content("record.jsonl"))
+    run = pw.simulate([], events=record, output=tmp_path / "run")
     counts = run.summary.counts
     # Its own scheduler placed 1998 of the 2082 pods, and preempted for 120.
     assert counts.created == 2082
@@ -50,13 +49,12 @@ def _milli(text: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not PODS.exists(), reason="the openb trace is not here")
 def test_every_pod_of_the_trace_is_created_placed_and_finished_at_its_time(tmp_path):
-    run = pw.simulate([NODES, PODS], output=tmp_path / "run")
+    run = pw.simulate(openb.unpacked(tmp_path), output=tmp_path / "run")
     counts = run.summary.counts
-    assert (counts.created, counts.placed, counts.succeeded) == (8152, 8152, 8152)
+    assert (counts.created, counts.placed, counts.succeeded) == (openb.POD_COUNT,) * 3
     assert run.pending == {}
     # The last pod of the trace is deleted in second 12,902,960.
     assert run.summary.simulated_ns == 12_902_960 * 10**9
-    assert run.tables["decisions"].num_rows == 8152
+    assert run.tables["decisions"].num_rows == openb.POD_COUNT
     assert RunFolder.open(tmp_path / "run").manifest.status == "finished"

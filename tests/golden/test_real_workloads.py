@@ -2,30 +2,22 @@
 
 Only what users wrote is taken from the dump of a real cluster: deployments, stateful sets,
 daemon sets and replication controllers without their status, and nodes. What our controllers
-make of it is laid beside what the real ones made. The record is not part of this project; the
-rules themselves are tested in `src/podwright/world/controllers/tests/`.
+make of it is laid beside what the real ones made. The rules themselves are tested in
+`src/podwright/world/controllers/tests/`.
 """
 
-import gzip
-import json
 import re
 from collections import Counter, defaultdict
 
 import pytest
-from tests.golden.real_cluster import REAL
+from tests.golden import real_cluster
 
 from podwright.objects import PriorityClass, decode_as
 from podwright.world.controllers.tests.driving import Cluster
 from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.world.stages.lifecycle import RecordEvent
 
-DUMP = REAL / "end" / "all.json.gz"
-EVENTS = REAL / "events.jsonl.gz"
-
-pytestmark = [
-    pytest.mark.golden,
-    pytest.mark.skipif(not DUMP.exists(), reason="no record of a real cluster beside us"),
-]
+pytestmark = pytest.mark.golden
 
 OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicationController")
 SHORT = {
@@ -71,7 +63,7 @@ def without_gates(owner):
 
 @pytest.fixture(scope="module")
 def real():
-    items = json.loads(gzip.decompress(DUMP.read_bytes()))["items"]
+    items = real_cluster.dump("end")
     kinds = (*SHORT, "Node", "PriorityClass")
     return {kind: [one for one in items if one["kind"] == kind] for kind in kinds}
 
@@ -289,17 +281,16 @@ def test_events_read_as_the_real_ones(ours):
         text = re.sub(rf"\b(?:[a-z]+-)+(?:HASH(?:-x)?|\d+|{SUFFIX})\b", "NAME", text)
         return source, kind, severity, reason, re.sub(r"StatefulSet \w+", "StatefulSet S", text)
 
-    with gzip.open(EVENTS, "rt") as lines:
-        theirs = {
-            shown(
-                one["source"].get("component"),
-                one["involvedObject"]["kind"],
-                one["type"],
-                one["reason"],
-                one["message"],
-            )
-            for one in (json.loads(line)["resource"] for line in lines)
-        }
+    theirs = {
+        shown(
+            one["source"].get("component"),
+            one["involvedObject"]["kind"],
+            one["type"],
+            one["reason"],
+            one["message"],
+        )
+        for one in real_cluster.events()
+    }
     found = {
         shown(a.source, a.object_kind, a.type, a.reason, a.note)
         for a in ours.actions

@@ -31,6 +31,7 @@ import msgspec
 import pytest
 from tests.perf import templates
 from tests.perf.case import DECISIONS_PER_SECOND, MEBIBYTES, SECONDS, Case
+from tests.traces import openb as openb_trace
 
 from podwright.cli import main
 from podwright.cli.collection import rare_collection
@@ -47,8 +48,6 @@ from podwright.world.runs.simulation import LOG_CHECKPOINT_EVENTS
 from podwright.world.stages.lifecycle import Lifecycle
 from podwright.world.world import World
 
-_OPENB = Path(__file__).parents[3] / "shared" / "traces" / "openb"
-_OPENB_PODS = 8_152
 _MINUTE_NS = 60 * 1_000_000_000
 _NODES = 5_000
 _DEPLOYMENTS, _JOBS = 200, 100
@@ -93,15 +92,15 @@ def mixed_memory() -> float:
 
 def openb() -> float:
     """Simulate all nodes and pods of the openb trace, from the command to its tables."""
-    tables = [_OPENB / f"openb_{name}.csv" for name in ("node_list_all_node", "pod_list_default")]
     with tempfile.TemporaryDirectory() as folder:
+        tables = openb_trace.unpacked(Path(folder))
         run = Path(folder) / "run"
         # The figures of the run itself are no figures of ours.
         with redirect_stdout(io.StringIO()), suppress(SystemExit):
             main(["simulate", *map(str, tables), "--run", str(run)])
         summary = msgspec.json.decode((run / "summary.json").read_bytes())
         assert any((run / "tables").iterdir()), "no tables"
-        assert summary["counts"]["placed"] == _OPENB_PODS, summary
+        assert summary["counts"]["placed"] == openb_trace.POD_COUNT, summary
     return 0.0
 
 

@@ -1,0 +1,136 @@
+"""The dumps of a real cluster: every pending pod with the real message, every placed pod again.
+
+A dump is one state, and the real scheduler was held still with nothing left to try when it was
+taken. So what it wrote last about a pending pod must be what follows from the dump, word for
+word. A placed pod is decided for again with its own place free; what has changed since it was
+placed is why a few do not fit where they are.
+"""
+
+from collections import Counter
+
+import pytest
+from tests.golden.real_cluster import dump, scheduler_log
+
+import podwright as pw
+from podwright.framework.profile import TieRule
+from podwright.objects import decode
+
+pytestmark = pytest.mark.golden
+
+GATES_CLOSED = "Scheduling is blocked due to non-empty scheduling gates"
+"""Written by the API server when a pod with gates is created; the scheduler does not reject it
+by a condition. Upstream: pkg/registry/core/pod/strategy.go, `applySchedulingGatedCondition`."""
+
+OTHER_SCHEDULER = "search/other-scheduler"
+
+
+class Dumped:
+    """A dump, read into a scheduler."""
+
+    def __init__(self, name):
+        items = dump(name)
+        self.documents = {
+            f"{one['metadata']['namespace']}/{one['metadata']['name']}": one
+            for one in items
+            if one["kind"] == "Pod"
+        }
+        # The first of equals: the text of a message and what is feasible do not depend on it.
+        self.scheduler = pw.Scheduler(tie_rule=TieRule.HEAP, draws_preemption_offset=False)
+        self.scheduler.add(*map(decode, items))
+        self.node_count = sum(one["kind"] == "Node" for one in items)
+
+    def without_node(self):
+        return {key: one for key, one in self.documents.items() if "nodeName" not in one["spec"]}
+
+    def running(self):
+        """Return the pods that have a node and take part of it, by name."""
+        return {
+            key: one
+            for key, one in self.documents.items()
+            if "nodeName" in one["spec"] and one["status"]["phase"] not in ("Succeeded", "Failed")
+        }
+
+
+@pytest.fixture(scope="module")
+def dumps():
+    return {name: Dumped(name) for name in ("mid", "end")}
+
+
+def condition(pod):
+    """Return the message of a pod's PodScheduled condition."""
+    found = [one for one in pod["status"].get("conditions", ()) if one["type"] == "PodScheduled"]
+    return found[0].get("message", "") if found else ""
+
+
+@pytest.mark.parametrize(("name", "unschedulable", "gated"), [("mid", 23, 10), ("end", 8, 0)])
+def test_every_pending_pod_is_explained_with_the_real_message(dumps, name, unschedulable, gated):
+    dumped = dumps[name]
+    seen: Counter[object] = Counter()
+    for key, pod in dumped.without_node().items():
+        ours, real = dumped.scheduler.explain(key).decision.message, condition(pod)
+        if gates := pod["spec"].get("schedulingGates"):
+            names = " ".join(gate["name"] for gate in gates)
+            assert (ours, real) == (f"waiting for scheduling gates: [{names}]", GATES_CLOSED)
+            seen["gated"] += 1
+        elif key == OTHER_SCHEDULER:
+            assert (ours, real) == ('no profile has schedulerName "custom-scheduler"', "")
+            seen["of another scheduler"] += 1
+        else:
+            assert real.startswith(f"0/{dumped.node_count} nodes are available: ")
+            assert ours == real, key
+            seen["unschedulable"] += 1
+    expected = {"unschedulable": unschedulable, "gated": gated, "of another scheduler": 1}
+    assert seen == Counter(expected)
+
+
+def test_the_messages_at_the_end_are_the_last_ones_of_the_schedulers_log(dumps):
+    last = {
+        line.pod: line.message for line in scheduler_log().lines if line.what == "unschedulable"
+    }
+    scheduler = dumps["end"].scheduler
+    pods = [key for key in dumps["end"].without_node() if key != OTHER_SCHEDULER]
+    assert [scheduler.explain(key).decision.message for key in pods] == [last[key] for key in pods]
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting", "expected"),
+    [
+        pytest.param(
+            "mid",
+            1028,
+            # At 122 s these nodes were tainted with maintenance=soon:NoSchedule, which evicts
+            # nobody.
+            {
+                ("node(s) had untolerated taint(s)", "ip-10-17-0-6"): 7,
+                ("node(s) had untolerated taint(s)", "ip-10-16-0-86"): 5,
+                ("node(s) had untolerated taint(s)", "ip-10-16-0-105"): 7,
+                # A pod that is being deleted is not decided for.
+                ("skip schedule deleting pod", "ip-10-18-0-76"): 1,
+            },
+            id="mid",
+        ),
+        pytest.param(
+            "end",
+            1020,
+            # At 360 s its kubelet reported less that is allocatable, 2500m, than is requested
+            # there by more than any of its pods requests.
+            {("Insufficient cpu", "ip-10-18-0-106"): 7},
+            id="end",
+        ),
+    ],
+)
+def test_every_placed_pod_fits_where_it_is_but_for_what_came_later(dumps, name, fitting, expected):
+    dumped = dumps[name]
+    seen: Counter[object] = Counter()
+    fits = 0
+    for key, pod in dumped.running().items():
+        explanation = dumped.scheduler.explain_again(key)
+        node = pod["spec"]["nodeName"]
+        if node in explanation.feasible:
+            fits += 1
+            assert explanation.decision.node in explanation.feasible
+            continue
+        rejection = explanation.rejected.get(node)
+        message = rejection.message if rejection else explanation.decision.message
+        seen[message.partition(":")[0], node.partition(".")[0]] += 1
+    assert (fits, seen) == (fitting, Counter(expected))
