@@ -8,11 +8,11 @@ import pytest
 
 from podwright.config import KubeSchedulerConfiguration, Rules
 from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
-from podwright.store.decision_log import Recorder
+from podwright.recording.decision_log import Recorder
+from podwright.recording.explain import explain_cycle
+from podwright.recording.replay import record, replay, verify
+from podwright.recording.what_if import ImpossibleChange, what_if
 from podwright.testing import make_node, make_pod
-from podwright.world.past.explain import explain_cycle
-from podwright.world.past.replay import record, replay, verify
-from podwright.world.past.what_if import ImpossibleChange, what_if
 
 SECOND_NS = 1_000_000_000
 

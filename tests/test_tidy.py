@@ -191,7 +191,7 @@ USED_AS = {
 
 
 def imported_when_needed(path: Path) -> Iterator[str]:
-    """Yield the libraries that `podwright.store.tables` imports when they are installed."""
+    """Yield the libraries that `podwright.recording.tables` imports when they are installed."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "_library":
             yield ast.literal_eval(node.args[0])

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.e2e.command_line import QUICKSTART, run
 
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
 from podwright.world.kss.annotations import kss_annotations
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"

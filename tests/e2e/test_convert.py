@@ -8,7 +8,7 @@ import yaml
 from tests.e2e.command_line import NODES, QUICKSTART, pod, run
 
 from podwright.machine import CycleDue, ObjectPut
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
 from podwright.testing import make_node, make_pod
 
 OPENB = (

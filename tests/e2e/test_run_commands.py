@@ -19,11 +19,11 @@ from podwright.cli.happening import action_told, event_told
 from podwright.cli.inputs import load_plugins
 from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
-from podwright.store.log_format import Entry, encode_actions
+from podwright.recording.log_format import Entry, encode_actions
+from podwright.recording.replay import record
+from podwright.recording.stepping import Moment, Stepper
+from podwright.recording.tests.recorded import START, recorded_log
 from podwright.testing import make_node, make_pod
-from podwright.world.past.replay import record
-from podwright.world.past.stepping import Moment, Stepper
-from podwright.world.tests.recorded import START, recorded_log
 
 # ---------------------------------------------------------------- explain --run
 

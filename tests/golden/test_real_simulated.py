@@ -9,8 +9,8 @@ from tests.traces import openb
 import podwright as pw
 from podwright.objects import encode
 from podwright.objects.requests import assigned_requests
+from podwright.recording.run_folder import RunFolder
 from podwright.store.files import load
-from podwright.store.run_folder import RunFolder
 
 pytest.importorskip("pyarrow")
 

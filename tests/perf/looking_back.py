@@ -25,9 +25,9 @@ from tests.perf.machine import Driver
 
 from podwright.machine import FlushBackoff
 from podwright.objects import decode
-from podwright.store.decision_log import DecisionLog
-from podwright.world.past.explain import Cycles
-from podwright.world.past.replay import record
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import Cycles
+from podwright.recording.replay import record
 
 _WORKLOADS, _REPLICAS = 1_000, 50
 _CHECKPOINT_EVENTS = 20_000

@@ -21,7 +21,7 @@ from tests.perf import templates
 from tests.perf.case import PODS_PER_SECOND, Case
 from tests.perf.machine import Driver, pods_of
 
-from podwright.store.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog, Recorder
 
 _ROUNDS = 7
 

@@ -38,8 +38,8 @@ from podwright.cli.collection import rare_collection
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
+from podwright.recording.decision_log import DecisionLog
 from podwright.store import ObjectStore
-from podwright.store.decision_log import DecisionLog
 from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers
 from podwright.world.observing import Noted

@@ -42,12 +42,12 @@ from podwright.machine import (
     UpdateVolume,
 )
 from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
-from podwright.store import decision_log, log_files
-from podwright.store.decision_log import DecisionLog, Recorder
-from podwright.store.log_format import decode_actions
+from podwright.recording import decision_log, log_files
+from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.explain import find_cycle
+from podwright.recording.log_format import decode_actions
+from podwright.recording.replay import Replay, machine_of, queue_of, record, resume, verify
 from podwright.testing import make_node
-from podwright.world.past.explain import find_cycle
-from podwright.world.past.replay import Replay, machine_of, queue_of, record, resume, verify
 
 pytestmark = pytest.mark.property
 
@@ -230,8 +230,8 @@ import hashlib, pathlib, random, shutil, tempfile
 from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
 from podwright.objects import with_node_name
 from podwright.testing import make_node, make_pod
-from podwright.world.past.replay import record
-from podwright.world.past.explain import explain_cycle
+from podwright.recording.replay import record
+from podwright.recording.explain import explain_cycle
 
 chance = random.Random(7)
 folder = tempfile.mkdtemp()

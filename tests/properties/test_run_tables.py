@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.columns import PODS
-from podwright.world.runs.tables import RunTables, Shape, _wanted, sums_of
+from podwright.recording.run_tables import RunTables, Shape, _wanted, sums_of
 
 pytestmark = pytest.mark.property
 

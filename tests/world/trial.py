@@ -23,8 +23,8 @@ from tests.world.faults.pods import POD, POD_FAULTS
 from tests.world.workloads import WORK, fill
 
 from podwright.objects import decode, encode
+from podwright.recording.replay import resume
 from podwright.world.operations import Apply, Cordon, Delete, RestoreNode, Scale
-from podwright.world.past.replay import resume
 from podwright.world.runs.world_state import (
     WorldState,
     can_write_down,

@@ -22,17 +22,17 @@ from podwright.objects import (
 )
 from podwright.objects.errors import invalid
 from podwright.objects.timestamps import timestamp_ns
-from podwright.store import GroupKind, Record, RecordLine, kind_of, read_record
-from podwright.store.decision_log import DecisionLog
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.log_files import SUFFIX
-from podwright.store.record_files import numbered_lines
-from podwright.store.record_writing import (
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.log_files import SUFFIX
+from podwright.recording.record_writing import (
     initial_lines,
     record_line,
     record_of_log,
     write_record,
 )
+from podwright.store import GroupKind, Record, RecordLine, kind_of, read_record
+from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.record_files import numbered_lines
 from podwright.store.snapshot_files import (
     DEFAULT_CONFIGURATION,
     is_in_snapshot,

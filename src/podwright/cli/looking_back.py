@@ -16,10 +16,10 @@ from podwright.config import Gates
 from podwright.config.duration import format_duration
 from podwright.framework import Plugin
 from podwright.queueing import QueueName
-from podwright.store.decision_log import DecisionLog
-from podwright.world.past.aftermath import Aftermath, Fate, aftermath
-from podwright.world.past.explain import Cycles, PastCycle, find_cycle
-from podwright.world.past.replay import replay
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import Cycles, PastCycle, find_cycle
+from podwright.recording.outcome import Aftermath, Fate, aftermath
+from podwright.recording.replay import replay
 
 IN_WORDS = {
     "active": "active",

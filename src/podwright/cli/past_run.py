@@ -16,10 +16,10 @@ from podwright.config.duration import format_duration, parse_duration
 from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
-from podwright.store.collection import without_collection
-from podwright.store.decision_log import DecisionLog
-from podwright.store.log_format import LogError
-from podwright.world.past.replay import class_name
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.gc_pause import without_collection
+from podwright.recording.log_format import LogError
+from podwright.recording.replay import class_name
 
 
 class PastRun:

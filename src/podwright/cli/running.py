@@ -27,7 +27,7 @@ from podwright.columns.nodes import PODS, NodeColumns
 from podwright.config.duration import format_duration
 from podwright.machine import Machine
 from podwright.objects import NamespacedName, Node, Pod
-from podwright.world.past.replay import (
+from podwright.recording.replay import (
     ClusterAt,
     PendingPod,
     QueueAt,

@@ -42,9 +42,7 @@ from podwright.config import (
 )
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError, Pod
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.record_files import numbered_lines
-from podwright.store.run_folder import (
+from podwright.recording.run_folder import (
     InputFile,
     Manifest,
     RunError,
@@ -53,6 +51,8 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.record_files import numbered_lines
 from podwright.world.runs.event_lines import first_recorded_ns
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.runs.openb_arrivals import Ending

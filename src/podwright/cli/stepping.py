@@ -19,8 +19,8 @@ from podwright.cli.running import Shown, sizes_told
 from podwright.machine import ObjectPut
 from podwright.objects import Pod
 from podwright.objects.errors import PodwrightError
-from podwright.world.past.explain import find_cycle
-from podwright.world.past.stepping import Stepper
+from podwright.recording.explain import find_cycle
+from podwright.recording.stepping import Stepper
 
 _PROMPT = "step> "
 _NODES_SHOWN = 5

@@ -59,8 +59,9 @@ from podwright.machine import (
 )
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodwrightError, decode
 from podwright.queueing import Touch
+from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.replay import record
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.store.decision_log import DecisionLog, Recorder
 from podwright.store.lifecycle import Propagation
 from podwright.world import first_objects
 from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
@@ -90,7 +91,6 @@ from podwright.world.observing import (
 )
 from podwright.world.operations import Apply, Delete, Drain, FailNode, Fed, Operation, RestoreNode
 from podwright.world.outside import write
-from podwright.world.past.replay import record
 from podwright.world.stages.lifecycle import (
     Lifecycle,
     PlayAt,

@@ -32,10 +32,9 @@ from podwright.objects import (
 )
 from podwright.objects.errors import invalid
 from podwright.objects.timestamps import timestamp_ns
-from podwright.store.decision_log import DecisionLog
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.record_files import file_lines
-from podwright.store.run_folder import (
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import explain_cycle
+from podwright.recording.run_folder import (
     InputFile,
     Manifest,
     Rows,
@@ -45,13 +44,14 @@ from podwright.store.run_folder import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.recording.run_tables import TABLES, RunTables, joined, tables_of_log
+from podwright.store.files import LoadedObjects, load_bytes, read_paths
+from podwright.store.record_files import file_lines
 from podwright.world.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
-from podwright.world.past.explain import explain_cycle
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.runs.openb_arrivals import Ending
 from podwright.world.runs.simulation import Rules, Simulation
 from podwright.world.runs.summary import Summary, summary_of
-from podwright.world.runs.tables import TABLES, RunTables, joined, tables_of_log
 from podwright.world.world import START_NS, World
 
 SAMPLE_NS: Final = 60_000_000_000

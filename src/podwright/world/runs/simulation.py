@@ -26,13 +26,13 @@ from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.machine.exposition import render_text
 from podwright.objects import KubernetesObject
-from podwright.store.log_format import LogError
-from podwright.store.run_folder import Checkpoint, Rows, RunError, RunFolder
+from podwright.recording.log_format import LogError
+from podwright.recording.replay import resume
+from podwright.recording.run_folder import Checkpoint, Rows, RunError, RunFolder
+from podwright.recording.run_tables import TABLES, RunTables, RunTablesState, joined
 from podwright.world.operations import Operation
-from podwright.world.past.replay import resume
 from podwright.world.runs.inputs import Inputs
 from podwright.world.runs.summary import Summary, summary_of
-from podwright.world.runs.tables import TABLES, RunTables, RunTablesState, joined
 from podwright.world.runs.world_state import (
     WorldState,
     can_write_down,

@@ -7,10 +7,12 @@ import pytest
 import podwright as pw
 from podwright.framework import PreFilterResult
 from podwright.objects import with_fields
+from podwright.recording.explain import UnknownCycle
+from podwright.recording.tests.recorded import recorded_log
+from podwright.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 from podwright.world.kss.annotations import kss_annotations, kss_attempt
 from podwright.world.kss.results import HISTORY, PREFIX
-from podwright.world.past.explain import UnknownCycle
 from podwright.world.tests.kss_expectations import (
     PLUGIN_KEYS,
     annotations,
@@ -20,8 +22,6 @@ from podwright.world.tests.kss_expectations import (
     results,
     results_of,
 )
-from podwright.world.tests.recorded import recorded_log
-from podwright.world.tests.recording import SECOND_NS, Recorded
 
 # -------------------------------------------------------------------- two nodes, one taken
 

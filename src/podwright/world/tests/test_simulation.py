@@ -12,7 +12,7 @@ import pytest
 
 import podwright as pw
 from podwright.objects import InputError, KubernetesObject, decode
-from podwright.store.run_folder import RunError, RunFolder
+from podwright.recording.run_folder import RunError, RunFolder
 from podwright.testing import make_node, make_pod
 from podwright.world.runs.run import Run
 from podwright.world.world import World

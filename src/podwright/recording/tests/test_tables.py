@@ -3,7 +3,7 @@
 import pytest
 
 import podwright as pw
-from podwright.store import tables
+from podwright.recording import tables
 from podwright.testing import make_node, make_pod
 
 

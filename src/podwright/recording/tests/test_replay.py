@@ -10,10 +10,10 @@ import pytest
 
 from podwright.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.objects import Pod, with_node_name
-from podwright.store.decision_log import DecisionLog, Recorder
-from podwright.store.log_format import LogError
+from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.log_format import LogError
+from podwright.recording.replay import machine_of, record, resume, verify
 from podwright.testing import make_node, make_pod
-from podwright.world.past.replay import machine_of, record, resume, verify
 
 
 def put_pods(recorder: Recorder, first: int, end: int) -> list[Action]:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from podwright.store.log_format import (
+from podwright.recording.log_format import (
     FRAME_HEAD_BYTES,
     HEADER,
     SEGMENT_HEAD_BYTES,

@@ -9,7 +9,7 @@ import msgspec
 from podwright.machine import Bind, CallDone, Machine, PatchPodStatus
 from podwright.objects import NamespacedName
 from podwright.queueing import QueueName
-from podwright.world.past.explain import PastCycle
+from podwright.recording.explain import PastCycle
 
 _MOST_EVENTS = 20_000
 """After so many events a binding that goes on is said to go on."""

@@ -28,11 +28,11 @@ from podwright.framework.profile import TieRule
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName
-from podwright.store.collection import without_collection
-from podwright.store.decision_log import DecisionLog, Recorder
-from podwright.store.log_checkpoints import Start
-from podwright.store.log_format import Entry, LogError, Setup, decode_actions, encode_actions
-from podwright.store.log_format import OwnPlugin as LoggedPlugin
+from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.gc_pause import without_collection
+from podwright.recording.log_checkpoints import Start
+from podwright.recording.log_format import Entry, LogError, Setup, decode_actions, encode_actions
+from podwright.recording.log_format import OwnPlugin as LoggedPlugin
 
 _SHOWN_EVENTS = 10
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.machine import CycleDue, ObjectPut, PatchPodStatus
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.replay import queue_of, record, replay
+from podwright.recording.stepping import Stepper
+from podwright.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node
-from podwright.world.past.replay import queue_of, record, replay
-from podwright.world.past.stepping import Stepper
-from podwright.world.tests.recorded import MINUTE, SECOND, START, recorded_log
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from podwright.machine import CycleDue, ExtenderReplied, Machine
 from podwright.objects import NamespacedName, Pod
 from podwright.objects.errors import PodwrightError, nearest
 from podwright.objects.timestamps import timestamp_text
-from podwright.store.decision_log import DecisionLog
-from podwright.store.log_format import Entry
-from podwright.world.past.replay import Replay
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.log_format import Entry
+from podwright.recording.replay import Replay
 
 
 class UnknownCycle(PodwrightError):  # noqa: N818 - named for what it is

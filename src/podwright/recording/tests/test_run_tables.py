@@ -8,8 +8,8 @@ import pytest
 
 import podwright as pw
 from podwright.objects import Pod, decode
+from podwright.recording.run_tables import TABLES, RunTables
 from podwright.testing import make_node, make_pod
-from podwright.world.runs.tables import TABLES, RunTables
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND

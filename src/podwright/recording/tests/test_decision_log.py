@@ -22,9 +22,9 @@ from podwright.machine import (
     TimerFired,
 )
 from podwright.objects import decode, with_fields, with_node_name
-from podwright.store import log_files
-from podwright.store.decision_log import DecisionLog
-from podwright.store.log_format import (
+from podwright.recording import log_files
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.log_format import (
     SEGMENT_HEAD_BYTES,
     LogError,
     Setup,
@@ -336,7 +336,7 @@ def test_a_log_in_memory_is_saved_as_it_would_have_been_written(tmp_path):
 WRITER = """
 import sys
 from podwright.machine import CycleDue
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
 
 log = DecisionLog.create(sys.argv[1], block_events=7)
 for index in range(10_000_000):

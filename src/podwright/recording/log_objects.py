@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 from podwright.objects import KubernetesObject, Pod
 from podwright.objects.kinds import TYPES, Unknown
-from podwright.store.log_format import VERSION, Objects, decoder_of, steps
-from podwright.store.log_pods import PodColumns, PodReader, PodRow, PodRows
+from podwright.recording.log_format import VERSION, Objects, decoder_of, steps
+from podwright.recording.log_pods import PodColumns, PodReader, PodRow, PodRows
 
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))

@@ -34,9 +34,9 @@ from podwright.machine import Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.objects.requests import pending_requests
 from podwright.preemption import Preemption
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.replay import Replay
 from podwright.store import GroupKind, kind_of
-from podwright.store.decision_log import DecisionLog
-from podwright.world.past.replay import Replay
 
 ColumnType: TypeAlias = Literal["time", "int", "maybe", "float", "name", "text"]
 """`time`: nanoseconds since 1970. `maybe`: an int or None. `name`: a text of which there are few,

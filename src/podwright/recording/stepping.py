@@ -17,10 +17,10 @@ import msgspec
 from podwright.framework import Plugin
 from podwright.machine import Action, CallDone, ExtenderReplied, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import NamespacedName, Pod
-from podwright.store.decision_log import DecisionLog
-from podwright.store.log_format import Entry, decode_actions
-from podwright.world.past.explain import Cycles
-from podwright.world.past.replay import Replay
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import Cycles
+from podwright.recording.log_format import Entry, decode_actions
+from podwright.recording.replay import Replay
 
 _KEPT = 500
 

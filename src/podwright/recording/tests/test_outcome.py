@@ -6,12 +6,12 @@ import pytest
 
 from podwright.framework.binding import CallError
 from podwright.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import UnknownCycle, find_cycle
+from podwright.recording.outcome import Aftermath, Fate, aftermath
+from podwright.recording.replay import record
+from podwright.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node, make_pod
-from podwright.world.past.aftermath import Aftermath, Fate, aftermath
-from podwright.world.past.explain import UnknownCycle, find_cycle
-from podwright.world.past.replay import record
-from podwright.world.tests.recorded import MINUTE, SECOND, START, recorded_log
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import msgspec
 from podwright._version import __version__
 from podwright.machine import Action, CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, Pod
-from podwright.store.log_format import (
+from podwright.recording.log_format import (
     ENCODER,
     NO_ACTIONS,
     Entry,
@@ -25,7 +25,7 @@ from podwright.store.log_format import (
     LogError,
     steps,
 )
-from podwright.store.log_objects import ObjectWriter, decode_objects
+from podwright.recording.log_objects import ObjectWriter, decode_objects
 
 _EVENT_OF: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
 _OBJECT, _CALL, _PLAIN, _OTHER = range(4)

@@ -22,17 +22,17 @@ from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, ObjectPut
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
-from podwright.store.collection import without_collection
-from podwright.store.log_checkpoints import (
+from podwright.recording.gc_pause import without_collection
+from podwright.recording.log_checkpoints import (
     Chain,
     CheckpointIndex,
     CheckpointObjects,
     Start,
     next_link,
 )
-from podwright.store.log_events import Rows, decode_events
-from podwright.store.log_files import Folder, Frame, Medium, Memory, frames_until
-from podwright.store.log_format import (
+from podwright.recording.log_events import Rows, decode_events
+from podwright.recording.log_files import Folder, Frame, Medium, Memory, frames_until
+from podwright.recording.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
@@ -48,7 +48,7 @@ from podwright.store.log_format import (
     encode_frame,
     steps,
 )
-from podwright.store.log_objects import Mentioned, ObjectWriter, decode_objects
+from podwright.recording.log_objects import Mentioned, ObjectWriter, decode_objects
 
 _T = TypeVar("_T")
 

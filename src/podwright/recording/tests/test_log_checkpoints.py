@@ -6,11 +6,11 @@ import pytest
 
 from podwright.machine import CycleDue, ObjectPut
 from podwright.objects import with_node_name
-from podwright.store import decision_log
-from podwright.store.log_checkpoints import Chain, next_link
-from podwright.store.log_objects import Mentioned, ObjectWriter
+from podwright.recording import decision_log
+from podwright.recording.log_checkpoints import Chain, next_link
+from podwright.recording.log_objects import Mentioned, ObjectWriter
+from podwright.recording.replay import record
 from podwright.testing import make_node, make_pod
-from podwright.world.past.replay import record
 
 KNOWN = {number: make_pod(f"p{number}") for number in range(10)}
 

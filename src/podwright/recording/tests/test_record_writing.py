@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 
 from podwright.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.objects import decode, with_node_name
-from podwright.store import ObjectStore
-from podwright.store.decision_log import DecisionLog
-from podwright.store.record_files import apply_line, read_record
-from podwright.store.record_writing import (
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.record_writing import (
     initial_lines,
     record_line,
     record_of_log,
     record_of_watch,
     write_record,
 )
+from podwright.store import ObjectStore
+from podwright.store.record_files import apply_line, read_record
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

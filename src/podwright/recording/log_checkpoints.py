@@ -15,7 +15,7 @@ import msgspec
 
 from podwright.machine.snapshot import MachineSnapshot
 from podwright.objects import KubernetesObject
-from podwright.store.log_format import Objects
+from podwright.recording.log_format import Objects
 
 _BEFORE: Final = 15
 """How many checkpoints there are at most between one that is whole and the next."""

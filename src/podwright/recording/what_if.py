@@ -24,9 +24,9 @@ from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import Runner
 from podwright.objects import NamespacedName, Node, Taint, with_fields
 from podwright.objects.errors import PodwrightError, nearest
-from podwright.store.decision_log import DecisionLog
-from podwright.store.log_format import Setup
-from podwright.world.past.explain import PastCycle, find_cycle
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import PastCycle, find_cycle
+from podwright.recording.log_format import Setup
 
 
 class ImpossibleChange(PodwrightError):  # noqa: N818 - named for what it is

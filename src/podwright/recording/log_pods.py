@@ -21,7 +21,7 @@ import msgspec
 
 from podwright.objects import ObjectMeta, Pod
 from podwright.objects.pod import PodSpec, PodStatus
-from podwright.store.log_format import (
+from podwright.recording.log_format import (
     AS_BEFORE,
     BOTH,
     BOTH_VERSIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
 from podwright.testing import make_node, make_pod
 from podwright.world.world import World
 

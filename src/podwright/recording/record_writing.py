@@ -30,7 +30,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.objects.timestamps import timestamp_text_nano
-from podwright.store.decision_log import DecisionLog
+from podwright.recording.decision_log import DecisionLog
 from podwright.store.history import WatchEvent
 from podwright.store.kinds import GroupKind, group_kind, kind_of
 from podwright.store.record_files import RecordEvent, RecordLine

@@ -8,11 +8,11 @@ import pytest
 
 from podwright.config import ExtenderReply
 from podwright.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
+from podwright.recording.explain import find_cycle
+from podwright.recording.outcome import Fate, aftermath
+from podwright.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 from podwright.world.kss.annotations import kss_attempt
-from podwright.world.past.aftermath import Fate, aftermath
-from podwright.world.past.explain import find_cycle
-from podwright.world.tests.recording import Recorded
 
 EXTENDER = {
     "urlPrefix": "http://127.0.0.1:9/gpu",

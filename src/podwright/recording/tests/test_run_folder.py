@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from podwright.store import run_folder
-from podwright.store.run_folder import (
+from podwright.recording import run_folder
+from podwright.recording.run_folder import (
     InputFile,
     Manifest,
     RunError,
@@ -16,7 +16,7 @@ from podwright.store.run_folder import (
     arrow_table,
     require_arrow,
 )
-from podwright.store.tables import MissingExtra
+from podwright.recording.tables import MissingExtra
 
 MANIFEST = Manifest(
     seed=7, start_ns=0, inputs=(InputFile("objects", "nodes.yaml", "aa"),), options={"sample": "1m"}

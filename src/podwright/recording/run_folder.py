@@ -33,8 +33,8 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.objects import KubernetesObject, PodwrightError, encode
+from podwright.recording.tables import MissingExtra
 from podwright.store.files import STDIN_SOURCE
-from podwright.store.tables import MissingExtra
 
 FORMAT: Final = 1
 
