@@ -8,8 +8,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from podwright.store.record_files import Record, read_record
-from podwright.store.scheduler_log_files import SchedulerLog, read_scheduler_log
+from podwright.files.record import Record, read_record
+from podwright.files.scheduler_log import SchedulerLog, read_scheduler_log
 
 PACKED = Path(__file__).parent / "real"
 ARCHIVE_OF = {

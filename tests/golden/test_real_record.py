@@ -8,8 +8,8 @@ import hashlib
 import pytest
 from tests.golden import real_cluster
 
+from podwright.files.record import apply_line
 from podwright.store import ObjectStore
-from podwright.store.record_files import apply_line
 from podwright.world.shadow.findings import agreement
 from podwright.world.shadow.shadow import Shadow
 

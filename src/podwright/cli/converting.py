@@ -11,6 +11,14 @@ import msgspec
 from podwright.cli.collecting import Collected
 from podwright.cli.console import print_document, say, waiting, write
 from podwright.cli.past_run import moment_since, start_of_run
+from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
+from podwright.files.record import Record, RecordLine, numbered_lines, read_record
+from podwright.files.snapshot import (
+    DEFAULT_CONFIGURATION,
+    is_in_snapshot,
+    missing_namespaces,
+    write_snapshot,
+)
 from podwright.objects import (
     Document,
     FieldError,
@@ -30,15 +38,7 @@ from podwright.recording.record_writing import (
     record_of_log,
     write_record,
 )
-from podwright.store import GroupKind, Record, RecordLine, kind_of, read_record
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.record_files import numbered_lines
-from podwright.store.snapshot_files import (
-    DEFAULT_CONFIGURATION,
-    is_in_snapshot,
-    missing_namespaces,
-    write_snapshot,
-)
+from podwright.store import GroupKind, kind_of
 from podwright.world.runs.openb_arrivals import openb_arrivals
 
 _RECORD_KEYS = {"time", "event", "resource"}

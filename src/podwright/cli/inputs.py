@@ -26,12 +26,12 @@ from podwright.config import (
     read_configuration,
     without_effect,
 )
+from podwright.files.manifests import LoadedObjects, load
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
 from podwright.store import GroupKind, kind_of
-from podwright.store.files import LoadedObjects, load
 
 
 def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:

@@ -26,9 +26,9 @@ from podwright.config import (
     read_configuration,
     without_effect,
 )
+from podwright.files.record import Record, load_record
+from podwright.files.scheduler_log import SchedulerLog, load_scheduler_log
 from podwright.objects import FieldError, InputError
-from podwright.store.record_files import Record, load_record
-from podwright.store.scheduler_log_files import SchedulerLog, load_scheduler_log
 from podwright.world.shadow.findings import Agreement, Finding, agreement
 from podwright.world.shadow.shadow import Shadow
 

@@ -40,6 +40,8 @@ from podwright.config import (
     format_duration,
     without_effect,
 )
+from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
+from podwright.files.record import numbered_lines
 from podwright.framework.profile import TieRule
 from podwright.objects import FieldError, InputError, Pod
 from podwright.recording.run_folder import (
@@ -51,8 +53,6 @@ from podwright.recording.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.record_files import numbered_lines
 from podwright.world.runs.event_lines import first_recorded_ns
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.runs.openb_arrivals import Ending

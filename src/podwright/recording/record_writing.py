@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from podwright.files.record import RecordEvent, RecordLine
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,
@@ -33,7 +34,6 @@ from podwright.objects.timestamps import timestamp_text_nano
 from podwright.recording.decision_log import DecisionLog
 from podwright.store.history import WatchEvent
 from podwright.store.kinds import GroupKind, group_kind, kind_of
-from podwright.store.record_files import RecordEvent, RecordLine
 
 _ORDER = [
     group_kind(cls)

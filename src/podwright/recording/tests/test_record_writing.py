@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.files.record import apply_line, read_record
 from podwright.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.objects import decode, with_node_name
 from podwright.recording.decision_log import DecisionLog
@@ -15,7 +16,6 @@ from podwright.recording.record_writing import (
     write_record,
 )
 from podwright.store import ObjectStore
-from podwright.store.record_files import apply_line, read_record
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

@@ -33,6 +33,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.config.duration import format_duration, parse_duration
+from podwright.files.record import MAX_STEP_BACK_NS, RecordLine, RecordReader
 from podwright.objects import (
     Document,
     FieldError,
@@ -52,7 +53,6 @@ from podwright.objects.errors import invalid, quoted, required, unsupported
 from podwright.objects.kinds import TYPE_OF
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store import GroupKind, kind_of
-from podwright.store.record_files import MAX_STEP_BACK_NS, RecordLine, RecordReader
 from podwright.world.operations import (
     Apply,
     Cordon,

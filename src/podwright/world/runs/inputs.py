@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.files.manifests import LoadedObjects
 from podwright.objects import (
     Document,
     FieldError,
@@ -33,7 +34,6 @@ from podwright.objects import (
 from podwright.objects.errors import nearest
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store import GroupKind, kind_of
-from podwright.store.files import LoadedObjects
 from podwright.world import first_objects
 from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.operations import Apply, Delete, Operation, Put

@@ -16,6 +16,8 @@ from podwright.config import (
     to_document,
 )
 from podwright.config.duration import parse_duration
+from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
+from podwright.files.record import file_lines
 from podwright.framework import Plugin
 from podwright.framework.explain import Explanation
 from podwright.framework.extenders import CallExtender
@@ -45,8 +47,6 @@ from podwright.recording.run_folder import (
     sha256_of_file,
 )
 from podwright.recording.run_tables import TABLES, RunTables, joined, tables_of_log
-from podwright.store.files import LoadedObjects, load_bytes, read_paths
-from podwright.store.record_files import file_lines
 from podwright.world.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.runs.openb_arrivals import Ending

@@ -24,6 +24,8 @@ from statistics import median_low
 import msgspec
 
 from podwright.columns.pod_volumes import claim_uses
+from podwright.files.record import RecordLine
+from podwright.files.scheduler_log import LogLine, SchedulerLog
 from podwright.objects import (
     NamespacedName,
     Node,
@@ -36,8 +38,6 @@ from podwright.objects import (
 from podwright.objects.requests import has_actual_resources
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store.kinds import POD, GroupKind, group_kind
-from podwright.store.record_files import RecordLine
-from podwright.store.scheduler_log_files import LogLine, SchedulerLog
 from podwright.world.shadow.view import Positions, Track, View
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -15,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from podwright.columns.pod_volumes import claim_uses
+from podwright.files.record import RecordLine
 from podwright.objects import Pod
 from podwright.store.kinds import POD, GroupKind
-from podwright.store.record_files import RecordLine
 from podwright.world.shadow.moments import (
     DEFAULT_DELAY_NS,
     Attempt,

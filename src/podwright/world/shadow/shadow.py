@@ -22,11 +22,11 @@ import msgspec
 from podwright.assembly.scheduler import Scheduler
 from podwright.config import KubeSchedulerConfiguration
 from podwright.config.gates import DEFAULT_GATES, Gates
+from podwright.files.record import Record
+from podwright.files.scheduler_log import SchedulerLog
 from podwright.framework.profile import TieRule
 from podwright.objects import Node, Pod
 from podwright.objects.errors import FieldError, InputError
-from podwright.store.record_files import Record
-from podwright.store.scheduler_log_files import SchedulerLog
 from podwright.world.shadow.findings import Finding, Outcome, Reason
 from podwright.world.shadow.images import CopiedImageCounts
 from podwright.world.shadow.judge import MOST_SEARCHES, Judge

@@ -20,6 +20,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from podwright.columns import Cluster
+from podwright.files.record import RecordLine
 from podwright.objects import (
     NamespacedName,
     Node,
@@ -29,7 +30,6 @@ from podwright.objects import (
     with_nominated_node_name,
 )
 from podwright.store.kinds import GroupKind, kind_of
-from podwright.store.record_files import RecordLine
 
 Positions: TypeAlias = Mapping[GroupKind, int]
 """Per kind, how many of its changes were seen; kinds that are not named stay as they are."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import podwright as pw
+from podwright.files.manifests import load
+from podwright.files.record import file_lines
 from podwright.objects import InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.files import load
-from podwright.store.record_files import file_lines
 from podwright.world.operations import Apply, Delete, Put
 from podwright.world.runs.inputs import EventFile, Inputs, start_of
 from podwright.world.world import START_NS

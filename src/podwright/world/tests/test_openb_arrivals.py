@@ -1,8 +1,8 @@
 import pytest
 
+from podwright.files.manifests import load_bytes
 from podwright.objects import InputError, Pod, with_fields, with_node_name
 from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, openb_times
-from podwright.store.files import load_bytes
 from podwright.testing import make_pod
 from podwright.world import Lifecycle, default_stages
 from podwright.world.runs.inputs import Inputs

@@ -7,11 +7,11 @@ import pytest
 
 from podwright.assembly.scheduler import Scheduler
 from podwright.config import read_configuration
+from podwright.files.record import read_record
+from podwright.files.scheduler_log import read_scheduler_log
 from podwright.framework.profile import TieRule
 from podwright.objects import InputError, Pod, decode
 from podwright.objects.timestamps import timestamp_ns
-from podwright.store.record_files import read_record
-from podwright.store.scheduler_log_files import read_scheduler_log
 from podwright.world.shadow.findings import agreement
 from podwright.world.shadow.shadow import Shadow
 

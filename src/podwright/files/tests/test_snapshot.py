@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.objects import InputError, Namespace, decode, encode
-from podwright.store import ObjectStore
-from podwright.store.files import load_bytes
-from podwright.store.snapshot_files import (
+from podwright.files.manifests import load_bytes
+from podwright.files.snapshot import (
     DEFAULT_CONFIGURATION,
     missing_namespaces,
     write_snapshot,
 )
+from podwright.objects import InputError, Namespace, decode, encode
+from podwright.store import ObjectStore
 from podwright.testing import make_node, make_pod
 
 KEYS = [

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from podwright.files.scheduler_log import load_scheduler_log, read_scheduler_log
 from podwright.objects import InputError
-from podwright.store.scheduler_log_files import load_scheduler_log, read_scheduler_log
 
 TIME = "2026-03-02T10:11:12.5Z"
 

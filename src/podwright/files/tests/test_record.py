@@ -3,9 +3,7 @@ import json
 
 import pytest
 
-from podwright.objects import InputError, Node, Pod
-from podwright.store import ObjectStore
-from podwright.store.record_files import (
+from podwright.files.record import (
     RecordReader,
     apply_line,
     file_lines,
@@ -13,6 +11,8 @@ from podwright.store.record_files import (
     numbered_lines,
     read_record,
 )
+from podwright.objects import InputError, Node, Pod
+from podwright.store import ObjectStore
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {

@@ -24,10 +24,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from podwright.files.record import numbered_lines
 from podwright.objects import FieldError, InputError, NamespacedName
 from podwright.objects.errors import invalid, quoted, required
 from podwright.objects.timestamps import timestamp_ns
-from podwright.store.record_files import numbered_lines
 
 What: TypeAlias = Literal[
     "attempt", "bound", "unschedulable", "preempt", "victim", "condition", "queue"

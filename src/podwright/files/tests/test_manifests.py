@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from podwright.files.manifests import load, load_bytes, read_paths
 from podwright.objects import InputError, Node, Pod
-from podwright.store.files import load, load_bytes, read_paths
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
