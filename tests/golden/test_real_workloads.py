@@ -12,10 +12,10 @@ from collections import Counter, defaultdict
 import pytest
 from tests.golden import real_cluster
 
+from podwright.api.events import RecordEvent
 from podwright.objects import PriorityClass, decode_as
 from podwright.world.controllers.tests.driving import Cluster
 from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
-from podwright.world.stages.lifecycle import RecordEvent
 
 pytestmark = pytest.mark.golden
 

@@ -33,6 +33,7 @@ from tests.perf import templates
 from tests.perf.case import DECISIONS_PER_SECOND, MEBIBYTES, SECONDS, Case
 from tests.traces import openb as openb_trace
 
+from podwright.api.admission import Admission
 from podwright.cli import main
 from podwright.cli.collection import rare_collection
 from podwright.framework.decision import Decision
@@ -40,7 +41,6 @@ from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.recording.decision_log import DecisionLog
 from podwright.store import ObjectStore
-from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers
 from podwright.world.observing import Noted
 from podwright.world.operations import Apply, Delete, FailNode, RestoreNode

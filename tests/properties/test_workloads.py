@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.api.object_edits import is_ready
 from podwright.objects import Node, Pod
 from podwright.world.controllers.contract import ControllerAction, CreateObject
 from podwright.world.controllers.daemon_pods import target_node
-from podwright.world.controllers.documents import is_ready
 from podwright.world.controllers.pod_state import is_active
 from podwright.world.controllers.stateful_pods import ordinal_of
 from podwright.world.controllers.tests.driving import Cluster

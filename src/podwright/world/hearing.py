@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from podwright.api.admission import Admission
 from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.actions import Action
 from podwright.store import GroupKind
 from podwright.store.history import Change
-from podwright.world.admission import Admission
 from podwright.world.controllers import Controllers
 from podwright.world.controllers.contract import ControllerAction, DrainNode, NodeEvent
 from podwright.world.observing import ChangeObserver

@@ -10,10 +10,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from podwright.api.events import RecordEvent
 from podwright.framework.decision import Decision
 from podwright.machine import EmitEvent
 from podwright.objects import KubernetesObject
-from podwright.world.stages.lifecycle import RecordEvent
 
 
 class Noted(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,8 @@ What no object shows is not done here: nodes that fail or are drained.
 
 from __future__ import annotations
 
+from podwright.api import bootstrap_objects as first_objects
+from podwright.api.admission import Admission
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -15,8 +17,6 @@ from podwright.objects import (
 )
 from podwright.store import GroupKind, ObjectStore, kind_of
 from podwright.store.lifecycle import Scope
-from podwright.world import first_objects
-from podwright.world.admission import Admission
 from podwright.world.operations import (
     Apply,
     Cordon,

@@ -39,6 +39,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.api import bootstrap_objects as first_objects
+from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
+from podwright.api.events import RecordEvent
+from podwright.api.scheduler_requests import API_CALLS, ApiCall, make_call
+from podwright.api.validation import check_workloads
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
@@ -63,9 +68,6 @@ from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.replay import record
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
 from podwright.store.lifecycle import Propagation
-from podwright.world import first_objects
-from podwright.world.admission import Admission, Forbidden, NamespaceTerminating
-from podwright.world.api_calls import API_CALLS, ApiCall, make_call
 from podwright.world.clock import EventHeap, Turn, check_start
 from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
 from podwright.world.controllers.contract import (
@@ -91,16 +93,8 @@ from podwright.world.observing import (
 )
 from podwright.world.operations import Apply, Delete, Drain, FailNode, Fed, Operation, RestoreNode
 from podwright.world.outside import write
-from podwright.world.stages.lifecycle import (
-    Lifecycle,
-    PlayAt,
-    PutObject,
-    RecordEvent,
-    RemoveObject,
-    StageDue,
-)
+from podwright.world.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
 from podwright.world.stages.stage import Stage
-from podwright.world.workload_checks import check_workloads
 
 if TYPE_CHECKING:
     from podwright.world.runs.run import Run

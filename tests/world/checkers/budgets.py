@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
+from podwright.api.object_edits import is_ready
 from podwright.objects import PodDisruptionBudget, label_selector
-from podwright.world.controllers.documents import is_ready
 from podwright.world.world import World
 
 DEPLOYMENT = ("apps", "Deployment")

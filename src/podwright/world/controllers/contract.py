@@ -21,11 +21,11 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from podwright.api.events import RecordEvent
+from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.kinds import GroupKind
-from podwright.world.node_faults import NodeDown, NodeUp
-from podwright.world.stages.lifecycle import RecordEvent
 
 __all__ = [
     "EVERY_KIND",

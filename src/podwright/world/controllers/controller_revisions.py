@@ -13,8 +13,8 @@ import msgspec
 
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.store.kinds import GroupKind
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
-from podwright.world.controllers.documents import deletion_by
 from podwright.world.controllers.pod_template import owner_document
 from podwright.world.controllers.view import View
 

@@ -14,8 +14,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
+from podwright.api.object_edits import changed, part
 from podwright.objects import Document, KubernetesObject, NamespacedName, decode
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     CreateObject,
@@ -24,8 +27,6 @@ from podwright.world.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.world.controllers.cron_schedule import CronSchedule, parse_schedule, time_zone
-from podwright.world.controllers.documents import changed, deletion_by, event_by, part
 from podwright.world.controllers.job import JOB
 from podwright.world.controllers.job_spec import finished_condition
 from podwright.world.controllers.view import View

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.api.object_edits import is_ready
 from podwright.objects import (
     Document,
     InvalidObject,
@@ -28,6 +29,7 @@ from podwright.objects import (
 )
 from podwright.objects.selector import NOTHING
 from podwright.store.kinds import GroupKind
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.controller_revisions import (
@@ -45,7 +47,6 @@ from podwright.world.controllers.daemon_pods import (
     base_daemon_pod,
     daemon_pod,
 )
-from podwright.world.controllers.documents import deletion_by, event_by, is_ready
 from podwright.world.controllers.pod_state import available_from_ns, looks_alike
 from podwright.world.controllers.pod_template import owners_of_class
 from podwright.world.controllers.replica_set import PRIORITY_CLASS

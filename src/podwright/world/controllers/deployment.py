@@ -29,6 +29,7 @@ from podwright.objects import (
 )
 from podwright.objects.selector import NOTHING
 from podwright.store.kinds import GroupKind
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import (
     ControllerAction,
@@ -37,7 +38,6 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
-from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_template import owner_document
 from podwright.world.controllers.replica_set import POD, REPLICA_FAILURE, REPLICA_SET
 from podwright.world.controllers.revisions import template_hash

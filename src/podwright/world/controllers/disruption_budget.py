@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from podwright.api.object_edits import changed, is_ready, part, with_condition_set
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -33,6 +34,7 @@ from podwright.objects import (
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.store.kinds import kind_of
+from podwright.world.controllers.actions import event_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -40,13 +42,6 @@ from podwright.world.controllers.contract import (
     SyncAt,
     SyncDue,
     UpdateObject,
-)
-from podwright.world.controllers.documents import (
-    changed,
-    event_by,
-    is_ready,
-    part,
-    with_condition_set,
 )
 from podwright.world.controllers.view import View
 

@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final, cast
 
+from podwright.api.eviction import decide_eviction, with_disruption_target
+from podwright.api.object_edits import changed
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodDisruptionBudget
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     DrainNode,
@@ -25,9 +28,7 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.disruption_budget import BUDGET, POD
-from podwright.world.controllers.documents import changed, deletion_by
 from podwright.world.controllers.view import View
-from podwright.world.eviction import decide_eviction, with_disruption_target
 
 NODE: Final[GroupKind] = ("", "Node")
 MIRROR: Final = "kubernetes.io/config.mirror"

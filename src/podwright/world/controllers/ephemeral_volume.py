@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
+from podwright.api.object_edits import part
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
+from podwright.world.controllers.actions import event_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     CreateObject,
     GroupKind,
     PodPart,
 )
-from podwright.world.controllers.documents import event_by, part
 from podwright.world.controllers.view import View
 
 CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")

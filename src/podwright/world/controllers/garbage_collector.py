@@ -20,9 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from podwright.api.object_edits import changed, part, without_finalizer
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
 from podwright.store.kinds import RULES, kind_of
 from podwright.store.lifecycle import FOREGROUND, ORPHAN
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import (
     EVERY_KIND,
     ControllerAction,
@@ -30,7 +32,6 @@ from podwright.world.controllers.contract import (
     PodPart,
     UpdateObject,
 )
-from podwright.world.controllers.documents import changed, deletion_by, part, without_finalizer
 from podwright.world.controllers.view import View
 
 _SEPARATOR: Final = "|"

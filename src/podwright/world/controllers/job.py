@@ -24,9 +24,12 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from podwright.api.job_defaults import with_job_defaults
+from podwright.api.object_edits import changed, part, with_condition_set
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, PriorityClass
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.store.lifecycle import with_metadata
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claims import Orphans, adopted, released
 from podwright.world.controllers.contract import (
     ControllerAction,
@@ -37,13 +40,6 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.creations import Creations
-from podwright.world.controllers.documents import (
-    changed,
-    deletion_by,
-    event_by,
-    part,
-    with_condition_set,
-)
 from podwright.world.controllers.job_finish import finishing_condition, job_condition
 from podwright.world.controllers.job_indexes import (
     failed_indexes,
@@ -63,7 +59,6 @@ from podwright.world.controllers.job_spec import (
     finished_condition,
     index_of,
     pods_of,
-    with_job_defaults,
 )
 from podwright.world.controllers.job_tally import (
     BackOff,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.api.object_edits import part
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -24,14 +25,10 @@ from podwright.objects import (
 )
 from podwright.objects.timestamps import timestamp_ns
 from podwright.world.controllers.claims import compiled_selector
-from podwright.world.controllers.documents import changed, part
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
-_UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
-_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 _GENERATED_PREFIX_MAX: Final = 58
-_NO_LIMIT: Final = 2**31 - 1
 _INDEX_ENV: Final = {
     "name": "JOB_COMPLETION_INDEX",
     "valueFrom": {
@@ -136,46 +133,6 @@ def selector_of(job: KubernetesObject) -> Selector:
     """Return what a job selects, nothing while it has no selector."""
     written = part(job, "spec").get("selector")
     return compiled_selector(msgspec.convert(written, LabelSelector) if written else None)
-
-
-def with_job_defaults(job: KubernetesObject, uid: str = "") -> KubernetesObject:
-    """Return a job as the API server makes it: defaults, labels and the selector of its own.
-
-    One that has its selector is returned as it is.
-
-    Parameters
-    ----------
-    uid : str
-        The one that it gets, if it has none yet.
-    """
-    written = part(job, "spec")
-    if written.get("selector"):
-        return job
-    uid = job.uid or uid
-    has_own_limits = written.get("backoffLimitPerIndex") is not None
-    spec: Document = {
-        "backoffLimit": _NO_LIMIT if has_own_limits else 6,
-        "completionMode": "NonIndexed",
-        "suspend": False,
-        "manualSelector": False,
-        "podReplacementPolicy": "Failed"
-        if written.get("podFailurePolicy")
-        else "TerminatingOrFailed",
-    } | {name: value for name, value in written.items() if value is not None}
-    if "completions" not in spec and "parallelism" not in spec:
-        spec["completions"] = 1
-    spec.setdefault("parallelism", 1)
-    own = dict.fromkeys(_UID_LABELS, uid) | dict.fromkeys(_NAME_LABELS, job.name)
-    template = dict(spec.get("template") or {})
-    metadata = dict(template.get("metadata") or {})
-    given = metadata.get("labels") or {}
-    metadata["labels"] = {**given, **own}
-    template["metadata"] = metadata
-    spec["template"] = template
-    spec["selector"] = {"matchLabels": {_UID_LABELS[0]: uid}}
-    # Upstream: a job without labels gets those of its template.
-    labels = dict(job.metadata.labels) or dict(metadata["labels"])
-    return changed(job, metadata={"labels": labels}, spec=spec)
 
 
 def pods_of(

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
+from podwright.api.object_edits import is_ready, part
 from podwright.objects import Document, NamespacedName, Pod
 from podwright.objects.timestamps import timestamp_ns
-from podwright.world.controllers.documents import is_ready, part
 from podwright.world.controllers.job_spec import JobSpec, index_of, indexes_text, parse_indexes
 
 _BACK_OFF_NS: Final = 10_000_000_000

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from podwright.api.object_edits import part
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import ControllerAction, GroupKind, SyncAt, SyncDue
-from podwright.world.controllers.documents import deletion_by, part
 from podwright.world.controllers.job import JOB
 from podwright.world.controllers.job_spec import finished_condition
 from podwright.world.controllers.view import View

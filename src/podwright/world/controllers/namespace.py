@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
+from podwright.api.object_edits import changed, part, with_condition_set
 from podwright.objects import Document, KubernetesObject, NamespacedName
 from podwright.objects.timestamps import timestamp_text
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import (
     EVERY_KIND,
     ControllerAction,
@@ -21,7 +23,6 @@ from podwright.world.controllers.contract import (
     PodPart,
     UpdateObject,
 )
-from podwright.world.controllers.documents import changed, deletion_by, part, with_condition_set
 from podwright.world.controllers.view import View
 
 NAMESPACE: Final[GroupKind] = ("", "Namespace")

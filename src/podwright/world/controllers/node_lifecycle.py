@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from podwright.api.object_edits import changed, condition_of, part, with_condition_set
 from podwright.objects import Document, KubernetesObject, NamespacedName, Node, Pod
 from podwright.objects.timestamps import timestamp_text
+from podwright.world.controllers.actions import event_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     DrainNode,
@@ -25,13 +27,6 @@ from podwright.world.controllers.contract import (
     SyncAt,
     SyncDue,
     UpdateObject,
-)
-from podwright.world.controllers.documents import (
-    changed,
-    condition_of,
-    event_by,
-    part,
-    with_condition_set,
 )
 from podwright.world.controllers.node_zones import PERIOD_NS, Zones
 from podwright.world.controllers.view import View

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
+from podwright.api.object_edits import annotated, changed, part
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -33,6 +34,7 @@ from podwright.objects import (
     quantity_value,
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claim_users import ClaimUsers, claims_of
 from podwright.world.controllers.contract import (
     ControllerAction,
@@ -40,13 +42,6 @@ from podwright.world.controllers.contract import (
     GroupKind,
     PodPart,
     UpdateObject,
-)
-from podwright.world.controllers.documents import (
-    annotated,
-    changed,
-    deletion_by,
-    event_by,
-    part,
 )
 from podwright.world.controllers.provisioning import (
     NO_PROVISIONER,

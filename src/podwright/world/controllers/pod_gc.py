@@ -16,8 +16,11 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, cast
 
+from podwright.api.eviction import with_disruption_target
+from podwright.api.object_edits import changed
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.objects.timestamps import timestamp_ns
+from podwright.world.controllers.actions import deletion_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -26,10 +29,8 @@ from podwright.world.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.world.controllers.documents import changed, deletion_by
 from podwright.world.controllers.node_lifecycle import NODE
 from podwright.world.controllers.view import View
-from podwright.world.eviction import with_disruption_target
 
 POD: Final[GroupKind] = ("", "Pod")
 QUARANTINE_NS: Final = 40_000_000_000

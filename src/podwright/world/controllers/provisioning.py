@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
+from podwright.api.object_edits import part
 from podwright.objects import (
     CSINode,
     Document,
@@ -26,7 +27,6 @@ from podwright.objects import (
     encode,
 )
 from podwright.objects.timestamps import timestamp_text
-from podwright.world.controllers.documents import part
 from podwright.world.controllers.view import View
 
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"

@@ -25,6 +25,7 @@ from podwright.objects import (
 )
 from podwright.objects.timestamps import timestamp_text
 from podwright.store.kinds import GroupKind
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claims import (
     Orphans,
     adopted,
@@ -38,7 +39,6 @@ from podwright.world.controllers.contract import (
     UpdateObject,
 )
 from podwright.world.controllers.creations import Creations
-from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import deletion_order, is_active
 from podwright.world.controllers.pod_tally import PodTally, TallyRules
 from podwright.world.controllers.pod_template import PodTemplates, owners_of_class

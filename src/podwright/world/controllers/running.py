@@ -15,6 +15,7 @@ from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, api_group
 from podwright.store.history import Change
 from podwright.store.kinds import kind_of
+from podwright.world.controllers.actions import event_by
 from podwright.world.controllers.contract import (
     Controller,
     ControllerAction,
@@ -30,7 +31,6 @@ from podwright.world.controllers.contract import (
     SyncDue,
     SyncNext,
 )
-from podwright.world.controllers.documents import event_by
 from podwright.world.controllers.telling import Telling
 from podwright.world.controllers.view import View
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from podwright.api.object_edits import changed, condition_of, part
 from podwright.objects import Condition, Document, KubernetesObject, NamespacedName, Pod
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.world.controllers.contract import (
@@ -21,7 +22,6 @@ from podwright.world.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.world.controllers.documents import changed, condition_of, part
 from podwright.world.controllers.view import View
 
 POD: Final[GroupKind] = ("", "Pod")

@@ -24,6 +24,7 @@ from podwright.objects import (
     StatefulSet,
 )
 from podwright.store.kinds import GroupKind
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.world.controllers.contract import ControllerAction, CreateObject, UpdateObject
 from podwright.world.controllers.controller_revisions import (
@@ -31,7 +32,6 @@ from podwright.world.controllers.controller_revisions import (
     Revisions,
     data_of,
 )
-from podwright.world.controllers.documents import deletion_by, event_by
 from podwright.world.controllers.pod_state import available_from_ns, looks_alike, ready_since_ns
 from podwright.world.controllers.pod_template import owners_of_class, pod_of, with_labels
 from podwright.world.controllers.replica_set import PRIORITY_CLASS

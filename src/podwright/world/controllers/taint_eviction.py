@@ -14,7 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
+from podwright.api.events import RecordEvent
+from podwright.api.eviction import with_disruption_target
+from podwright.api.object_edits import condition_of
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Taint, tolerates
+from podwright.world.controllers.actions import deletion_by, event_by
 from podwright.world.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -23,11 +27,8 @@ from podwright.world.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.world.controllers.documents import condition_of, deletion_by, event_by
 from podwright.world.controllers.node_lifecycle import NODE
 from podwright.world.controllers.view import View
-from podwright.world.eviction import with_disruption_target
-from podwright.world.stages.lifecycle import RecordEvent
 
 POD: Final[GroupKind] = ("", "Pod")
 _SECOND_NS: Final = 1_000_000_000

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
+from podwright.api.object_edits import changed, part, without_finalizer
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
@@ -26,7 +27,6 @@ from podwright.world.controllers.contract import (
     PodPart,
     UpdateObject,
 )
-from podwright.world.controllers.documents import changed, part, without_finalizer
 from podwright.world.controllers.view import View
 
 CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")

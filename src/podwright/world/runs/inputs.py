@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.api import bootstrap_objects as first_objects
+from podwright.api.validation import wrong_with_workload
 from podwright.files.manifests import LoadedObjects
 from podwright.objects import (
     Document,
@@ -34,7 +36,6 @@ from podwright.objects import (
 from podwright.objects.errors import nearest
 from podwright.objects.timestamps import timestamp_ns
 from podwright.store import GroupKind, kind_of
-from podwright.world import first_objects
 from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.operations import Apply, Delete, Operation, Put
 from podwright.world.runs.event_lines import EventLines, Lines, Timed, first_recorded_ns
@@ -44,7 +45,6 @@ from podwright.world.stages.documents import API_VERSION as STAGE_API_VERSION
 from podwright.world.stages.documents import read_stage
 from podwright.world.stages.run_stages import default_stages
 from podwright.world.stages.stage import Stage
-from podwright.world.workload_checks import wrong_with_workload
 from podwright.world.world import START_NS
 
 _ORDER: Final[dict[GroupKind, int]] = {

@@ -16,13 +16,13 @@ from typing import Final
 
 import msgspec
 
+from podwright.api.admission import Admission
 from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
 from podwright.recording.decision_log import Recorder
 from podwright.recording.log_format import Objects
 from podwright.recording.log_objects import decode_objects, encode_objects
 from podwright.store import kind_of
-from podwright.world.admission import Admission
 from podwright.world.clock import Due, EventHeap, Turn
 from podwright.world.controllers import ControllersState
 from podwright.world.controllers.contract import SyncDue

@@ -37,6 +37,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from podwright.api.events import RecordEvent
+from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
@@ -51,7 +53,6 @@ from podwright.objects import (
 from podwright.store.history import Change
 from podwright.store.kinds import GroupKind, kind_of
 from podwright.store.lifecycle import Scope
-from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.effects import patched, read_again, scope_of, with_finalizers
 from podwright.world.stages.lives import REMOVED, Kind, Life, LifecycleState, LifeState, Plan
@@ -154,25 +155,6 @@ class RemoveObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
     key: NamespacedName
     uid: str
     stage: str
-
-
-class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Record a Kubernetes Event about an object.
-
-    Attributes
-    ----------
-    source : str
-        Who says so: a controller's name, or `kwok` for a stage.
-    """
-
-    group: str
-    object_kind: str
-    key: NamespacedName
-    uid: str
-    type: str
-    reason: str
-    note: str
-    source: str = "kwok"
 
 
 LifecycleAction: TypeAlias = PlayAt | PutObject | RemoveObject | RecordEvent

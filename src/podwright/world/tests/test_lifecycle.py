@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import InputError, Object, decode
 from podwright.store.history import change_of
@@ -21,7 +22,6 @@ from podwright.world import (
     default_stages,
     read_stages,
 )
-from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.addresses import Addresses
 from podwright.world.stages.run_stages import back_off_ns
 from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.objects import with_fields
 from podwright.world import Lifecycle, StageDue
-from podwright.world.node_faults import NodeDown, NodeUp
 from podwright.world.stages.run_stages import RUN_DELAY
 from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
 

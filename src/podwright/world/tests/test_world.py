@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.api.admission import Forbidden, NamespaceTerminating
 from podwright.objects import InputError, InvalidObject, Pod, decode
 from podwright.testing import make_node, make_pod
-from podwright.world.admission import Forbidden, NamespaceTerminating
 from podwright.world.clock import FIRST_NS, LAST_NS
 from podwright.world.operations import (
     Apply,

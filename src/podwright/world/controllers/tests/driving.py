@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from podwright.api.admission import Admission, Forbidden
+from podwright.api.events import RecordEvent
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,
@@ -27,7 +29,6 @@ from podwright.objects import (
 from podwright.objects.timestamps import timestamp_text
 from podwright.store import AlreadyExists, NotFound, ObjectStore
 from podwright.store.kinds import GroupKind
-from podwright.world.admission import Admission, Forbidden
 from podwright.world.controllers.contract import (
     Controller,
     ControllerAction,
@@ -42,7 +43,6 @@ from podwright.world.controllers.contract import (
 from podwright.world.controllers.running import Controllers
 from podwright.world.controllers.view import View
 from podwright.world.controllers.workload_writes import status_of
-from podwright.world.stages.lifecycle import RecordEvent
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

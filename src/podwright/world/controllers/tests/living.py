@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, cast
 
+from podwright.api.events import RecordEvent
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
@@ -23,7 +24,7 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.running import Controllers
 from podwright.world.controllers.view import View
-from podwright.world.stages.lifecycle import PlayAt, PutObject, RecordEvent, RemoveObject
+from podwright.world.stages.lifecycle import PlayAt, PutObject, RemoveObject
 from podwright.world.stages.stage import Stage
 
 SECOND = 1_000_000_000

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.api.object_edits import is_ready
 from podwright.objects import label_selector
 from podwright.objects.meta import LabelSelector
 from podwright.world.controllers.disruption_budget import BUDGET, POD, DisruptionController
-from podwright.world.controllers.documents import is_ready
 from podwright.world.controllers.tests.living import Cluster, a_pod, at, document
 
 WEB = {"matchLabels": {"app": "web"}}

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.api.admission import Forbidden
 from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
 from podwright.store.lifecycle import with_metadata
 from podwright.testing import make_node, make_pod
-from podwright.world.admission import Forbidden
 from podwright.world.controllers import telling
 from podwright.world.controllers.contract import PodPart
 from podwright.world.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale

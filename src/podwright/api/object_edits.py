@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -16,9 +16,6 @@ from podwright.objects import (
     decode,
     encode,
 )
-from podwright.store.kinds import kind_of
-from podwright.world.controllers.contract import DeleteObject
-from podwright.world.stages.lifecycle import RecordEvent
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -88,29 +85,3 @@ def is_ready(pod: Pod) -> bool:
     """
     condition = condition_of(pod, "Ready")
     return condition is not None and condition.status == "True"
-
-
-def deletion_by(
-    controller: str,
-    obj: KubernetesObject,
-    *,
-    grace_seconds: int | None = None,
-    propagation: Literal["Background", "Foreground", "Orphan"] | None = None,
-) -> DeleteObject:
-    """Return the action that deletes an object."""
-    group, kind = kind_of(obj)
-    return DeleteObject(group, kind, obj.key, obj.uid, controller, grace_seconds, propagation)
-
-
-def event_by(
-    controller: str,
-    obj: KubernetesObject,
-    reason: str,
-    note: str,
-    *,
-    is_warning: bool = False,
-) -> RecordEvent:
-    """Return the action that records an Event about an object."""
-    group, kind = kind_of(obj)
-    severity = "Warning" if is_warning else "Normal"
-    return RecordEvent(group, kind, obj.key, obj.uid, severity, reason, note, controller)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.api.admission import Admission
 from podwright.objects import Document, KubernetesObject, Pod, decode
 from podwright.store import ObjectStore
 from podwright.testing import make_pod
-from podwright.world.admission import Admission
 
 
 def a_class(value: int) -> KubernetesObject:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -29,7 +30,6 @@ from podwright.objects.meta import Struct
 from podwright.objects.pod import PodTemplateSpec
 from podwright.objects.selector import label_selector
 from podwright.store import GroupKind, kind_of
-from podwright.world.controllers.cron_schedule import parse_schedule, time_zone
 
 Wrong: TypeAlias = tuple[str, str, Any]
 """A path, what is wrong there, and the value."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from podwright.api.eviction import decide_eviction, with_disruption_target
 from podwright.objects import PodDisruptionBudget, decode_as
-from podwright.world.eviction import decide_eviction, with_disruption_target
 from podwright.world.tests.playing import NOW, a_pod, at
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from podwright.api.validation import wrong_with_workload
 from podwright.objects import KubernetesObject, decode
-from podwright.world.workload_checks import wrong_with_workload
 
 TEMPLATE: dict[str, Any] = {
     "metadata": {"labels": {"app": "web"}},
