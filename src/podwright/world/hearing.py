@@ -17,12 +17,12 @@ import msgspec
 from podwright.api.admission import Admission
 from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.actions import Action
+from podwright.machine.watched_kinds import NOT_READ, SELECTING, is_news
 from podwright.store import GroupKind
 from podwright.store.history import Change
 from podwright.world.controllers import Controllers
 from podwright.world.controllers.contract import ControllerAction, DrainNode, NodeEvent
 from podwright.world.observing import ChangeObserver
-from podwright.world.shadow.scheduler_view import NOT_READ, SELECTING, is_news
 from podwright.world.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt, StageDue
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
