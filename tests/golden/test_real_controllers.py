@@ -15,10 +15,10 @@ from tests.golden import real_cluster
 
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
 from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import DeleteObject, DrainNode
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
-from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
 pytestmark = pytest.mark.golden
 

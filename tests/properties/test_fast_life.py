@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 from podwright.machine import ObjectPut
 from podwright.objects import decode_pod
-from podwright.world.stages.addresses import Addresses
-from podwright.world.stages.effects import patched
-from podwright.world.stages.fast_stages import status_step
-from podwright.world.stages.jq import _NoValue, _run, query
-from podwright.world.stages.lifecycle import Lifecycle, PlayAt
-from podwright.world.stages.patches import plain_patch, strategic_patch
-from podwright.world.stages.plans import FixedPlans
-from podwright.world.stages.run_stages import (
+from podwright.stages.addresses import Addresses
+from podwright.stages.effects import patched
+from podwright.stages.fast_stages import status_step
+from podwright.stages.jq import _NoValue, _run, query
+from podwright.stages.lifecycle import Lifecycle, PlayAt
+from podwright.stages.patches import plain_patch, strategic_patch
+from podwright.stages.plans import FixedPlans
+from podwright.stages.run_stages import (
     EXIT_CODE,
     RUN_DELAY,
     RUN_JITTER,
     STOP_DELAY,
     default_stages,
 )
-from podwright.world.stages.selection import Selection
-from podwright.world.stages.stage import Moment, Operator, PatchStep, Requirement, Stage
-from podwright.world.tests.playing import NOW, SECOND, a_pod, at
+from podwright.stages.selection import Selection
+from podwright.stages.stage import Moment, Operator, PatchStep, Requirement, Stage
+from podwright.stages.tests.playing import NOW, SECOND, a_pod, at
 
 pytestmark = pytest.mark.property
 

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from podwright.objects import KubernetesObject, decode
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.world.operations import Apply, Scale
-from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.world.world import World
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))

@@ -66,6 +66,8 @@ from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Podwr
 from podwright.queueing import Touch
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.replay import record
+from podwright.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
+from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
 from podwright.store.lifecycle import Propagation
 from podwright.world.clock import EventHeap, Turn, check_start
@@ -93,8 +95,6 @@ from podwright.world.observing import (
 )
 from podwright.world.operations import Apply, Delete, Drain, FailNode, Fed, Operation, RestoreNode
 from podwright.world.outside import write
-from podwright.world.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
-from podwright.world.stages.stage import Stage
 
 if TYPE_CHECKING:
     from podwright.world.runs.run import Run

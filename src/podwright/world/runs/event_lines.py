@@ -52,6 +52,7 @@ from podwright.objects.decode import NAMESPACED_GROUPS
 from podwright.objects.errors import invalid, quoted, required, unsupported
 from podwright.objects.kinds import TYPE_OF
 from podwright.objects.timestamps import timestamp_ns
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.store import GroupKind, kind_of
 from podwright.world.operations import (
     Apply,
@@ -66,7 +67,6 @@ from podwright.world.operations import (
     Update,
 )
 from podwright.world.runs.recorded_times import with_times_moved
-from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 
 Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
 """Gives the lines of a file from its beginning: number, content, whether a line feed ends it."""

@@ -22,13 +22,13 @@ from podwright.objects import KubernetesObject
 from podwright.recording.decision_log import Recorder
 from podwright.recording.log_format import Objects
 from podwright.recording.log_objects import decode_objects, encode_objects
+from podwright.stages.lifecycle import StageDue
+from podwright.stages.lives import LifecycleState
 from podwright.store import kind_of
 from podwright.world.clock import Due, EventHeap, Turn
 from podwright.world.controllers import ControllersState
 from podwright.world.controllers.contract import SyncDue
 from podwright.world.operations import Fed, Operation
-from podwright.world.stages.lifecycle import StageDue
-from podwright.world.stages.lives import LifecycleState
 from podwright.world.world import Parts, World
 
 _Waiting = StageDue | SyncDue | TimerFired

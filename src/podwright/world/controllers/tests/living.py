@@ -10,8 +10,11 @@ from podwright.api.events import RecordEvent
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
+from podwright.stages import Lifecycle
+from podwright.stages.lifecycle import PlayAt, PutObject, RemoveObject
+from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.world import EventHeap, Lifecycle, Turn
+from podwright.world import EventHeap, Turn
 from podwright.world.controllers.contract import (
     Controller,
     CreateObject,
@@ -24,8 +27,6 @@ from podwright.world.controllers.contract import (
 )
 from podwright.world.controllers.running import Controllers
 from podwright.world.controllers.view import View
-from podwright.world.stages.lifecycle import PlayAt, PutObject, RemoveObject
-from podwright.world.stages.stage import Stage
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.stages.run_stages import STOP_DELAY
 from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.world.controllers.contract import DrainNode, NodeDown, NodeUp
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
@@ -15,7 +16,6 @@ from podwright.world.controllers.tests.test_cron_job import a_cron_job
 from podwright.world.controllers.tests.test_disruption_budget import a_budget
 from podwright.world.controllers.tests.test_job import a_job
 from podwright.world.controllers.tests.test_persistent_volume import a_claim, a_class, a_volume
-from podwright.world.stages.run_stages import STOP_DELAY
 
 FAULTS: dict[str, Any] = {"down": NodeDown, "up": NodeUp, "drain": DrainNode}
 WEB = {"app": "web"}

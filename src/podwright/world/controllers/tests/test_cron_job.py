@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.world.controllers.cron_job import CRON_JOB, CronJobController, latest_due
 from podwright.world.controllers.job import JOB, JobController
 from podwright.world.controllers.tests.living import NOW, Cluster, at, document
-from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 
 MINUTE = 60
 FIRST = NOW // 60_000_000_000

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.stages.run_stages import STOP_DELAY
 from podwright.world.controllers.contract import DrainNode
 from podwright.world.controllers.disruption_budget import BUDGET, POD, DisruptionController
 from podwright.world.controllers.drain import NODE, DrainController
 from podwright.world.controllers.tests.living import Cluster, a_pod, document
 from podwright.world.controllers.tests.test_disruption_budget import a_budget
-from podwright.world.stages.run_stages import STOP_DELAY
 
 MAKERS = (DisruptionController, DrainController)
 WEB = {"app": "web"}

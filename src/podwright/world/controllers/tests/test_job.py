@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.objects import Pod
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.store.lifecycle import with_metadata
 from podwright.world.controllers.job import JOB, POD, JobController
 from podwright.world.controllers.job_spec import (
@@ -23,7 +24,6 @@ from podwright.world.controllers.job_spec import (
 )
 from podwright.world.controllers.job_ttl import JobTTLController
 from podwright.world.controllers.tests.living import Cluster, at, document
-from podwright.world.stages.run_stages import EXIT_CODE, RUN_DELAY
 
 MAKERS = (JobController, JobTTLController)
 

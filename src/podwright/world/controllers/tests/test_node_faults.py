@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.stages.run_stages import RUN_DELAY
 from podwright.world.controllers import pod_gc
 from podwright.world.controllers.contract import NodeDown, NodeUp
 from podwright.world.controllers.node_lifecycle import NODE, NodeLifecycleController
 from podwright.world.controllers.pod_gc import POD, PodGarbageCollector
 from podwright.world.controllers.taint_eviction import TaintEvictionController
 from podwright.world.controllers.tests.living import Cluster, a_pod, at, document
-from podwright.world.stages.run_stages import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"

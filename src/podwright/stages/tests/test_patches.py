@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from podwright.world.stages.patches import PatchError, apply_patch
+from podwright.stages.patches import PatchError, apply_patch
 
 READY = {"type": "Ready", "status": "True", "reason": "r"}
 OTHER = {"type": "Other", "status": "True"}

@@ -21,10 +21,10 @@ from podwright.config.duration import parse_duration
 from podwright.kernels.draw import DRAW_BITS
 from podwright.objects import Document, Pod
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.world.stages.addresses import Addresses
-from podwright.world.stages.jq import Query
-from podwright.world.stages.patches import PatchType
-from podwright.world.stages.templates import Functions, Template
+from podwright.stages.addresses import Addresses
+from podwright.stages.jq import Query
+from podwright.stages.patches import PatchType
+from podwright.stages.templates import Functions, Template
 
 KWOK_VERSION = "v0.7.0"
 """The release whose stages and functions these are; nodes report it as their kubelet."""

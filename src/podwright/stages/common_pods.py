@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from podwright.objects import Condition, ContainerStatus, Document, Pod, PodStatus
-from podwright.world.stages.patches import plain_patch
-from podwright.world.stages.pod_statuses import (
+from podwright.stages.patches import plain_patch
+from podwright.stages.pod_statuses import (
     STARTED,
     Named,
     ended_patch,
@@ -26,7 +26,7 @@ from podwright.world.stages.pod_statuses import (
     running_statuses,
     started_at,
 )
-from podwright.world.stages.stage import Moment, identity_of
+from podwright.stages.stage import Moment, identity_of
 
 _replace = msgspec.structs.replace
 

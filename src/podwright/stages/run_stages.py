@@ -24,17 +24,17 @@ from typing import Any
 
 from podwright.objects import Document, Pod
 from podwright.objects.timestamps import timestamp_ns
-from podwright.world.stages.common_pods import ended
-from podwright.world.stages.fast_stages import fast_stages, status_step
-from podwright.world.stages.jq import Query, query
-from podwright.world.stages.pod_statuses import (
+from podwright.stages.common_pods import ended
+from podwright.stages.fast_stages import fast_stages, status_step
+from podwright.stages.jq import Query, query
+from podwright.stages.pod_statuses import (
     container_status,
     ended_patch,
     readiness,
     started_at,
     terminated,
 )
-from podwright.world.stages.stage import (
+from podwright.stages.stage import (
     Bound,
     Delay,
     DeleteStep,

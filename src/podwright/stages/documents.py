@@ -19,9 +19,9 @@ from podwright.config.field import duplicate, forbidden, invalid, not_supported,
 from podwright.objects import Document, FieldError, InputError, Struct, api_group
 from podwright.objects.errors import quoted
 from podwright.objects.yaml_events import YamlError, read_yaml
-from podwright.world.stages.jq import Query, QueryError, query
-from podwright.world.stages.patches import PatchType
-from podwright.world.stages.stage import (
+from podwright.stages.jq import Query, QueryError, query
+from podwright.stages.patches import PatchType
+from podwright.stages.stage import (
     FUNCTION_NAMES,
     Bound,
     Delay,
@@ -37,8 +37,8 @@ from podwright.world.stages.stage import (
     Weight,
     milliseconds,
 )
-from podwright.world.stages.template_parser import TemplateError
-from podwright.world.stages.templates import Template
+from podwright.stages.template_parser import TemplateError
+from podwright.stages.templates import Template
 
 T = TypeVar("T")
 

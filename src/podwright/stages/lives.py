@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName
+from podwright.stages.addresses import AddressesState
+from podwright.stages.plans import FixedPlans
+from podwright.stages.selection import Selection
+from podwright.stages.stage import Stage
 from podwright.store.kinds import GroupKind
-from podwright.world.stages.addresses import AddressesState
-from podwright.world.stages.plans import FixedPlans
-from podwright.world.stages.selection import Selection
-from podwright.world.stages.stage import Stage
 
 REMOVED: Final = -1
 """The number of a plan that is done: nothing is due, and the same is not planned again."""

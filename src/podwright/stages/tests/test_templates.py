@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.world.stages.template_parser import TemplateError
-from podwright.world.stages.templates import Template
+from podwright.stages.template_parser import TemplateError
+from podwright.stages.templates import Template
 
 DATA = {
     "name": "web",

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from podwright.objects.yaml_events import YamlError, read_yaml
-from podwright.world.stages.template_parser import (
+from podwright.stages.template_parser import (
     Action,
     Call,
     Field,
@@ -59,7 +59,7 @@ class Template:
 
     Examples
     --------
-    >>> from podwright.world.stages.templates import Template
+    >>> from podwright.stages.templates import Template
     >>> Template("{{ range .names }}- {{ . }}\n{{ end }}").value({"names": ["a", "b"]})
     ['a', 'b']
     """

@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from podwright.world import Lifecycle, read_stages
-from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages import Lifecycle, read_stages
+from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
 
 DELAY = """
   delay:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document, Pod, encode
-from podwright.world.stages.jq import Query
-from podwright.world.stages.stage import Requirement, Stage, text_of
+from podwright.stages.jq import Query
+from podwright.stages.stage import Requirement, Stage, text_of
 
 _Answer: TypeAlias = Any
 """Of a plain path: what is there, `_OTHER` if nobody asks for that; else who is content."""
@@ -45,8 +45,8 @@ class Selection:
 
     Examples
     --------
-    >>> from podwright.world.stages.run_stages import default_stages
-    >>> from podwright.world.stages.selection import Selection
+    >>> from podwright.stages.run_stages import default_stages
+    >>> from podwright.stages.selection import Selection
     >>> stages = [stage for stage in default_stages() if stage.kind == "Pod"]
     >>> found = Selection(stages).of({"metadata": {}, "status": {"phase": "Pending"}})
     >>> [stages[index].name for index in found]

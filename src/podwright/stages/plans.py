@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.objects import Document
-from podwright.world.stages.stage import Stage
+from podwright.stages.stage import Stage
 
 FixedPlan: TypeAlias = tuple[str, int, int, str]
 """Of a plan that many objects have: its basis, its delay, its stage, and the name."""

@@ -29,7 +29,7 @@ class Addresses:
 
     Examples
     --------
-    >>> from podwright.world.stages.addresses import Addresses
+    >>> from podwright.stages.addresses import Addresses
     >>> addresses = Addresses()
     >>> [addresses.of_node("a"), addresses.of_pod("uid-1"), addresses.of_node("a")]
     ['10.0.0.1', '10.64.0.1', '10.0.0.1']

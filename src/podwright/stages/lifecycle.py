@@ -50,16 +50,13 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
-from podwright.store.history import Change
-from podwright.store.kinds import GroupKind, kind_of
-from podwright.store.lifecycle import Scope
-from podwright.world.stages.addresses import Addresses
-from podwright.world.stages.effects import patched, read_again, scope_of, with_finalizers
-from podwright.world.stages.lives import REMOVED, Kind, Life, LifecycleState, LifeState, Plan
-from podwright.world.stages.patches import PatchError
-from podwright.world.stages.plans import FixedPlan, basis_of
-from podwright.world.stages.run_stages import default_stages
-from podwright.world.stages.stage import (
+from podwright.stages.addresses import Addresses
+from podwright.stages.effects import patched, read_again, scope_of, with_finalizers
+from podwright.stages.lives import REMOVED, Kind, Life, LifecycleState, LifeState, Plan
+from podwright.stages.patches import PatchError
+from podwright.stages.plans import FixedPlan, basis_of
+from podwright.stages.run_stages import default_stages
+from podwright.stages.stage import (
     DeleteStep,
     EventStep,
     FinalizersStep,
@@ -70,7 +67,10 @@ from podwright.world.stages.stage import (
     choose,
     identity_of,
 )
-from podwright.world.stages.template_parser import TemplateError
+from podwright.stages.template_parser import TemplateError
+from podwright.store.history import Change
+from podwright.store.kinds import GroupKind, kind_of
+from podwright.store.lifecycle import Scope
 
 PLAYS_AT_ONCE_MAX = 100
 """How many stages of one object may be played at one time."""
@@ -174,7 +174,7 @@ class Lifecycle:
     --------
     >>> import podwright as pw
     >>> from podwright.machine import ObjectPut
-    >>> from podwright.world import Lifecycle
+    >>> from podwright.stages import Lifecycle
     >>> life = Lifecycle(seed=7)
     >>> pod = pw.testing.make_pod("web", node="n1")
     >>> (plan,) = life.handle(ObjectPut(pod), now_ns=0)

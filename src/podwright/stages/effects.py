@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 
 from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, decode
+from podwright.stages.patches import apply_patch, plain_patch
+from podwright.stages.stage import FinalizersStep, Moment, PatchStep
 from podwright.store.lifecycle import Scope
-from podwright.world.stages.patches import apply_patch, plain_patch
-from podwright.world.stages.stage import FinalizersStep, Moment, PatchStep
 
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:

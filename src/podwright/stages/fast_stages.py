@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 
 from podwright.objects import Document
-from podwright.world.stages.common_pods import started
-from podwright.world.stages.documents import read_stages
-from podwright.world.stages.pod_statuses import (
+from podwright.stages.common_pods import started
+from podwright.stages.documents import read_stages
+from podwright.stages.pod_statuses import (
     STARTED,
     completed_statuses,
     container_status,
@@ -28,7 +28,7 @@ from podwright.world.stages.pod_statuses import (
     running_statuses,
     terminated,
 )
-from podwright.world.stages.stage import (
+from podwright.stages.stage import (
     KWOK_VERSION,
     NODE_CONDITIONS,
     Moment,

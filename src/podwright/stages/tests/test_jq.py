@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.world.stages.jq import Query, QueryError
+from podwright.stages.jq import Query, QueryError
 
 DOCUMENT = {
     "metadata": {"labels": {"a.b/c": "x"}, "finalizers": []},

@@ -8,8 +8,7 @@ import pytest
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import InputError, Object, decode
-from podwright.store.history import change_of
-from podwright.world import (
+from podwright.stages import (
     FAST_STAGES,
     Lifecycle,
     LifecycleState,
@@ -22,9 +21,10 @@ from podwright.world import (
     default_stages,
     read_stages,
 )
-from podwright.world.stages.addresses import Addresses
-from podwright.world.stages.run_stages import back_off_ns
-from podwright.world.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.addresses import Addresses
+from podwright.stages.run_stages import back_off_ns
+from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.store.history import change_of
 
 RUN = "pod-complete.stage.kwok.x-k8s.io"
 JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}]

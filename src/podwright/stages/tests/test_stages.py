@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podwright.kernels.draw import DRAW_BITS
-from podwright.world.stages.jq import query
-from podwright.world.stages.stage import (
+from podwright.stages.jq import query
+from podwright.stages.stage import (
     Bound,
     Delay,
     FinalizersStep,
@@ -15,7 +15,7 @@ from podwright.world.stages.stage import (
     between,
     choose,
 )
-from podwright.world.tests.playing import NOW, SECOND, at
+from podwright.stages.tests.playing import NOW, SECOND, at
 
 LAST = (1 << DRAW_BITS) - 1
 FROM = query(".from")

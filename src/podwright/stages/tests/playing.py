@@ -7,8 +7,7 @@ from typing import Any
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Object, decode
 from podwright.objects.timestamps import timestamp_text
-from podwright.world import (
-    EventHeap,
+from podwright.stages import (
     Lifecycle,
     LifecycleAction,
     PlayAt,
@@ -16,8 +15,8 @@ from podwright.world import (
     RecordEvent,
     RemoveObject,
     StageDue,
-    Turn,
 )
+from podwright.world import EventHeap, Turn
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

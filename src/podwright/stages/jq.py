@@ -69,7 +69,7 @@ class Query:
 
     Examples
     --------
-    >>> from podwright.world.stages.jq import Query
+    >>> from podwright.stages.jq import Query
     >>> Query('.items.[] | select(.type == "a") | .size').values(
     ...     {"items": [{"type": "a", "size": 1}, {"type": "b", "size": 2}]}
     ... )

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from podwright.objects import InputError
-from podwright.world import read_stage, read_stages
-from podwright.world.stages.stage import DeleteStep, EventStep, FinalizersStep, PatchStep
+from podwright.stages import read_stage, read_stages
+from podwright.stages.stage import DeleteStep, EventStep, FinalizersStep, PatchStep
 
 WHOLE = """
 apiVersion: kwok.x-k8s.io/v1alpha1
