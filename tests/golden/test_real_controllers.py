@@ -3,7 +3,7 @@
 Ours are given what somebody gave to the real ones: jobs, cron jobs, claims, budgets. Compared is
 the form of everything: names, labels, annotations, owners, finalizers, statuses, conditions and
 the texts of Events, and how many pods there were. Uids, versions, times and drawn suffixes are
-masked. The same rules are tested by hand in `src/podwright/world/controllers/tests`.
+masked. The same rules are tested by hand in `src/podwright/controllers/tests`.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from tests.golden import real_cluster
 
+from podwright.controllers.cluster import CLUSTER_CONTROLLERS
+from podwright.controllers.contract import DeleteObject, DrainNode
+from podwright.controllers.tests.living import Cluster, a_pod, document
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
-from podwright.world.controllers.cluster import CLUSTER_CONTROLLERS
-from podwright.world.controllers.contract import DeleteObject, DrainNode
-from podwright.world.controllers.tests.living import Cluster, a_pod, document
 
 pytestmark = pytest.mark.golden
 

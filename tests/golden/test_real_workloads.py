@@ -3,7 +3,7 @@
 Only what users wrote is taken from the dump of a real cluster: deployments, stateful sets,
 daemon sets and replication controllers without their status, and nodes. What our controllers
 make of it is laid beside what the real ones made. The rules themselves are tested in
-`src/podwright/world/controllers/tests/`.
+`src/podwright/controllers/tests/`.
 """
 
 import re
@@ -13,9 +13,9 @@ import pytest
 from tests.golden import real_cluster
 
 from podwright.api.events import RecordEvent
+from podwright.controllers.tests.driving import Cluster
+from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import PriorityClass, decode_as
-from podwright.world.controllers.tests.driving import Cluster
-from podwright.world.controllers.workloads import WORKLOAD_CONTROLLERS
 
 pytestmark = pytest.mark.golden
 

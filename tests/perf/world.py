@@ -36,13 +36,13 @@ from tests.traces import openb as openb_trace
 from podwright.api.admission import Admission
 from podwright.cli import main
 from podwright.cli.collection import rare_collection
+from podwright.controllers import Controllers
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.recording.decision_log import DecisionLog
 from podwright.stages.lifecycle import Lifecycle
 from podwright.store import ObjectStore
-from podwright.world.controllers import Controllers
 from podwright.world.observing import Noted
 from podwright.world.operations import Apply, Delete, FailNode, RestoreNode
 from podwright.world.runs.simulation import LOG_CHECKPOINT_EVENTS

@@ -15,14 +15,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from podwright.api.admission import Admission
+from podwright.controllers import Controllers
+from podwright.controllers.contract import ControllerAction, DrainNode, NodeEvent
 from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.actions import Action
 from podwright.machine.watched_kinds import NOT_READ, SELECTING, is_news
 from podwright.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt, StageDue
 from podwright.store import GroupKind
 from podwright.store.history import Change
-from podwright.world.controllers import Controllers
-from podwright.world.controllers.contract import ControllerAction, DrainNode, NodeEvent
 from podwright.world.observing import ChangeObserver
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction

@@ -45,6 +45,20 @@ from podwright.api.events import RecordEvent
 from podwright.api.scheduler_requests import API_CALLS, ApiCall, make_call
 from podwright.api.validation import check_workloads
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.controllers import ALL_CONTROLLERS, Controllers, View
+from podwright.controllers.contract import (
+    Controller,
+    CreateObject,
+    CreateRefused,
+    DeleteObject,
+    DrainNode,
+    NodeDown,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+    UpdateObject,
+)
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
 from podwright.framework.profile import TieRule
@@ -71,20 +85,6 @@ from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
 from podwright.store.lifecycle import Propagation
 from podwright.world.clock import EventHeap, Turn, check_start
-from podwright.world.controllers import ALL_CONTROLLERS, Controllers, View
-from podwright.world.controllers.contract import (
-    Controller,
-    CreateObject,
-    CreateRefused,
-    DeleteObject,
-    DrainNode,
-    NodeDown,
-    NodeUp,
-    SyncAt,
-    SyncDue,
-    SyncNext,
-    UpdateObject,
-)
 from podwright.world.hearing import Parties, Wanted
 from podwright.world.observing import (
     ChangeObserver,

@@ -17,6 +17,8 @@ from typing import Final
 import msgspec
 
 from podwright.api.admission import Admission
+from podwright.controllers import ControllersState
+from podwright.controllers.contract import SyncDue
 from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
 from podwright.recording.decision_log import Recorder
@@ -26,8 +28,6 @@ from podwright.stages.lifecycle import StageDue
 from podwright.stages.lives import LifecycleState
 from podwright.store import kind_of
 from podwright.world.clock import Due, EventHeap, Turn
-from podwright.world.controllers import ControllersState
-from podwright.world.controllers.contract import SyncDue
 from podwright.world.operations import Fed, Operation
 from podwright.world.world import Parts, World
 

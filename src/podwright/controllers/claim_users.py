@@ -1,0 +1,52 @@
+"""Which pods use which claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podwright.controllers.view import View
+from podwright.objects import KubernetesObject, NamespacedName, Pod
+
+_POD = ("", "Pod")
+
+
+def claims_of(pod: Pod) -> Iterator[NamespacedName]:
+    """Yield the keys of the claims of a pod, those of its ephemeral volumes among them."""
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
+        elif volume.ephemeral is not None:
+            yield f"{pod.namespace}/{pod.name}-{volume.name}"
+
+
+class ClaimUsers:
+    """The pods of every claim; a pod's volumes never change.
+
+    Attributes
+    ----------
+    pods : dict
+        By the key of a claim: the keys of its pods; to read.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self.pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
+
+    def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
+        """Take note of a pod that came or is gone."""
+        if old is None and isinstance(new, Pod):
+            for claim in claims_of(new):
+                self.pods.setdefault(claim, {})[new.key] = None
+        elif new is None and isinstance(old, Pod):
+            for claim in claims_of(old):
+                pods = self.pods.get(claim, {})
+                pods.pop(old.key, None)
+                if not pods:
+                    self.pods.pop(claim, None)
+
+    def of(self, claim: NamespacedName) -> Iterator[Pod]:
+        """Yield the pods that use a claim, in the order of their names."""
+        for key in sorted(self.pods.get(claim, ())):
+            pod = self._view.get(_POD, key)
+            if isinstance(pod, Pod):
+                yield pod

@@ -1,0 +1,160 @@
+"""Whose is it: adoption and release by selector.
+
+Pods and replica sets that nobody controls are matched with the owners of their namespace when
+either of them appears or changes, never again at every look.
+
+Upstream: pkg/controller/controller_ref_manager.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from podwright.controllers.view import View
+from podwright.objects import (
+    KubernetesObject,
+    LabelSelector,
+    NamespacedName,
+    OwnerReference,
+    Selector,
+    SelectorError,
+    label_selector,
+    with_fields,
+)
+from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def controller_reference(owner: KubernetesObject) -> OwnerReference:
+    """Return the reference by which an owner controls what it makes.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/controller_ref.go
+    """
+    return OwnerReference(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        name=owner.name,
+        uid=owner.uid,
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def adopted(obj: T, owner: KubernetesObject) -> T:
+    """Return an object that an owner controls from now on."""
+    references = (*obj.metadata.owner_references, controller_reference(owner))
+    return with_fields(obj, "metadata", owner_references=references)
+
+
+def released(obj: T, owner: KubernetesObject) -> T:
+    """Return an object that an owner has let go."""
+    references = tuple(r for r in obj.metadata.owner_references if r.uid != owner.uid)
+    return with_fields(obj, "metadata", owner_references=references)
+
+
+def compiled_selector(selector: LabelSelector | None) -> Selector:
+    """Return a selector that can be asked; nothing matches one that is invalid or empty.
+
+    An empty selector would take every pod of the namespace; upstream refuses it too.
+    """
+    if selector is None or not (selector.match_labels or selector.match_expressions):
+        return NOTHING
+    try:
+        return label_selector(selector)
+    except SelectorError:
+        return NOTHING
+
+
+class Orphans:
+    """Objects that nobody controls, and the owners that would have them.
+
+    Parameters
+    ----------
+    view : View
+        To see whether it is still so.
+    kind : GroupKind
+        Of the objects.
+    """
+
+    def __init__(self, view: View, kind: GroupKind) -> None:
+        self._view = view
+        self._kind = kind
+        self._orphans: dict[str, dict[NamespacedName, None]] = {}
+        self._owners: dict[str, dict[NamespacedName, Selector]] = {}
+        self._wanted: dict[NamespacedName, dict[NamespacedName, None]] = {}
+
+    def put_owner(self, owner: KubernetesObject, selector: Selector) -> None:
+        """Take note of an owner and of what it selects."""
+        owners = self._owners.setdefault(owner.namespace, {})
+        if owners.get(owner.key) == selector:
+            return
+        owners[owner.key] = selector
+        wanted: dict[NamespacedName, None] = {}
+        for key in self._orphans.get(owner.namespace, ()):
+            obj = self._view.get(self._kind, key)
+            if obj is not None and selector.matches(obj.metadata.labels):
+                wanted[key] = None
+        self._want(owner.key, wanted)
+
+    def remove_owner(self, owner: KubernetesObject) -> None:
+        """Forget an owner."""
+        self._owners.get(owner.namespace, {}).pop(owner.key, None)
+        self._wanted.pop(owner.key, None)
+
+    def changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Take note of a changed object; return the owners that may want it now."""
+        obj = new if new is not None else old
+        assert obj is not None, "a change of nothing"
+        orphans = self._orphans.setdefault(obj.namespace, {})
+        if new is None or new.metadata.controller is not None:
+            orphans.pop(obj.key, None)
+            return ()
+        is_known = obj.key in orphans
+        orphans[obj.key] = None
+        labels = new.metadata.labels
+        if is_known and old is not None and old.metadata.labels == labels:
+            return ()
+        return self._offer(new)
+
+    def _offer(self, orphan: KubernetesObject) -> Sequence[NamespacedName]:
+        keys = [
+            key
+            for key, selector in self._owners.get(orphan.namespace, {}).items()
+            if selector.matches(orphan.metadata.labels)
+        ]
+        for key in keys:
+            self._wanted.setdefault(key, {})[orphan.key] = None
+        return sorted(keys)
+
+    def _want(self, owner: NamespacedName, wanted: dict[NamespacedName, None]) -> None:
+        if wanted:
+            self._wanted[owner] = wanted
+        else:
+            self._wanted.pop(owner, None)
+
+    def of(self, owner: KubernetesObject) -> list[KubernetesObject]:
+        """Return what an owner may adopt, sorted by name; what cannot be is forgotten."""
+        wanted = self._wanted.get(owner.key)
+        if not wanted:
+            return []
+        selector = self._owners[owner.namespace][owner.key]
+        found = []
+        for key in sorted(wanted):
+            obj = self._view.get(self._kind, key)
+            if (
+                obj is None
+                or obj.metadata.controller is not None
+                or obj.metadata.deletion_timestamp is not None
+                or not selector.matches(obj.metadata.labels)
+            ):
+                del wanted[key]
+            else:
+                found.append(obj)
+        return found

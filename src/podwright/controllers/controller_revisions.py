@@ -1,0 +1,167 @@
+"""Controller revisions: what the templates of a set were, each under its own name.
+
+Upstream: pkg/controller/history/controller_history.go;
+pkg/controller/statefulset/stateful_set_control.go, getStatefulSetRevisions, truncateHistory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+import msgspec
+
+from podwright.controllers.actions import deletion_by
+from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.pod_template import owner_document
+from podwright.controllers.view import View
+from podwright.objects import Document, KubernetesObject, decode
+from podwright.store.kinds import GroupKind
+
+CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
+REVISION_LABEL: Final = "controller-revision-hash"
+"""On pods: the revision that they were made of."""
+
+_PREFIX_LENGTH_MAX: Final = 223
+
+
+class RevisionNaming(msgspec.Struct, frozen=True):
+    """How a kind of set names its revisions.
+
+    Attributes
+    ----------
+    hash_of : callable
+        From data and collision count to a hash.
+    label : str
+        The label that a revision has its hash in.
+    """
+
+    hash_of: Callable[[Document, int | None], str]
+    label: str
+
+
+class Revisions:
+    """The revisions of one set, with the one of its present template.
+
+    Parameters
+    ----------
+    view : View
+    owner : KubernetesObject
+        The set.
+    data : dict
+        What a revision of the present template keeps.
+    naming : RevisionNaming
+    collision_count : int or None
+        How often a name was taken.
+    source : str
+        The controller that writes.
+    given : (str, int), optional
+        Hash and number that the first revision gets if none is there, as pods have them that
+        came from elsewhere without it.
+
+    Attributes
+    ----------
+    all : list of KubernetesObject
+        Those that are there, oldest first.
+    update : KubernetesObject
+        The one of the present template, there or about to be.
+    collision_count : int or None
+        As it is now.
+    actions : list
+        What makes it so.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        owner: KubernetesObject,
+        data: Document,
+        naming: RevisionNaming,
+        collision_count: int | None,
+        source: str,
+        given: tuple[str, int] | None = None,
+    ) -> None:
+        owned = view.controlled_by(owner.uid, CONTROLLER_REVISION).values()
+        self.all = sorted(owned, key=_order)
+        self.collision_count = collision_count
+        self.actions: list[ControllerAction] = []
+        self._view = view
+        self._owner = owner
+        self._source = source
+        self._given = None if self.all else given
+        self.update = self._present(data, naming)
+
+    def _present(self, data: Document, naming: RevisionNaming) -> KubernetesObject:
+        number = number_of(self.all[-1]) + 1 if self.all else 1
+        if self._given is not None:
+            number = self._given[1]
+        equal = [each for each in self.all if data_of(each) == data]
+        if not equal:
+            return self._make(data, naming, number)
+        found = equal[-1]
+        if found is not self.all[-1]:
+            # A template from before: its revision becomes the newest.
+            found = msgspec.structs.replace(found, raw=found.raw | {"revision": number})
+            self.actions.append(UpdateObject(found, "main", self._source))
+        return found
+
+    def _make(self, data: Document, naming: RevisionNaming, number: int) -> KubernetesObject:
+        owner = self._owner
+        label = self._given[0] if self._given is not None else ""
+        while True:
+            label = label or naming.hash_of(data, self.collision_count)
+            name = f"{owner.name[:_PREFIX_LENGTH_MAX]}-{label}"
+            present = self._view.get(CONTROLLER_REVISION, f"{owner.namespace}/{name}")
+            if present is None:
+                break
+            if data_of(present) == data:
+                return present
+            self.collision_count = (self.collision_count or 0) + 1
+            label = ""
+        template: Document = (data.get("spec") or {}).get("template") or {}
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        metadata: Document = {
+            "name": name,
+            "namespace": owner.namespace,
+            "labels": {**labels, naming.label: label},
+            "ownerReferences": [owner_document(owner)],
+        }
+        if owner.metadata.annotations:
+            metadata["annotations"] = dict(owner.metadata.annotations)
+        made = decode(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "ControllerRevision",
+                "metadata": metadata,
+                "data": data,
+                "revision": number,
+            }
+        )
+        self.actions.append(CreateObject(made, self._source))
+        return made
+
+    def named(self, name: str) -> KubernetesObject:
+        """Return the revision of a name; the present one if there is none."""
+        return next((each for each in self.all if each.name == name), self.update)
+
+    def forget(self, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
+        """Delete the oldest that nobody uses and that are more than a limit."""
+        past = [each for each in self.all if each.name not in live]
+        for each in past[: max(len(past) - limit, 0)]:
+            yield deletion_by(self._source, each)
+
+
+def number_of(revision: KubernetesObject) -> int:
+    """Return the number of a revision."""
+    return int(revision.raw.get("revision") or 0)
+
+
+def data_of(revision: KubernetesObject) -> Document:
+    """Return what a revision keeps."""
+    data: Document = revision.raw.get("data") or {}
+    return data
+
+
+def _order(revision: KubernetesObject) -> tuple[int, str, str]:
+    created = revision.metadata.creation_timestamp or ""
+    return (number_of(revision), created, revision.name)

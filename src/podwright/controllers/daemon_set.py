@@ -1,0 +1,570 @@
+"""Daemon sets: one pod on every node that one belongs on.
+
+At each look the nodes that may have changed are judged: a pod is made where one is missing, and
+deleted where there is one too many, or one that should not be there or has failed. Then a
+rolling update deletes old pods, or makes new ones beside them. Pods are tied to their nodes by
+affinity; that the scheduler then binds them is its business.
+
+Upstream: pkg/controller/daemon/daemon_controller.go, update.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from podwright.api.object_edits import is_ready
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
+from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.controller_revisions import (
+    CONTROLLER_REVISION,
+    REVISION_LABEL,
+    RevisionNaming,
+    Revisions,
+    number_of,
+)
+from podwright.controllers.creations import Creations
+from podwright.controllers.daemon_nodes import DaemonNodes, NodeShare, Stand
+from podwright.controllers.daemon_pods import (
+    GENERATION_LABEL,
+    Placement,
+    base_daemon_pod,
+    daemon_pod,
+)
+from podwright.controllers.pod_state import available_from_ns, looks_alike
+from podwright.controllers.pod_template import owners_of_class
+from podwright.controllers.replica_set import PRIORITY_CLASS
+from podwright.controllers.revisions import template_hash, template_patch
+from podwright.controllers.rollout import scaled_value
+from podwright.controllers.view import View
+from podwright.controllers.workload_writes import (
+    is_only_status,
+    look_again,
+    put_status,
+    spec_of,
+    status_of,
+    without_zeros,
+)
+from podwright.objects import (
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    LabelSelector,
+    NamespacedName,
+    Node,
+    Pod,
+    PriorityClass,
+    Selector,
+)
+from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
+
+DAEMON_SET: Final[GroupKind] = ("apps", "DaemonSet")
+NODE: Final[GroupKind] = ("", "Node")
+POD: Final[GroupKind] = ("", "Pod")
+
+BURST: Final = 250
+"""How many pods are created, and deleted, at one look (`daemon.BurstReplicas`)."""
+
+_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""On daemon sets: how many templates they have had, by the API server's count."""
+
+_NAMING: Final = RevisionNaming(template_hash, REVISION_LABEL)
+_SECOND_NS: Final = 1_000_000_000
+_BACKOFF_NS: Final = _SECOND_NS
+_BACKOFF_MAX_NS: Final = 15 * 60 * _SECOND_NS
+
+
+class _Daemon:
+    """What is known about one daemon set."""
+
+    def __init__(self) -> None:
+        self.key: NamespacedName = ""
+        self.nodes = DaemonNodes()
+        self.spec: Document | None = None
+        self.selector: Selector = NOTHING
+        self.base: Pod | None = None
+        self.placement: Placement | None = None
+        self.revision = ""
+        self.number = 0
+
+
+class DaemonSetController:
+    """Keeps a pod of each daemon set on every node it belongs on.
+
+    Parameters
+    ----------
+    view : View
+        The cluster.
+    """
+
+    name = "daemonset-controller"
+    kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
+    owner_kind = DAEMON_SET[1]
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._daemons: dict[str, _Daemon] = {}
+        self._orphans = Orphans(view, POD)
+        self._creations = Creations()
+        # Per daemon set and node: how long to wait with a failed pod, and since when.
+        self._backoff: dict[str, tuple[int, int]] = {}
+
+    # ----------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Note which nodes have to be judged anew, by which daemon sets."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            return self._pod_changed(old, new)
+        if isinstance(obj, Node):
+            return self._node_changed(old, new)
+        if isinstance(obj, PriorityClass):
+            return owners_of_class(self._view, DAEMON_SET, obj.name) if old is None else ()
+        return self._owner_changed(old, new)
+
+    def _owner_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+            self._creations.forget(old.key)
+            self._daemons.pop(old.uid, None)
+            prefix = f"{old.uid}/"
+            for place in [each for each in self._backoff if each.startswith(prefix)]:
+                del self._backoff[place]
+        if new is None or is_only_status(old, new):
+            return ()
+        daemon = self._daemon(new.uid)
+        daemon.key = new.key
+        daemon.selector = _selector_of(new)
+        self._orphans.put_owner(new, daemon.selector)
+        return (new.key,)
+
+    def _node_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if isinstance(old, Node) and isinstance(new, Node):
+            is_same = old.metadata.labels == new.metadata.labels
+            if is_same and old.spec.taints == new.spec.taints:
+                return ()
+        node = new if new is not None else old
+        assert node is not None, "a change of nothing"
+        daemons = [each for each in self._daemons.values() if each.key]
+        for daemon in daemons:
+            daemon.nodes.dirty[node.name] = None
+        return sorted(daemon.key for daemon in daemons)
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
+        if was is not None and now is not None and was.uid == now.uid:
+            keys: list[NamespacedName] = []
+            if now.kind != DAEMON_SET[1]:
+                return ()
+        else:
+            keys = list(self._orphans.changed(old, new))
+        if old is not None and was is not None and (now is None or was.uid != now.uid):
+            daemon = self._daemons.get(was.uid)
+            if daemon is not None and daemon.nodes.remove_pod(old.key):
+                keys.append(f"{old.namespace}/{was.name}")
+        if isinstance(new, Pod) and now is not None and now.kind == DAEMON_SET[1]:
+            key = f"{new.namespace}/{now.name}"
+            if old is None:
+                self._creations.saw(key, new)
+            self._daemon(now.uid).nodes.put_pod(new)
+            if not isinstance(old, Pod) or not looks_alike(old, new):
+                keys.append(key)
+        return keys
+
+    def _daemon(self, uid: str) -> _Daemon:
+        daemon = self._daemons.get(uid)
+        if daemon is None:
+            daemon = self._daemons[uid] = _Daemon()
+        return daemon
+
+    # -------------------------------------------------------------------------------- look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Make and delete pods where that is due, and say what there is."""
+        owner = self._view.get(DAEMON_SET, key)
+        if owner is None:
+            return []
+        actions = self._creations.events(owner, self.name)
+        daemon = self._daemons[owner.uid]
+        template: Document = spec_of(owner).get("template") or {}
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        if owner.metadata.deletion_timestamp is not None or not daemon.selector.matches(labels):
+            # The API server refuses a selector that does not match the template.
+            return actions
+        adoptions = [
+            UpdateObject(adopted(pod, owner), "main", self.name) for pod in self._orphans.of(owner)
+        ]
+        if adoptions:
+            return actions + adoptions
+        revisions = self._revise(owner, daemon, template)
+        if isinstance(revisions, InvalidObject):
+            text = f"Error creating: {revisions}"
+            event = event_by(self.name, owner, "FailedCreate", text, is_warning=True)
+            return [*actions, event]
+        look = _Look(self._view, self.name, owner, daemon, self._backoff, now_ns)
+        look.judge()
+        look.roll()
+        actions += [*revisions.actions, *look.actions]
+        if look.created_count:
+            self._creations.expect(key, look.created_count)
+        put_status(actions, owner, look.status(revisions.collision_count), self.name)
+        limit = spec_of(owner).get("revisionHistoryLimit")
+        hashes = {*daemon.nodes.live_revisions, daemon.revision}
+        live = {
+            each.name
+            for each in revisions.all
+            if each.metadata.labels.get(REVISION_LABEL) in hashes
+        }
+        actions += revisions.forget(live, 10 if limit is None else int(limit))
+        due_ns = daemon.nodes.next_ns()
+        if due_ns is not None:
+            actions.append(look_again(self.name, key, due_ns))
+        return actions
+
+    def _revise(
+        self, owner: KubernetesObject, daemon: _Daemon, template: Document
+    ) -> Revisions | InvalidObject:
+        """Find the revision of the template; another one makes every node be judged anew."""
+        collisions = status_of(owner).get("collisionCount")
+        data = template_patch(template)
+        given = self._given_revision(owner)
+        revisions = Revisions(self._view, owner, data, _NAMING, collisions, self.name, given)
+        revision = revisions.update.metadata.labels[REVISION_LABEL]
+        number = number_of(revisions.update)
+        if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
+            try:
+                base = base_daemon_pod(owner, template, revision, number)
+            except InvalidObject as error:
+                return error
+            daemon.base, daemon.placement = base, Placement(base)
+            daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
+            daemon.nodes.judge_all(self._view.all(NODE))
+        return revisions
+
+    def _given_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
+        """Return the hash and generation of pods that are of the present template for sure.
+
+        A dump of a cluster seldom has its revisions, and nobody else can make upstream's hash;
+        pods of the set's generation need not be replaced for that.
+
+        Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
+        """
+        generation = owner.metadata.annotations.get(_GENERATION, "")
+        if not generation.isdecimal() or self._view.controlled_by(owner.uid, CONTROLLER_REVISION):
+            return None
+        pods = self._view.controlled_by(owner.uid, POD).values()
+        labels = [pod.metadata.labels for pod in pods]
+        current = [each for each in labels if each.get(GENERATION_LABEL) == generation]
+        hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
+        return (min(hashes), int(generation)) if hashes else None
+
+    # -------------------------------------------------------------------- writing down
+
+    def state(self) -> dict[str, Any]:
+        """Write down what waits to be told, and how long failed pods are left alone."""
+        return {
+            "creations": self._creations.state(),
+            "backoff": {place: list(each) for place, each in self._backoff.items()},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._creations.restore(state["creations"])
+        self._backoff = {place: (each[0], each[1]) for place, each in state["backoff"].items()}
+
+
+class _Look:
+    """One look at one daemon set."""
+
+    def __init__(
+        self,
+        view: View,
+        source: str,
+        owner: KubernetesObject,
+        daemon: _Daemon,
+        backoff: dict[str, tuple[int, int]],
+        now_ns: int,
+    ) -> None:
+        assert daemon.base is not None, f"{owner.key} was not revised"
+        assert daemon.placement is not None, f"{owner.key} was not revised"
+        self._view = view
+        self._source = source
+        self._owner = owner
+        self._nodes = daemon.nodes
+        self._base = daemon.base
+        self._placement = daemon.placement
+        self._selector = daemon.selector
+        self._revision = daemon.revision
+        self._backoff = backoff
+        self._now_ns = now_ns
+        self._told: list[ControllerAction] = []
+        self._writes: list[ControllerAction] = []
+        self._deletions: list[ControllerAction] = []
+        self._deleted = 0
+        self.created_count = 0
+        spec = spec_of(owner)
+        strategy: Document = spec.get("updateStrategy") or {}
+        self._rolls = strategy.get("type") != "OnDelete"
+        self._rolling: Document = strategy.get("rollingUpdate") or {} if self._rolls else {}
+        self._surges = bool(scaled_value(self._rolling.get("maxSurge"), 100, round_up=True))
+        self._min_ready_seconds = int(spec.get("minReadySeconds") or 0)
+
+    @property
+    def actions(self) -> list[ControllerAction]:
+        """What is to be done: creations first."""
+        return [*self._told, *self._writes, *self._deletions]
+
+    # ------------------------------------------------------------------------------- nodes
+
+    def judge(self) -> None:
+        """Judge all nodes that may have changed, in the order of their names.
+
+        Upstream: daemon_controller.go, manage
+        """
+        nodes = self._nodes
+        nodes.wake(self._now_ns)
+        waiting = sorted(nodes.dirty)
+        nodes.dirty.clear()
+        for name in waiting:
+            self._judge(name)
+
+    def _judge(self, name: str) -> None:
+        self._let_strangers_go(name)
+        if not name:
+            return  # Nobody knows which node they are meant for.
+        node = self._view.get(NODE, name)
+        pods = self._pods_on(name)
+        if not isinstance(node, Node):
+            # A pod that is bound goes with its node; that is not for daemon sets to do.
+            for pod in pods:
+                if not pod.spec.node_name and not pod.is_terminating:
+                    self._delete(pod)
+            self._nodes.set_share(name, NodeShare())
+            return
+        should_run, may_stay = self._placement.verdict(node)
+        if should_run and not pods:
+            # If the API refuses it, the next look tries again.
+            self._nodes.dirty[name] = None
+            self._create(name)
+        elif may_stay:
+            self._thin_out(name, pods)
+        else:
+            for pod in pods:
+                if not pod.is_terminating:
+                    self._delete(pod)
+        self._nodes.set_share(name, self._share(name, pods, should_run=should_run))
+
+    def _pods_on(self, name: str) -> list[Pod]:
+        """Return the pods on a node, oldest first, those that are bound before the others."""
+        found = map(self._pod, self._nodes.pods_on(name))
+        matching = (pod for pod in found if self._selector.matches(pod.metadata.labels))
+        return sorted(matching, key=_seniority)
+
+    def _pod(self, key: NamespacedName) -> Pod:
+        pod = self._view.get(POD, key)
+        assert isinstance(pod, Pod), f"{key} is known and not in the view"
+        return pod
+
+    def _let_strangers_go(self, name: str) -> None:
+        for key in sorted(self._nodes.pods_on(name)):
+            pod = self._pod(key)
+            if not self._selector.matches(pod.metadata.labels):
+                self._writes.append(UpdateObject(released(pod, self._owner), "main", self._source))
+
+    def _thin_out(self, name: str, pods: list[Pod]) -> None:
+        """Delete pods that have ended, and those too many.
+
+        Upstream: daemon_controller.go, podsShouldBeOnNode
+        """
+        running = []
+        for pod in pods:
+            if pod.is_terminating:
+                continue
+            if pod.status.phase == "Failed":
+                self._replace_failed(name, pod)
+            elif pod.status.phase == "Succeeded":
+                text = f"Found succeeded daemon pod {pod.key} on node {name}, will try to delete it"
+                self._tell("SucceededDaemonPod", text)
+                self._delete(pod)
+            else:
+                running.append(pod)
+        if not self._surges:
+            for pod in running[1:]:
+                self._delete(pod)
+            return
+        new = [pod for pod in running if self._is_new(pod)]
+        old = [pod for pod in running if not self._is_new(pod)]
+        for pod in [*new[1:], *old[1:]]:
+            self._delete(pod)
+        if new and old and (not is_ready(old[0]) or self._is_available(name, new[0])):
+            self._delete(old[0])
+
+    def _replace_failed(self, name: str, pod: Pod) -> None:
+        place = f"{self._owner.uid}/{name}"
+        delay_ns, since_ns = self._backoff.get(place, (0, 0))
+        if delay_ns and self._now_ns - since_ns > 2 * _BACKOFF_MAX_NS:
+            delay_ns = 0
+        if delay_ns and self._now_ns - since_ns < delay_ns:
+            self._nodes.judge_at(name, since_ns + delay_ns)
+            return
+        delay_ns = min(2 * delay_ns, _BACKOFF_MAX_NS) if delay_ns else _BACKOFF_NS
+        self._backoff[place] = (delay_ns, self._now_ns)
+        text = f"Found failed daemon pod {pod.key} on node {name}, will try to kill it"
+        self._tell("FailedDaemonPod", text, is_warning=True)
+        self._delete(pod)
+
+    # ------------------------------------------------------------------------------ shares
+
+    def _share(self, name: str, pods: list[Pod], *, should_run: bool) -> NodeShare:
+        """Return what a node contributes.
+
+        Upstream: daemon_controller.go, updateDaemonSetStatus; update.go, findUpdatedPodsOnNode
+        """
+        if not pods:
+            return NodeShare(desired=1, stand=Stand.UNAVAILABLE) if should_run else NodeShare()
+        stand = self._stand(name, [pod for pod in pods if not pod.is_terminating])
+        if not should_run:
+            return NodeShare(misscheduled=1, stand=stand)
+        first = pods[0]
+        return NodeShare(
+            desired=1,
+            current=1,
+            ready=int(is_ready(first)),
+            available=int(self._is_available(name, first)),
+            updated=int(self._is_new(first)),
+            stand=stand,
+        )
+
+    def _stand(self, name: str, pods: list[Pod]) -> Stand:
+        if not pods:
+            return Stand.UNAVAILABLE
+        if len(pods) > 1:
+            return Stand.BOTH
+        is_available = self._is_available(name, pods[0])
+        if self._is_new(pods[0]):
+            return Stand.DONE if is_available else Stand.UNAVAILABLE
+        return Stand.CANDIDATE if is_available else Stand.BROKEN
+
+    def _is_new(self, pod: Pod) -> bool:
+        return pod.metadata.labels.get(REVISION_LABEL) == self._revision
+
+    def _is_available(self, name: str, pod: Pod) -> bool:
+        from_ns = available_from_ns(pod, self._min_ready_seconds)
+        if from_ns is None:
+            return False
+        if from_ns > self._now_ns:
+            self._nodes.judge_at(name, from_ns)
+            return False
+        return True
+
+    # ----------------------------------------------------------------------- rolling update
+
+    def roll(self) -> None:
+        """Delete old pods, or make new ones beside them, as many as may be at once.
+
+        Upstream: update.go, rollingUpdate, updatedDesiredNodeCounts
+        """
+        nodes = self._nodes
+        if not self._rolls or not (nodes.candidates or nodes.broken):
+            return
+        desired = nodes.counts["desired"]
+        surge = scaled_value(self._rolling.get("maxSurge"), desired, round_up=True)
+        share = self._rolling.get("maxUnavailable")
+        at_once = scaled_value(1 if share is None else share, desired, round_up=True)
+        if desired and not surge and not at_once:
+            at_once = 1
+        if surge:
+            left = max(surge - nodes.stands[Stand.BOTH], 0)
+            for name in [*nodes.broken, *nodes.candidates[:left]]:
+                self._surge(name)
+            return
+        busy = nodes.stands[Stand.UNAVAILABLE] + nodes.stands[Stand.BOTH]
+        left = max(at_once - busy, 0)
+        for name in [*nodes.broken, *nodes.candidates[:left]]:
+            for pod in self._old_pods(name):
+                self._delete(pod)
+
+    def _surge(self, name: str) -> None:
+        node = self._view.get(NODE, name)
+        if isinstance(node, Node) and self._placement.verdict(node)[0]:
+            self._create(name)
+        else:
+            for pod in self._old_pods(name):
+                self._delete(pod)
+
+    def _old_pods(self, name: str) -> list[Pod]:
+        return [
+            pod
+            for pod in self._pods_on(name)
+            if not pod.is_terminating and pod.status.phase not in ("Failed", "Succeeded")
+        ]
+
+    # ------------------------------------------------------------------------------ writing
+
+    def _create(self, name: str) -> None:
+        if self.created_count >= BURST:
+            return
+        self.created_count += 1
+        self._writes.append(CreateObject(daemon_pod(self._base, name), self._source))
+
+    def _delete(self, pod: Pod) -> None:
+        if self._deleted >= BURST:
+            self._nodes.dirty[self._nodes.node_of(pod.key)] = None
+            return
+        self._deleted += 1
+        self._deletions.append(deletion_by(self._source, pod))
+        text = f"Deleted pod: {pod.name}"
+        self._deletions.append(event_by(self._source, self._owner, "SuccessfulDelete", text))
+
+    def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+        self._told.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))
+
+    def status(self, collision_count: int | None) -> Document:
+        """Return what the set says of itself."""
+        counts = self._nodes.counts
+        status = without_zeros(
+            {
+                "currentNumberScheduled": counts["current"],
+                "numberMisscheduled": counts["misscheduled"],
+                "desiredNumberScheduled": counts["desired"],
+                "numberReady": counts["ready"],
+                "observedGeneration": self._owner.metadata.generation,
+                "updatedNumberScheduled": counts["updated"],
+                "numberAvailable": counts["available"],
+                "numberUnavailable": counts["desired"] - counts["available"],
+            },
+            (
+                "currentNumberScheduled",
+                "numberMisscheduled",
+                "desiredNumberScheduled",
+                "numberReady",
+            ),
+        )
+        if collision_count is not None:
+            status["collisionCount"] = collision_count
+        return status
+
+
+def _seniority(pod: Pod) -> tuple[bool, str, str]:
+    return (not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.name)
+
+
+def _selector_of(owner: KubernetesObject) -> Selector:
+    try:
+        selector = msgspec.convert(spec_of(owner).get("selector") or {}, LabelSelector)
+    except msgspec.ValidationError:
+        return NOTHING
+    return compiled_selector(selector)

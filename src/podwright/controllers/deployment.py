@@ -1,0 +1,531 @@
+"""Deployments: replica sets, one per template, of which the newest takes over.
+
+At each look: the replica set of the present template is found or made; then, depending on what
+is going on, the sets are scaled, or one step of the rollout is taken (`rollout.py`); then the
+status is written (`deployment_status.py`). Each step changes replica sets, and what becomes of
+these leads to the next look.
+
+Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.go, recreate.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
+from podwright.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    PodPart,
+    UpdateObject,
+)
+from podwright.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
+from podwright.controllers.pod_template import owner_document
+from podwright.controllers.replica_set import POD, REPLICA_FAILURE, REPLICA_SET
+from podwright.controllers.revisions import template_hash
+from podwright.controllers.rollout import (
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    REVISION,
+    REVISION_HISTORY,
+    DeploymentSpec,
+    Rollout,
+    RolloutSet,
+    deployment_spec,
+    revision_number,
+)
+from podwright.controllers.view import View
+from podwright.controllers.workload_writes import (
+    is_only_status,
+    look_again,
+    spec_of,
+    status_of,
+    with_annotations,
+    with_status,
+)
+from podwright.objects import (
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    LabelSelector,
+    NamespacedName,
+    Pod,
+    ReplicaSet,
+    Selector,
+    decode_as,
+    with_fields,
+)
+from podwright.objects.selector import NOTHING
+from podwright.store.kinds import GroupKind
+
+DEPLOYMENT: Final[GroupKind] = ("apps", "Deployment")
+TEMPLATE_HASH: Final = "pod-template-hash"
+
+_NOT_COPIED: Final = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    REVISION,
+    REVISION_HISTORY,
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    "deprecated.deployment.rollback.to",
+)
+"""Annotations that a replica set does not get from its deployment."""
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class DeploymentController:
+    """Rolls deployments out.
+
+    Parameters
+    ----------
+    view : View
+        The cluster.
+    """
+
+    name = "deployment-controller"
+    kinds: Sequence[GroupKind] = (DEPLOYMENT, REPLICA_SET, POD)
+    owner_kind = REPLICA_SET[1]
+    pod_parts = PodPart.ENDED | PodPart.GONE
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._orphans = Orphans(view, REPLICA_SET)
+        self._asked: dict[NamespacedName, _Asked] = {}
+
+    # ----------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at deployments that changed, and at those whose replica sets did."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            return self._pod_changed(old, new)
+        if isinstance(obj, ReplicaSet):
+            return self._set_changed(old, new)
+        return self._deployment_changed(old, new)
+
+    def _deployment_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+            self._asked.pop(old.key, None)
+        if new is None or is_only_status(old, new):
+            return ()
+        asked = self._asked[new.key] = _Asked.of(new)
+        self._orphans.put_owner(new, asked.selector)
+        return (new.key,)
+
+    def _set_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        keys: dict[NamespacedName, None] = {}
+        for obj in (old, new):
+            owner = obj.metadata.controller if obj is not None else None
+            if obj is not None and owner is not None and owner.kind == DEPLOYMENT[1]:
+                keys[f"{obj.namespace}/{owner.name}"] = None
+        return [*keys, *self._orphans.changed(old, new)]
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Whoever waits for the last old pod to end hears of it.
+
+        Upstream: deployment_controller.go, deletePod
+        """
+        if not isinstance(old, Pod) or (isinstance(new, Pod) and new.status.phase not in _ENDED):
+            return ()
+        owner = old.metadata.controller
+        if owner is None or owner.kind != REPLICA_SET[1]:
+            return ()
+        replica_set = self._view.get(REPLICA_SET, f"{old.namespace}/{owner.name}")
+        owner = replica_set.metadata.controller if replica_set is not None else None
+        if owner is None or owner.kind != DEPLOYMENT[1]:
+            return ()
+        key = f"{old.namespace}/{owner.name}"
+        deployment = self._view.get(DEPLOYMENT, key)
+        if deployment is None:
+            return ()
+        strategy: Document = spec_of(deployment).get("strategy") or {}
+        return (key,) if strategy.get("type") == "Recreate" else ()
+
+    # -------------------------------------------------------------------------------- look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Take the next step of a deployment."""
+        deployment = self._view.get(DEPLOYMENT, key)
+        if deployment is None:
+            return []
+        asked = self._asked[key]
+        if not asked.selects_its_own:
+            # The API server refuses it: replica sets would be made and let go without end.
+            text = "This deployment does not select its own pods."
+            if not spec_of(deployment).get("selector"):
+                text = "This deployment is selecting all pods. A non-empty selector is required."
+            return [event_by(self.name, deployment, "SelectingAll", text, is_warning=True)]
+        is_going = deployment.metadata.deletion_timestamp is not None
+        claims = [] if is_going else self._claims(deployment, asked.selector)
+        return claims or _Look(self._view, self.name, deployment, asked.spec, now_ns).actions()
+
+    def _claims(self, deployment: KubernetesObject, selector: Selector) -> list[ControllerAction]:
+        adoptions: list[ControllerAction] = [
+            UpdateObject(adopted(each, deployment), "main", self.name)
+            for each in self._orphans.of(deployment)
+        ]
+        owned = self._view.controlled_by(deployment.uid, REPLICA_SET)
+        return adoptions + [
+            UpdateObject(released(each, deployment), "main", self.name)
+            for _, each in sorted(owned.items())
+            if not selector.matches(each.metadata.labels)
+        ]
+
+    # -------------------------------------------------------------------- writing down
+
+    def state(self) -> dict[str, Any]:
+        """Write down nothing: all that it knows can be seen."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+        del state
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What a deployment asks for, read once for each of its generations."""
+
+    spec: DeploymentSpec
+    selector: Selector
+    selects_its_own: bool
+
+    @classmethod
+    def of(cls, deployment: KubernetesObject) -> Self:
+        spec = deployment_spec(spec_of(deployment))
+        selector = _selector_of(deployment)
+        labels = (spec.template.get("metadata") or {}).get("labels") or {}
+        return cls(spec, selector, selector.matches(labels))
+
+
+class _Look:
+    """One look at one deployment."""
+
+    def __init__(
+        self,
+        view: View,
+        source: str,
+        deployment: KubernetesObject,
+        spec: DeploymentSpec,
+        now_ns: int,
+    ) -> None:
+        self._view = view
+        self._source = source
+        self._deployment = deployment
+        self._now_ns = now_ns
+        self._spec = spec
+        self._annotations = deployment.metadata.annotations
+        self._objects: dict[str, KubernetesObject] = {}
+        self._made: list[ControllerAction] = []
+        collisions = status_of(deployment).get("collisionCount")
+        self._collisions: int | None = collisions
+        self._draft = StatusDraft(deployment, now_ns, collisions)
+
+    def actions(self) -> list[ControllerAction]:
+        rollout = self._rollout()
+        is_rolling = False
+        forgets = False
+        if self._deployment.metadata.deletion_timestamp is None:
+            self._note_pause()
+            if self._spec.is_paused:
+                self._find_new(rollout)
+                rollout.scale()
+                forgets = True
+            elif self._is_being_scaled(rollout):
+                pass
+            else:
+                is_rolling = forgets = True
+                if not self._roll(rollout):
+                    return self._made
+        status = self._draft.finish(rollout, is_rolling=is_rolling)
+        actions = [*self._made, *self._resized(rollout)]
+        actions += [
+            event_by(self._source, self._deployment, "ScalingReplicaSet", text)
+            for text in rollout.told
+        ]
+        if forgets and (self._spec.is_paused or is_complete(rollout, status)):
+            actions += [
+                deletion_by(self._source, self._objects[each.name]) for each in rollout.forgotten()
+            ]
+        actions += self._written(status)
+        due_ns = self._draft.deadline_ns(rollout, status) if is_rolling else None
+        if due_ns is not None:
+            actions.append(look_again(self._source, self._deployment.key, due_ns))
+        return actions
+
+    def _is_being_scaled(self, rollout: Rollout) -> bool:
+        self._find_new(rollout)
+        return rollout.is_scaled and rollout.scale()
+
+    def _roll(self, rollout: Rollout) -> bool:
+        """Take a step; False if the template is no template."""
+        if not self._spec.is_recreate:
+            if rollout.new is None and not self._make_new(rollout):
+                return False
+            rollout.roll()
+            return True
+        if rollout.empty_old() or self._has_old_pods(rollout):
+            return True
+        if rollout.new is None and not self._make_new(rollout):
+            return False
+        assert rollout.new is not None, "it was found or made"
+        rollout.resize(rollout.new, self._spec.replicas)
+        return True
+
+    def _note_pause(self) -> None:
+        """Say that a rollout is paused, or goes on.
+
+        Upstream: sync.go, checkPausedConditions
+        """
+        if self._spec.progress_deadline_seconds is None:
+            return
+        present = self._draft.condition(PROGRESSING)
+        reason = present.get("reason") if present is not None else None
+        if reason == "ProgressDeadlineExceeded":
+            return
+        if self._spec.is_paused and reason != "DeploymentPaused":
+            self._draft.set(PROGRESSING, "Unknown", "DeploymentPaused", "Deployment is paused")
+        elif not self._spec.is_paused and reason == "DeploymentPaused":
+            self._draft.set(PROGRESSING, "Unknown", "DeploymentResumed", "Deployment is resumed")
+
+    # ------------------------------------------------------------------------ replica sets
+
+    def _rollout(self) -> Rollout:
+        """Return the sets as they are; the one of the present template is the new one.
+
+        Upstream: deployment_util.go, FindNewReplicaSet: of several, the oldest.
+        """
+        new: RolloutSet | None = None
+        old = []
+        owned = self._view.controlled_by(self._deployment.uid, REPLICA_SET).values()
+        for obj in sorted(owned, key=_age):
+            each = _as_rollout_set(obj)
+            self._objects[each.name] = obj
+            template = spec_of(obj).get("template") or {}
+            if new is None and same_template(template, self._spec.template):
+                new = each
+            else:
+                old.append(each)
+        return Rollout(self._spec, new, old)
+
+    def _find_new(self, rollout: Rollout) -> None:
+        """Keep the set of the present template up to date, if there is one.
+
+        Upstream: sync.go, getNewReplicaSet
+        """
+        new = rollout.new
+        if new is None:
+            return
+        self._give_annotations(new, self._next_revision(rollout), is_there=True)
+        new.min_ready_seconds = self._spec.min_ready_seconds
+        self._set_revision(new)
+        has_deadline = self._spec.progress_deadline_seconds is not None
+        if has_deadline and self._draft.condition(PROGRESSING) is None:
+            text = f'Found new replica set "{new.name}"'
+            self._draft.set(PROGRESSING, "True", "FoundNewReplicaSet", text)
+
+    def _make_new(self, rollout: Rollout) -> bool:
+        name, label = self._free_name()
+        new = RolloutSet(name, "", 0, {}, min_ready_seconds=self._spec.min_ready_seconds)
+        rollout.new = new
+        new.replicas = rollout.new_size()
+        self._give_annotations(new, self._next_revision(rollout), is_there=False)
+        rollout.mark(new)
+        document = _new_document(self._deployment, self._spec, new, label)
+        try:
+            obj = decode_as(document, ReplicaSet, source=f"ReplicaSet {name}")
+        except InvalidObject as error:
+            text = f'Failed to create new replica set "{name}": {error}'
+            self._made.append(
+                event_by(
+                    self._source, self._deployment, "ReplicaSetCreateError", text, is_warning=True
+                )
+            )
+            return False
+        self._objects[name] = obj
+        self._made.append(CreateObject(obj, self._source))
+        if new.replicas:
+            rollout.told.append(f"Scaled up replica set {name} from 0 to {new.replicas}")
+        self._set_revision(new)
+        if self._spec.progress_deadline_seconds is not None:
+            text = f'Created new replica set "{name}"'
+            self._draft.set(PROGRESSING, "True", "NewReplicaSetCreated", text)
+        return True
+
+    def _free_name(self) -> tuple[str, str]:
+        """Return name and hash of a new replica set; each name that is taken counts."""
+        while True:
+            label = template_hash(self._spec.template, self._collisions)
+            name = f"{self._deployment.name}-{label}"
+            if self._view.get(REPLICA_SET, f"{self._deployment.namespace}/{name}") is None:
+                return name, label
+            self._collisions = (self._collisions or 0) + 1
+            self._draft.collision_count = self._collisions
+
+    def _next_revision(self, rollout: Rollout) -> int:
+        return max((each.revision for each in rollout.old), default=0) + 1
+
+    def _give_annotations(self, new: RolloutSet, revision: int, *, is_there: bool) -> None:
+        """Copy annotations, and give the set a newer revision if it is not the newest.
+
+        Upstream: deployment_util.go, SetNewReplicaSetAnnotations
+        """
+        annotations = new.annotations | {
+            name: text for name, text in self._annotations.items() if name not in _NOT_COPIED
+        }
+        before = annotations.get(REVISION)
+        if revision_number(before) < revision:
+            annotations[REVISION] = str(revision)
+            if is_there and before:
+                history = annotations.get(REVISION_HISTORY)
+                annotations[REVISION_HISTORY] = f"{history},{before}" if history else before
+        new.annotations = annotations
+
+    def _set_revision(self, new: RolloutSet) -> None:
+        revision = new.annotations.get(REVISION, "")
+        if self._annotations.get(REVISION) != revision:
+            self._annotations = self._annotations | {REVISION: revision}
+
+    def _has_old_pods(self, rollout: Rollout) -> bool:
+        """Whether pods of old templates are still there.
+
+        Upstream: recreate.go, oldPodsRunning
+        """
+        for each in rollout.old:
+            if each.reported:
+                return True
+            uid = self._objects[each.name].uid
+            for pod in self._view.controlled_by(uid, POD).values():
+                if isinstance(pod, Pod) and pod.status.phase not in _ENDED:
+                    return True
+        return False
+
+    # ----------------------------------------------------------------------------- writing
+
+    def _resized(self, rollout: Rollout) -> Iterable[ControllerAction]:
+        for each in rollout.sets:
+            obj = self._objects[each.name]
+            if not obj.uid:
+                continue  # made in this look
+            changed = _with_size(obj, each)
+            if changed is not obj:
+                yield UpdateObject(changed, "main", self._source)
+
+    def _written(self, status: Document) -> Iterable[ControllerAction]:
+        obj = self._deployment
+        if self._annotations != obj.metadata.annotations:
+            obj = with_annotations(obj, self._annotations)
+        if obj is not self._deployment or status != self._draft.was:
+            yield UpdateObject(with_status(obj, status), "status", self._source)
+
+
+# ------------------------------------------------------------------------------ documents
+
+
+def _age(obj: KubernetesObject) -> tuple[str, str]:
+    return (obj.metadata.creation_timestamp or "", obj.name)
+
+
+def _selector_of(deployment: KubernetesObject) -> Selector:
+    written = spec_of(deployment).get("selector")
+    try:
+        return compiled_selector(msgspec.convert(written or {}, LabelSelector))
+    except msgspec.ValidationError:
+        return NOTHING
+
+
+def same_template(one: Document, other: Document) -> bool:
+    """Whether two templates are equal but for the hash.
+
+    Notes
+    -----
+    Upstream: deployment_util.go, EqualIgnoreHash
+    """
+    if (one.get("spec") or {}) != (other.get("spec") or {}):
+        return False
+    return _metadata_without_hash(one) == _metadata_without_hash(other)
+
+
+def _metadata_without_hash(template: Document) -> Document:
+    metadata: Document = template.get("metadata") or {}
+    plain = {name: value for name, value in metadata.items() if value and name != "labels"}
+    labels = metadata.get("labels") or {}
+    plain["labels"] = {name: text for name, text in labels.items() if name != TEMPLATE_HASH}
+    return plain
+
+
+def _as_rollout_set(obj: KubernetesObject) -> RolloutSet:
+    spec, status = spec_of(obj), status_of(obj)
+    replicas = spec.get("replicas")
+    metadata = obj.metadata
+    return RolloutSet(
+        name=metadata.name,
+        created=metadata.creation_timestamp or "",
+        replicas=1 if replicas is None else int(replicas),
+        annotations=metadata.annotations,
+        reported=status.get("replicas") or 0,
+        ready=status.get("readyReplicas") or 0,
+        available=status.get("availableReplicas") or 0,
+        terminating=status.get("terminatingReplicas") or 0,
+        min_ready_seconds=spec.get("minReadySeconds") or 0,
+        is_observed=metadata.generation <= (status.get("observedGeneration") or 0),
+        is_terminating=metadata.deletion_timestamp is not None,
+        failure=next(
+            (c for c in status.get("conditions") or () if c.get("type") == REPLICA_FAILURE), None
+        ),
+    )
+
+
+def _with_size(obj: KubernetesObject, each: RolloutSet) -> KubernetesObject:
+    assert isinstance(obj, ReplicaSet), f"{obj.kind} is not a ReplicaSet"
+    spec = obj.spec
+    replicas = 1 if spec.replicas is None else spec.replicas
+    if replicas != each.replicas or spec.min_ready_seconds != each.min_ready_seconds:
+        seconds = each.min_ready_seconds
+        obj = with_fields(obj, "spec", replicas=each.replicas, min_ready_seconds=seconds)
+    if obj.metadata.annotations != each.annotations:
+        obj = with_annotations(obj, each.annotations)
+    return obj
+
+
+def _new_document(
+    deployment: KubernetesObject, spec: DeploymentSpec, new: RolloutSet, label: str
+) -> Document:
+    template = spec.template
+    metadata: Document = template.get("metadata") or {}
+    labels = {**(metadata.get("labels") or {}), TEMPLATE_HASH: label}
+    selector: Document = spec_of(deployment).get("selector") or {}
+    match_labels = {**(selector.get("matchLabels") or {}), TEMPLATE_HASH: label}
+    asked: Document = {
+        "replicas": new.replicas,
+        "selector": {**selector, "matchLabels": match_labels},
+        "template": {**template, "metadata": {**metadata, "labels": labels}},
+    }
+    if spec.min_ready_seconds:
+        asked["minReadySeconds"] = spec.min_ready_seconds
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": new.name,
+            "namespace": deployment.namespace,
+            "labels": labels,
+            "annotations": new.annotations,
+            "ownerReferences": [owner_document(deployment)],
+        },
+        "spec": asked,
+        "status": {"replicas": 0},
+    }

@@ -1,0 +1,232 @@
+"""What a deployment says about itself.
+
+Upstream: pkg/controller/deployment/progress.go; sync.go, calculateStatus;
+pkg/controller/deployment/util/deployment_util.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.controllers.replica_set import REPLICA_FAILURE
+from podwright.controllers.rollout import Rollout, RolloutSet
+from podwright.controllers.workload_writes import status_of, without_zeros
+from podwright.objects import Document, KubernetesObject
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+
+PROGRESSING: Final = "Progressing"
+AVAILABLE: Final = "Available"
+NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
+TIMED_OUT: Final = "ProgressDeadlineExceeded"
+
+_SECOND_NS: Final = 1_000_000_000
+
+
+class StatusDraft:
+    """The status of a deployment while it is being looked at.
+
+    Parameters
+    ----------
+    deployment : KubernetesObject
+    now_ns : int
+    collision_count : int, optional
+        How often a replica set's name was taken.
+
+    Attributes
+    ----------
+    was : dict
+        The status as it is.
+    conditions : list of dict
+        Those that the next one will have.
+    collision_count : int, optional
+        As above; may be set.
+    """
+
+    def __init__(
+        self, deployment: KubernetesObject, now_ns: int, collision_count: int | None
+    ) -> None:
+        self.was = status_of(deployment)
+        self.conditions: list[Document] = list(self.was.get("conditions") or ())
+        self._deployment = deployment
+        self.collision_count = collision_count
+        self._now_ns = now_ns
+
+    def condition(self, kind: str) -> Document | None:
+        """Return a condition."""
+        return next((each for each in self.conditions if each.get("type") == kind), None)
+
+    def remove(self, kind: str) -> None:
+        """Take a condition away."""
+        self.conditions = [each for each in self.conditions if each.get("type") != kind]
+
+    def set(self, kind: str, status: str, reason: str, message: str) -> None:
+        """Set a condition; one with the same status and reason stays as it is.
+
+        Notes
+        -----
+        Upstream: deployment_util.go, SetDeploymentCondition
+        """
+        present = self.condition(kind)
+        now = timestamp_text(self._now_ns)
+        since = now
+        if present is not None and present.get("status") == status:
+            if present.get("reason") == reason:
+                return
+            since = present.get("lastTransitionTime") or now
+        self._put(kind, status, reason, message, since)
+
+    def _put(self, kind: str, status: str, reason: str, message: str, since: str) -> None:
+        self.remove(kind)
+        self.conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "lastUpdateTime": timestamp_text(self._now_ns),
+                "lastTransitionTime": since,
+                "reason": reason,
+                "message": message,
+            }
+        )
+
+    def finish(self, rollout: Rollout, *, is_rolling: bool) -> Document:
+        """Return the status.
+
+        Parameters
+        ----------
+        rollout : Rollout
+            The sets; what they report is summed up.
+        is_rolling : bool
+            Whether progress is judged: not while paused, nor in the look that scales.
+        """
+        counts = self._counts(rollout)
+        available = counts["availableReplicas"]
+        if available >= rollout.spec.least_available:
+            message = "Deployment has minimum availability."
+            self.set(AVAILABLE, "True", "MinimumReplicasAvailable", message)
+        else:
+            message = "Deployment does not have minimum availability."
+            self.set(AVAILABLE, "False", "MinimumReplicasUnavailable", message)
+        if is_rolling:
+            self._judge(rollout, counts)
+            self._take_failure(rollout)
+        always = ["terminatingReplicas"]
+        status = without_zeros(counts, always)
+        status["conditions"] = self.conditions
+        if self.collision_count is not None:
+            status["collisionCount"] = self.collision_count
+        return status
+
+    def _counts(self, rollout: Rollout) -> dict[str, int]:
+        sets = rollout.sets
+        available = sum(each.available for each in sets)
+        return {
+            "observedGeneration": self._deployment.metadata.generation,
+            "replicas": sum(each.reported for each in sets),
+            "updatedReplicas": rollout.new.reported if rollout.new is not None else 0,
+            "readyReplicas": sum(each.ready for each in sets),
+            "availableReplicas": available,
+            "unavailableReplicas": max(rollout.total - available, 0),
+            "terminatingReplicas": sum(each.terminating for each in sets),
+        }
+
+    # ---------------------------------------------------------------------------- progress
+
+    def _judge(self, rollout: Rollout, counts: dict[str, int]) -> None:
+        """Say whether the rollout is done, goes on, or has taken too long.
+
+        Notes
+        -----
+        Upstream: progress.go, syncRolloutStatus
+        """
+        if rollout.spec.progress_deadline_seconds is None:
+            self.remove(PROGRESSING)
+            return
+        present = self.condition(PROGRESSING)
+        is_updated = counts["replicas"] == counts["updatedReplicas"]
+        if is_updated and present is not None and present.get("reason") == NEW_AVAILABLE:
+            return
+        subject = self._subject(rollout.new)
+        if is_complete(rollout, counts):
+            text = f"{subject} has successfully progressed."
+            self.set(PROGRESSING, "True", NEW_AVAILABLE, text)
+        elif self._goes_on(counts):
+            since = timestamp_text(self._now_ns)
+            if present is not None and present.get("status") == "True":
+                since = present.get("lastTransitionTime") or since
+            text = f"{subject} is progressing."
+            self._put(PROGRESSING, "True", "ReplicaSetUpdated", text, since)
+        elif self._is_late(rollout, present):
+            text = f"{subject} has timed out progressing."
+            self.set(PROGRESSING, "False", TIMED_OUT, text)
+
+    def _take_failure(self, rollout: Rollout) -> None:
+        """Say that a replica set cannot have its pods, the new one before old ones.
+
+        Notes
+        -----
+        Upstream: progress.go, getReplicaFailures; deployment_util.go,
+        ReplicaSetToDeploymentCondition
+        """
+        sets = ([rollout.new] if rollout.new is not None else []) + list(rollout.sets)
+        failure = next((each.failure for each in sets if each.failure is not None), None)
+        if failure is None:
+            self.remove(REPLICA_FAILURE)
+            return
+        present = self.condition(REPLICA_FAILURE)
+        if present is None or present.get("reason") != failure["reason"]:
+            self.remove(REPLICA_FAILURE)
+            since = failure["lastTransitionTime"]
+            self.conditions.append({**failure, "lastUpdateTime": since})
+
+    def _subject(self, new: RolloutSet | None) -> str:
+        if new is not None:
+            return f'ReplicaSet "{new.name}"'
+        return f'Deployment "{self._deployment.name}"'
+
+    def _goes_on(self, counts: dict[str, int]) -> bool:
+        was = {name: int(self.was.get(name) or 0) for name in counts}
+        return (
+            counts["updatedReplicas"] > was["updatedReplicas"]
+            or counts["replicas"] - counts["updatedReplicas"]
+            < was["replicas"] - was["updatedReplicas"]
+            or counts["readyReplicas"] > was["readyReplicas"]
+            or counts["availableReplicas"] > was["availableReplicas"]
+        )
+
+    def _is_late(self, rollout: Rollout, present: Document | None) -> bool:
+        if present is None or present.get("reason") == NEW_AVAILABLE:
+            return False
+        if present.get("reason") == TIMED_OUT:
+            return True
+        deadline = rollout.spec.progress_deadline_seconds or 0
+        begun_ns = timestamp_ns(present.get("lastUpdateTime")) or 0
+        return begun_ns + deadline * _SECOND_NS < self._now_ns
+
+    def deadline_ns(self, rollout: Rollout, status: Document) -> int | None:
+        """Return when it is late, None if it cannot be or is already.
+
+        Notes
+        -----
+        Upstream: progress.go, requeueStuckDeployment, which adds the second too.
+        """
+        present = self.condition(PROGRESSING)
+        deadline = rollout.spec.progress_deadline_seconds
+        if present is None or deadline is None or present.get("reason") == TIMED_OUT:
+            return None
+        if is_complete(rollout, status) or present.get("reason") == NEW_AVAILABLE:
+            return None
+        begun_ns = timestamp_ns(present.get("lastUpdateTime")) or self._now_ns
+        return begun_ns + (deadline + 1) * _SECOND_NS
+
+
+def is_complete(rollout: Rollout, counts: Document) -> bool:
+    """Whether all pods are of the present template and available, and no other is left.
+
+    Notes
+    -----
+    Upstream: deployment_util.go, DeploymentComplete; that the status is of this generation is
+    so for every status that is written here.
+    """
+    wanted = rollout.spec.replicas
+    names = ("updatedReplicas", "replicas", "availableReplicas")
+    return all(counts.get(name, 0) == wanted for name in names)

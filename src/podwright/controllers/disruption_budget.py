@@ -1,0 +1,370 @@
+"""Disruption budgets: how many of their pods are healthy, and how many may go.
+
+Theory of operation
+-------------------
+The pods of every budget are known, each with what counts of it: whether it is healthy, and who
+controls it. A change of a pod costs one match per budget of its namespace, and a look at a
+budget costs the number of its controllers, not of its pods.
+
+How many pods are expected is what their controllers are scaled to, if the budget speaks of
+unavailable pods or of percentages; else it is the number of pods. A pod that was evicted is
+written into `disruptedPods` and counts as gone until it is, or for two minutes.
+
+Upstream: pkg/controller/disruption/disruption.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final, cast
+
+import msgspec
+
+from podwright.api.object_edits import changed, is_ready, part, with_condition_set
+from podwright.controllers.actions import event_by
+from podwright.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.view import View
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    OwnerReference,
+    Pod,
+    PodDisruptionBudget,
+    Selector,
+    api_group,
+    label_selector,
+)
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.store.kinds import kind_of
+
+BUDGET: Final[GroupKind] = ("policy", "PodDisruptionBudget")
+POD: Final[GroupKind] = ("", "Pod")
+
+_DELETION_TIMEOUT_NS: Final = 120_000_000_000
+_NO_SCALE: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("apps", "DaemonSet")})
+
+
+class Member(msgspec.Struct, frozen=True):
+    """What counts of a pod."""
+
+    is_healthy: bool
+    owner: OwnerReference | None
+
+
+class _Covered:
+    """The pods of one budget."""
+
+    def __init__(self, selector: Selector) -> None:
+        self.selector = selector
+        self.members: dict[NamespacedName, Member] = {}
+        self.healthy_count = 0
+        # By the uid of a controller: how many pods it has here, and who it is.
+        self.owners: dict[str, tuple[int, OwnerReference]] = {}
+        self.unmanaged_count = 0
+
+    def put(self, key: NamespacedName, member: Member) -> bool:
+        """Take a pod in; returns whether anything is different."""
+        old = self.members.get(key)
+        if old == member:
+            return False
+        if old is not None:
+            self._count(old, -1)
+        self.members[key] = member
+        self._count(member, 1)
+        return True
+
+    def remove(self, key: NamespacedName) -> bool:
+        """Let a pod go; returns whether it was there."""
+        old = self.members.pop(key, None)
+        if old is not None:
+            self._count(old, -1)
+        return old is not None
+
+    def _count(self, member: Member, by: int) -> None:
+        self.healthy_count += by if member.is_healthy else 0
+        if member.owner is None:
+            self.unmanaged_count += by
+            return
+        count, _ = self.owners.get(member.owner.uid, (0, member.owner))
+        if count + by:
+            self.owners[member.owner.uid] = (count + by, member.owner)
+        else:
+            del self.owners[member.owner.uid]
+
+
+class ScaleError(Exception):
+    """How many pods are expected cannot be said; the text says why."""
+
+
+class DisruptionController:
+    """Keeps the status of disruption budgets."""
+
+    name = "disruption-controller"
+    kinds: Sequence[GroupKind] = (BUDGET, POD)
+    pod_parts = PodPart.METADATA | PodPart.READY | PodPart.CAME | PodPart.GONE
+
+    _SOURCE: Final = "controllermanager"
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._covered: dict[str, dict[NamespacedName, _Covered]] = {}
+
+    # ---------------------------------------------------------------------- what happens
+
+    @property
+    def in_hand(self) -> Sized:
+        """The namespaces that have budgets."""
+        return self._covered
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a budget that changed, or one of whose pods counts otherwise now."""
+        obj = new if new is not None else old
+        assert obj is not None, "a change of nothing"
+        if isinstance(obj, Pod):
+            budgets = self._covered.get(obj.namespace)
+            return () if budgets is None else self._observe_pod(budgets, obj, is_gone=new is None)
+        if isinstance(obj, PodDisruptionBudget):
+            self._observe_budget(cast(PodDisruptionBudget | None, old), obj, is_gone=new is None)
+            return (obj.key,)
+        return ()
+
+    def _observe_pod(
+        self, budgets: dict[NamespacedName, _Covered], pod: Pod, *, is_gone: bool
+    ) -> list[NamespacedName]:
+        keys: list[NamespacedName] = []
+        member: Member | None = None
+        for key, covered in budgets.items():
+            if is_gone or not covered.selector.matches(pod.metadata.labels):
+                if covered.remove(pod.key):
+                    keys.append(key)
+                continue
+            if member is None:
+                member = _member(pod)
+            if covered.put(pod.key, member):
+                keys.append(key)
+        return keys
+
+    def _observe_budget(
+        self, old: PodDisruptionBudget | None, budget: PodDisruptionBudget, *, is_gone: bool
+    ) -> None:
+        budgets = self._covered.setdefault(budget.namespace, {})
+        if is_gone:
+            budgets.pop(budget.key, None)
+            if not budgets:
+                del self._covered[budget.namespace]
+            return
+        if old is not None and old.spec.selector == budget.spec.selector:
+            return
+        covered = budgets[budget.key] = _Covered(label_selector(budget.spec.selector))
+        for pod in self._view.in_namespace(POD, budget.namespace).values():
+            if covered.selector.matches(pod.metadata.labels):
+                covered.put(pod.key, _member(cast(Pod, pod)))
+
+    # --------------------------------------------------------------------------- a look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Work out the status of a budget."""
+        budget = self._view.get(BUDGET, key)
+        if not isinstance(budget, PodDisruptionBudget):
+            return []
+        covered = self._covered[budget.namespace][key]
+        actions: list[ControllerAction] = []
+        status: Document = dict(part(budget, "status"))
+        try:
+            expected, desired = self._expected(budget, covered)
+        except ScaleError as error:
+            self._fail_safe(budget, status, str(error), now_ns)
+            if status != part(budget, "status"):
+                note = f"Failed to calculate the number of expected pods: {error}"
+                reason = "CalculateExpectedPodCountFailed"
+                actions.append(event_by(self._SOURCE, budget, reason, note, is_warning=True))
+                actions.append(self._write(budget, status))
+            return actions
+        disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
+        for name in overdue:
+            pod = self._view.get(POD, f"{budget.namespace}/{name}")
+            if pod is not None:
+                note = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+                actions.append(event_by(self._SOURCE, pod, "NotDeleted", note, is_warning=True))
+        healthy = covered.healthy_count - sum(
+            1 for name in disrupted if self._is_healthy(covered, f"{budget.namespace}/{name}")
+        )
+        allowed = 0 if expected <= 0 else max(healthy - desired, 0)
+        status["currentHealthy"] = healthy
+        status["desiredHealthy"] = desired
+        status["expectedPods"] = expected
+        status["disruptionsAllowed"] = allowed
+        status["observedGeneration"] = budget.metadata.generation
+        if disrupted:
+            status["disruptedPods"] = disrupted
+        else:
+            status.pop("disruptedPods", None)
+        _set_allowed(status, budget, now_ns)
+        if status != part(budget, "status"):
+            actions.extend(self._remarks(budget, covered))
+            actions.append(self._write(budget, status))
+        if recheck_ns is not None:
+            actions.append(SyncAt(recheck_ns, SyncDue(self.name, key)))
+        return actions
+
+    def _is_healthy(self, covered: _Covered, key: NamespacedName) -> bool:
+        member = covered.members.get(key)
+        return member is not None and member.is_healthy
+
+    def _remarks(self, budget: PodDisruptionBudget, covered: _Covered) -> list[ControllerAction]:
+        if not covered.members:
+            return [event_by(self._SOURCE, budget, "NoPods", "No matching pods found")]
+        counts_pods = isinstance(budget.spec.min_available, int)
+        if covered.unmanaged_count and not counts_pods:
+            note = (
+                f"Pods selected by this PodDisruptionBudget (selector: {covered.selector}) were"
+                " found to be unmanaged. As a result, the status of the PDB cannot be calculated"
+                " correctly, which may result in undefined behavior. To account for these pods"
+                ' please set ".spec.minAvailable" field of the PDB to an integer value.'
+            )
+            return [event_by(self._SOURCE, budget, "UnmanagedPods", note, is_warning=True)]
+        return []
+
+    def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
+        gone = {name: None for name in part(budget, "status") if name not in status}
+        return UpdateObject(changed(budget, status={**status, **gone}), "status", self.name)
+
+    # ------------------------------------------------------------------------ expectations
+
+    def _expected(self, budget: PodDisruptionBudget, covered: _Covered) -> tuple[int, int]:
+        """Return how many pods are expected, and how many of them have to be healthy.
+
+        Upstream: getExpectedPodCount
+        """
+        spec = budget.spec
+        if spec.max_unavailable is not None:
+            expected = self._scale(budget, covered)
+            return expected, max(expected - _share(spec.max_unavailable, expected), 0)
+        if spec.min_available is None:
+            return 0, 0
+        if isinstance(spec.min_available, int):
+            return len(covered.members), spec.min_available
+        expected = self._scale(budget, covered)
+        return expected, _share(spec.min_available, expected)
+
+    def _scale(self, budget: PodDisruptionBudget, covered: _Covered) -> int:
+        """Return how many pods the controllers of the pods are scaled to.
+
+        Upstream: getExpectedScale
+        """
+        scales: dict[str, int] = {}
+        for _, (_, owner) in sorted(covered.owners.items()):
+            obj = self._controller(budget.namespace, owner)
+            if obj is None:
+                key = min(k for k, each in covered.members.items() if each.owner == owner)
+                raise ScaleError(f'found no controllers for pod "{key.partition("/")[2]}"')
+            scales[obj.uid] = _replicas(obj)
+        return sum(scales.values())
+
+    def _controller(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
+        """Return who controls pods: of a replica set its deployment, if it has one."""
+        obj = self._referenced(namespace, owner)
+        if obj is not None and owner.kind == "ReplicaSet":
+            above = obj.metadata.controller
+            if above is not None and above.kind == "Deployment":
+                return self._referenced(namespace, above)
+        return obj
+
+    def _referenced(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
+        kind = (api_group(owner.api_version), owner.kind)
+        obj = self._view.get(kind, f"{namespace}/{owner.name}")
+        return obj if obj is not None and obj.uid == owner.uid else None
+
+    def _disrupted(
+        self, budget: PodDisruptionBudget, now_ns: int
+    ) -> tuple[dict[str, str], int | None, list[str]]:
+        """Return the evicted pods that are still there, when to look again, and who is late.
+
+        Upstream: buildDisruptedPodMap
+        """
+        kept: dict[str, str] = {}
+        overdue: list[str] = []
+        recheck_ns: int | None = None
+        for name, since in budget.status.disrupted_pods.items():
+            pod = self._view.get(POD, f"{budget.namespace}/{name}")
+            if not isinstance(pod, Pod) or pod.is_terminating:
+                continue
+            due_ns = (timestamp_ns(since) or 0) + _DELETION_TIMEOUT_NS
+            if due_ns <= now_ns:
+                overdue.append(name)
+                continue
+            kept[name] = since or ""
+            recheck_ns = due_ns if recheck_ns is None else min(recheck_ns, due_ns)
+        return kept, recheck_ns, overdue
+
+    def _fail_safe(
+        self, budget: PodDisruptionBudget, status: Document, message: str, now_ns: int
+    ) -> None:
+        """Allow nothing when the numbers are not known.
+
+        Upstream: failSafe
+        """
+        status["disruptionsAllowed"] = 0
+        condition = _condition(budget, "False", "SyncFailed", message, now_ns)
+        status["conditions"] = with_condition_set(status.get("conditions") or (), condition)
+
+    # ---------------------------------------------------------------------- checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: which pods are whose is seen in their labels."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+
+
+def _member(pod: Pod) -> Member:
+    return Member(not pod.is_terminating and is_ready(pod), pod.metadata.controller)
+
+
+def _replicas(obj: KubernetesObject) -> int:
+    """Return what a controller is scaled to."""
+    kind = kind_of(obj)
+    if kind in _NO_SCALE:
+        resource = f"{obj.kind.lower()}s.{kind[0]}"
+        raise ScaleError(f"{resource} does not implement the scale subresource")
+    replicas = part(obj, "spec").get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _share(wanted: int | str, total: int) -> int:
+    """Return a number, or the percentage of a total, rounded up."""
+    if isinstance(wanted, int):
+        return wanted
+    return -(-total * int(wanted.removesuffix("%")) // 100)
+
+
+def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> None:
+    if status["disruptionsAllowed"] > 0:
+        condition = _condition(budget, "True", "SufficientPods", "", now_ns)
+    else:
+        condition = _condition(budget, "False", "InsufficientPods", "", now_ns)
+    status["conditions"] = with_condition_set(status.get("conditions") or (), condition)
+
+
+def _condition(
+    budget: PodDisruptionBudget, status: str, reason: str, message: str, now_ns: int
+) -> Document:
+    return {
+        "type": "DisruptionAllowed",
+        "status": status,
+        "observedGeneration": budget.metadata.generation,
+        "lastTransitionTime": timestamp_text(now_ns),
+        "reason": reason,
+        "message": message,
+    }

@@ -1,0 +1,160 @@
+"""Drains: a node is cordoned, and its pods are evicted as their budgets allow.
+
+As `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of daemon sets and
+mirror pods stay, all that are there when the drain begins are evicted, and what a budget does
+not let go is tried again five seconds later, and so on. A try that cannot come out otherwise,
+as neither pods nor budgets have changed, is left out, so a drain that is held up for good does
+not keep a world going. Pods that come later are not its business.
+
+Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final, cast
+
+from podwright.api.eviction import decide_eviction, with_disruption_target
+from podwright.api.object_edits import changed
+from podwright.controllers.actions import deletion_by
+from podwright.controllers.contract import (
+    ControllerAction,
+    DrainNode,
+    GroupKind,
+    NodeEvent,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.disruption_budget import BUDGET, POD
+from podwright.controllers.view import View
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodDisruptionBudget
+
+NODE: Final[GroupKind] = ("", "Node")
+MIRROR: Final = "kubernetes.io/config.mirror"
+
+_RETRY_NS: Final = 5_000_000_000
+
+
+class DrainController:
+    """Drains nodes."""
+
+    name = "drain"
+    kinds: Sequence[GroupKind] = (POD, BUDGET)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        # By node: the uids of the pods that have to go, by their keys; None before the first look.
+        self._leaving: dict[str, dict[NamespacedName, str] | None] = {}
+        self._tried_ns: dict[str, int] = {}
+
+    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Begin to drain a node, or begin again."""
+        if not isinstance(event, DrainNode):
+            return ()
+        self._leaving[event.node] = None
+        return (event.node,)
+
+    @property
+    def in_hand(self) -> Sized:
+        """The nodes that are being drained."""
+        return self._leaving
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a node whose drain waits for a pod, or for a budget that changed."""
+        if not self._leaving:
+            return ()
+        pod = new if new is not None else old
+        if not isinstance(pod, Pod):
+            return sorted(self._leaving)
+        leaving = self._leaving.get(pod.spec.node_name)
+        return (pod.spec.node_name,) if leaving and pod.key in leaving else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Evict what may go now, and try the others later."""
+        node = self._view.get(NODE, key)
+        if not isinstance(node, Node) or key not in self._leaving:
+            self._forget(key)
+            return []
+        actions: list[ControllerAction] = []
+        leaving = self._leaving[key]
+        if leaving is None:
+            leaving = self._leaving[key] = self._to_evict(key)
+            if not node.spec.unschedulable:
+                cordoned = changed(node, spec={"unschedulable": True})
+                actions.append(UpdateObject(cordoned, "main", self.name))
+        else:
+            waits_ns = _RETRY_NS - (now_ns - self._tried_ns[key]) % _RETRY_NS
+            is_time = waits_ns == _RETRY_NS and now_ns > self._tried_ns[key]
+            if self._is_held_up(leaving) and not is_time:
+                return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
+        self._tried_ns[key] = now_ns
+        actions.extend(self._evictions(leaving, now_ns))
+        if not leaving:
+            self._forget(key)
+        return actions
+
+    def _forget(self, node: str) -> None:
+        self._leaving.pop(node, None)
+        self._tried_ns.pop(node, None)
+
+    def _is_held_up(self, leaving: dict[NamespacedName, str]) -> bool:
+        """Whether a pod is there that nobody has deleted yet."""
+        pods = ((self._view.get(POD, key), uid) for key, uid in leaving.items())
+        return any(
+            isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
+        )
+
+    def _to_evict(self, node: str) -> dict[NamespacedName, str]:
+        pods = sorted(self._view.pods_on(node).items())
+        return {key: pod.uid for key, pod in pods if not self._stays(pod)}
+
+    def _stays(self, pod: Pod) -> bool:
+        owner = pod.metadata.controller
+        is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
+        return is_daemon or MIRROR in pod.metadata.annotations
+
+    def _evictions(self, leaving: dict[NamespacedName, str], now_ns: int) -> list[ControllerAction]:
+        budgets: dict[NamespacedName, PodDisruptionBudget] = {}
+        charged: dict[NamespacedName, PodDisruptionBudget] = {}
+        actions: list[ControllerAction] = []
+        for key, uid in list(leaving.items()):
+            pod = self._view.get(POD, key)
+            if not isinstance(pod, Pod) or pod.uid != uid:
+                del leaving[key]
+                continue
+            if pod.is_terminating:
+                continue
+            found = self._view.in_namespace(BUDGET, pod.namespace)
+            budgets = cast(dict[NamespacedName, PodDisruptionBudget], dict(found)) | charged
+            eviction = decide_eviction(pod, budgets.values(), now_ns)
+            if not eviction.is_allowed:
+                continue
+            if eviction.budget is not None:
+                charged[eviction.budget.key] = eviction.budget
+            target = with_disruption_target(
+                pod,
+                "EvictionByEvictionAPI",
+                "Eviction API: evicting",
+                now_ns,
+                names_generation=False,
+            )
+            actions.append(UpdateObject(target, "status", self.name))
+            actions.append(deletion_by(self.name, pod))
+        writes = [UpdateObject(budget, "status", self.name) for budget in charged.values()]
+        return [*writes, *actions]
+
+    def state(self) -> dict[str, Any]:
+        """Return who has yet to go, and when that was tried last."""
+        leaving = {
+            node: None if pods is None else dict(pods) for node, pods in self._leaving.items()
+        }
+        return {"leaving": leaving, "tried_ns": dict(self._tried_ns)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        for node, pods in state["leaving"].items():
+            self._leaving[node] = None if pods is None else dict(pods)
+        self._tried_ns = dict(state["tried_ns"])

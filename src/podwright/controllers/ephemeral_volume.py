@@ -1,0 +1,107 @@
+"""The claims of generic ephemeral volumes: each lives and dies with its pod.
+
+Upstream: pkg/controller/volume/ephemeral/controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+from podwright.api.object_edits import part
+from podwright.controllers.actions import event_by
+from podwright.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    GroupKind,
+    PodPart,
+)
+from podwright.controllers.view import View
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
+
+CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
+POD: Final[GroupKind] = ("", "Pod")
+
+
+class EphemeralVolumeController:
+    """Makes the claims of pods' ephemeral volumes."""
+
+    name = "ephemeral-volume-controller"
+    kinds: Sequence[GroupKind] = (POD, CLAIM)
+    pod_parts = PodPart.CAME
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a new pod with ephemeral volumes, and at one whose claim is gone."""
+        if isinstance(new, Pod):
+            has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
+            return (new.key,) if has else ()
+        if new is None and old is not None and not isinstance(old, Pod):
+            owner = old.metadata.controller
+            if owner is not None and owner.kind == "Pod":
+                return (f"{old.namespace}/{owner.name}",)
+        return ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Make the claims that are missing."""
+        pod = self._view.get(POD, key)
+        if not isinstance(pod, Pod) or pod.is_terminating:
+            return []
+        actions: list[ControllerAction] = []
+        for volume in part(pod, "spec").get("volumes") or ():
+            template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+            if template is None:
+                continue
+            name = f"{pod.name}-{volume['name']}"
+            present = self._view.get(CLAIM, f"{pod.namespace}/{name}")
+            if present is None:
+                actions.append(CreateObject(_claim(pod, name, template), self.name))
+                continue
+            owner = present.metadata.controller
+            if owner is None or owner.uid != pod.uid:
+                note = f"PVC {pod.namespace}/{name} was not created for pod {key}"
+                note += " (pod is not owner)"
+                reason = "EphemeralVolumeConflict"
+                actions.append(event_by(self.name, pod, reason, note, is_warning=True))
+        return actions
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: all that it knows is in the objects."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+
+
+def _claim(pod: Pod, name: str, template: Document) -> KubernetesObject:
+    given = template.get("metadata") or {}
+    metadata: Document = {
+        "name": name,
+        "namespace": pod.namespace,
+        "ownerReferences": [
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": pod.name,
+                "uid": pod.uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
+    for field in ("labels", "annotations"):
+        if given.get(field):
+            metadata[field] = given[field]
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata,
+        "spec": template.get("spec") or {},
+        "status": {"phase": "Pending"},
+    }
+    return decode(claim, source=f"Pod {pod.key}: volume {name}")

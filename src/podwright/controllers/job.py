@@ -1,0 +1,594 @@
+"""Jobs: pods that run to completion, counted once each.
+
+Theory of operation
+-------------------
+Every pod of a job holds the finalizer `batch.kubernetes.io/job-tracking` until it is counted.
+A pod is noted the moment it is seen to have ended, or to be on its way out, so that it counts
+also when somebody else takes the finalizer and the pod is gone before the job is looked at. A
+look at the job counts what was noted, lets these pods go, and makes or deletes pods until the
+wanted number is active.
+
+As upstream, what happens to pods is looked at a second later, all at once; a change of the
+job itself is looked at immediately. New pods after a failure wait: 10 s, then twice as long
+each time, at most 10 minutes, and not at all once a pod has succeeded since. Pods that the
+selector matches and nobody controls are adopted, those that it does not match are let go.
+
+Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, cast
+
+import msgspec
+
+from podwright.api.job_defaults import with_job_defaults
+from podwright.api.object_edits import changed, part, with_condition_set
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.claims import Orphans, adopted, released
+from podwright.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    GroupKind,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.creations import Creations
+from podwright.controllers.job_finish import finishing_condition, job_condition
+from podwright.controllers.job_indexes import (
+    failed_indexes,
+    failure_annotations,
+    failures_of,
+    last_failures,
+    retry_ns,
+)
+from podwright.controllers.job_spec import (
+    TRACKING,
+    AskedOfJobs,
+    FailureVerdict,
+    JobSpec,
+    condition_among,
+    failure_verdict,
+    finish_time_ns,
+    finished_condition,
+    index_of,
+    pods_of,
+)
+from podwright.controllers.job_tally import (
+    BackOff,
+    Ended,
+    Tally,
+    back_off_after,
+    counted,
+    is_complete,
+    surplus_pods,
+    wanted_count,
+    write_numbers,
+)
+from podwright.controllers.pod_template import owners_of_class
+from podwright.controllers.view import View
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, PriorityClass
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.store.lifecycle import with_metadata
+
+JOB: Final[GroupKind] = ("batch", "Job")
+POD: Final[GroupKind] = ("", "Pod")
+PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
+
+PODS_PER_SYNC_MAX: Final = 500
+_SECOND_NS: Final = 1_000_000_000
+_BATCH_NS: Final = _SECOND_NS
+_REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
+
+
+class _Memory(msgspec.Struct):
+    """What the controller remembers; every dictionary is by the key of a job."""
+
+    due_ns: dict[str, int] = {}
+    urgent: dict[str, bool] = {}
+    ended: dict[str, dict[str, Ended]] = {}
+    released: dict[str, bool] = {}  # by the uid of a pod
+    back_off: dict[str, BackOff] = {}
+    gone: dict[str, list[str]] = {}
+    refused: dict[str, bool] = {}
+
+
+class JobController:
+    """Makes the pods of jobs, and counts them."""
+
+    name = "job-controller"
+    kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
+    owner_kind = JOB[1]
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._memory = _Memory()
+        self._asked = AskedOfJobs()
+        self._creations = Creations()
+        self._orphans = Orphans(view, POD)
+
+    # ---------------------------------------------------------------------- what happens
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a job that changed, or whose pod did."""
+        obj = new if new is not None else old
+        if type(obj) is Pod:
+            return self._observe_pod(cast(Pod | None, old), cast(Pod | None, new), obj)
+        if isinstance(obj, PriorityClass):
+            keys = owners_of_class(self._view, JOB, obj.name) if old is None else []
+            self._memory.urgent.update(dict.fromkeys(keys, True))
+            return keys
+        return () if obj is None else self._observe_job(old, new, obj.key)
+
+    def _observe_pod(self, old: Pod | None, new: Pod | None, pod: Pod) -> Iterable[NamespacedName]:
+        metadata = pod.metadata
+        owner = metadata.controller
+        if owner is None or owner.kind != self.owner_kind:
+            return self._orphans.changed(old, new)
+        key = f"{metadata.namespace}/{owner.name}"
+        if old is None:
+            self._creations.saw(key, pod)
+        elif (
+            old.metadata.owner_references is not metadata.owner_references
+            and old.metadata.controller is None
+        ):
+            self._orphans.changed(old, new)
+        job = self._view.get(JOB, key)
+        if job is None or job.metadata.uid != owner.uid:
+            if TRACKING in metadata.finalizers and new is not None:
+                self._note_gone(key, owner.uid)
+                return (key,)
+            return ()
+        self._note_ended(key, job, old, new)
+        return (key,)
+
+    def _observe_job(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, key: str
+    ) -> Iterable[NamespacedName]:
+        if new is None:
+            assert old is not None, "a change of nothing"
+            self._note_gone(key, old.uid)
+            self._orphans.remove_owner(old)
+        elif (
+            old is None
+            or old.metadata.generation != new.metadata.generation
+            or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
+        ):
+            self._memory.urgent[key] = True
+        else:
+            return ()  # its own writes
+        if new is not None:
+            self._orphans.put_owner(new, self._asked.of(new).selector)
+        if old is None and new is not None:
+            # Of objects that come all at once, the pods may have come before their job.
+            for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
+                self._note_ended(key, new, None, cast(Pod, pod))
+        return (key,)
+
+    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+        """Look at a job once more, to count its pods as they are."""
+        self._memory.refused[owner] = True
+        self._memory.urgent[owner] = True
+        return (owner,)
+
+    def _note_gone(self, key: str, uid: str) -> None:
+        uids = self._memory.gone.setdefault(key, [])
+        if uid not in uids:
+            uids.append(uid)
+
+    def _note_ended(
+        self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
+    ) -> None:
+        pod = new if new is not None else old
+        assert pod is not None, "a change of nothing"
+        is_tracked = new is not None and TRACKING in new.metadata.finalizers
+        if is_tracked and not (pod.is_terminal or pod.is_terminating):
+            return
+        was_tracked = old is not None and TRACKING in old.metadata.finalizers
+        if not (was_tracked or is_tracked):
+            return
+        if not is_tracked and self._memory.released.pop(pod.uid, False):
+            return
+        if pod.uid in self._memory.ended.get(key, ()):
+            return
+        spec = self._asked.of(job).spec
+        is_success = pod.status.phase == "Succeeded"
+        is_out = pod.is_terminating and not spec.replaces_only_failed
+        if is_tracked and not (pod.is_terminal or is_out):
+            return
+        verdict = FailureVerdict()
+        if not is_success:
+            verdict = failure_verdict(spec.pod_failure_policy, pod)
+        failures, ignored = failures_of(pod)
+        ended_ns = finish_time_ns(pod)
+        index = index_of(pod, spec.completions) if spec.is_indexed else None
+        self._memory.ended.setdefault(key, {})[pod.uid] = Ended(
+            uid=pod.uid,
+            key=pod.key,
+            is_success=is_success,
+            index=-1 if index is None else index,
+            ended_ns=-1 if ended_ns is None else ended_ns,
+            action=verdict.action,
+            message=verdict.message,
+            failures=failures,
+            ignored=ignored,
+        )
+
+    # --------------------------------------------------------------------------- a look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Count what has ended, and make or delete pods."""
+        actions = self._released_orphans(key)
+        job = self._view.get(JOB, key)
+        if job is None:
+            self._forget(key)
+            return actions
+        actions.extend(self._creations.events(job, self.name))
+        memory = self._memory
+        due_ns = memory.due_ns.get(key)
+        if not memory.urgent.pop(key, False) and not (due_ns is not None and due_ns <= now_ns):
+            batch_ns = now_ns + _BATCH_NS
+            if due_ns is None or due_ns > batch_ns:
+                memory.due_ns[key] = batch_ns
+                actions.append(SyncAt(batch_ns, SyncDue(self.name, key)))
+            return actions
+        memory.due_ns.pop(key, None)
+        spec = self._asked.of(job).spec
+        if spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
+            return actions
+        complete = with_job_defaults(job)
+        if complete is not job:
+            return [*actions, UpdateObject(complete, "whole", self.name)]
+        claims = self._claims(job)
+        if claims:
+            # What changes hands is counted when it has; that change leads back to here.
+            memory.urgent[key] = True
+            return actions + claims
+        actions.extend(self._synced(job, spec, now_ns))
+        return actions
+
+    def _claims(self, job: KubernetesObject) -> list[ControllerAction]:
+        """Adopt pods that nobody controls.
+
+        Upstream: getPodsForJob
+        """
+        if job.metadata.deletion_timestamp is not None or finished_condition(job) is not None:
+            return []
+        actions: list[ControllerAction] = []
+        for orphan in self._orphans.of(job):
+            pod = cast(Pod, orphan)
+            if not pod.is_terminating:
+                kept = (each for each in pod.metadata.finalizers if each != TRACKING)
+                held = with_metadata(adopted(pod, job), finalizers=(*kept, TRACKING))
+                actions.append(UpdateObject(held, "main", self.name))
+        return actions
+
+    def _strangers(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
+        selector = self._asked.of(job).selector
+        # Pods of one template have the same labels, which are matched once.
+        strangers: list[Pod] = []
+        labels, is_strange = None, False
+        for pod in pods:
+            if pod.metadata.labels is not labels:
+                labels = pod.metadata.labels
+                is_strange = not selector.matches(labels)
+            if is_strange:
+                strangers.append(pod)
+        return strangers
+
+    def _released_orphans(self, key: str) -> list[ControllerAction]:
+        """Let the pods go whose job is gone.
+
+        Upstream: syncOrphanPod
+        """
+        actions: list[ControllerAction] = []
+        job = self._view.get(JOB, key)
+        for uid in self._memory.gone.pop(key, ()):
+            if job is None or job.uid != uid:
+                for _, pod in sorted(self._view.controlled_by(uid, POD).items()):
+                    actions.extend(self._release(cast(Pod, pod)))
+        return actions
+
+    def _forget(self, key: str) -> None:
+        memory = self._memory
+        for entries in (
+            memory.due_ns,
+            memory.urgent,
+            memory.ended,
+            memory.back_off,
+            memory.refused,
+        ):
+            entries.pop(key, None)
+        self._creations.forget(key)
+        self._asked.forget(key)
+
+    def _release(self, pod: Pod) -> list[ControllerAction]:
+        if TRACKING not in pod.metadata.finalizers:
+            return []
+        self._memory.released[pod.uid] = True
+        kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
+        return [UpdateObject(with_metadata(pod, finalizers=kept), "main", self.name)]
+
+    def _synced(
+        self, job: KubernetesObject, spec: JobSpec, now_ns: int
+    ) -> Iterable[ControllerAction]:
+        ended = [*self._memory.ended.pop(job.key, {}).values()]
+        if finished_condition(job) is not None:
+            self._forget(job.key)
+            return self._counted(job.key, ended)
+        actions: list[ControllerAction] = []
+        status: Document = dict(part(job, "status"))
+        found = self._view.controlled_by(job.uid, POD)
+        pods = cast(list[Pod], [found[key] for key in sorted(found)])
+        strangers = self._strangers(job, pods)
+        if strangers:
+            actions.extend(self._let_go(job, strangers))
+            gone = {pod.uid for pod in strangers}
+            pods = [pod for pod in pods if pod.uid not in gone]
+            ended = [each for each in ended if each.uid not in gone]
+        tally = counted(pods, spec, status, ended)
+        if spec.is_indexed and spec.backoff_limit_per_index is not None:
+            # Whom a job that fails takes down has failed, its index has not.
+            fails = condition_among(job, ("FailureTarget",)) is not None
+            known = str(status.get("failedIndexes", ""))
+            tally.failed_indexes = failed_indexes(spec, known, () if fails else ended)
+        else:
+            self._back_off(job.key, ended, now_ns)
+        if "startTime" not in status and not spec.suspend:
+            status["startTime"] = timestamp_text(now_ns)
+        finishing = finishing_condition(job, spec, status, tally, now_ns)
+        is_going_on = finishing is None and job.metadata.deletion_timestamp is None
+        last = self._last_failures(spec, tally, ended) if is_going_on else {}
+        actions.extend(self._counted(job.key, ended, last.values()))
+        if finishing is not None:
+            if finishing["type"] == "SuccessCriteriaMet":
+                # Who is not needed any more has not failed.
+                actions.extend(action for pod in tally.active for action in self._release(pod))
+            actions.extend(self._deleted(job, tally.active))
+            tally.terminating += len(tally.active)
+            tally.active = []
+        elif is_going_on:
+            actions.extend(self._managed(job, spec, tally, last, now_ns))
+            actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
+            if is_complete(spec, tally):
+                finishing = job_condition(
+                    "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
+                )
+        if finishing is not None:
+            actions.extend(self._finished(job, finishing, status, tally, now_ns))
+        write_numbers(status, spec, tally)
+        if status != part(job, "status"):
+            actions.append(UpdateObject(_with_status(job, status), "status", self.name))
+        return actions
+
+    def _last_failures(
+        self, spec: JobSpec, tally: Tally, ended: Sequence[Ended]
+    ) -> dict[int, Ended]:
+        """Return whom to replace in indexes that fail on their own; these are not counted yet."""
+        if tally.failed_indexes is None:
+            return {}
+        held = [each for each in ended if self._is_held(each)]
+        last = last_failures(spec, held, tally.active, tally.indexes | tally.failed_indexes)
+        tally.delayed = sum(1 for each in last.values() if each.action != "Ignore")
+        return last
+
+    def _counted(
+        self, key: str, ended: Iterable[Ended], delayed: Iterable[Ended] = ()
+    ) -> list[ControllerAction]:
+        """Let the pods go that are counted, and keep the others in mind."""
+        later = {each.uid: each for each in delayed}
+        if later:
+            self._memory.ended.setdefault(key, {}).update(later)
+        actions: list[ControllerAction] = []
+        for each in ended:
+            pod = self._view.get(POD, each.key)
+            if each.uid not in later and isinstance(pod, Pod) and pod.uid == each.uid:
+                actions.extend(self._release(pod))
+        return actions
+
+    def _is_held(self, ended: Ended) -> bool:
+        pod = self._view.get(POD, ended.key)
+        return pod is not None and pod.uid == ended.uid and TRACKING in pod.metadata.finalizers
+
+    def _let_go(self, job: KubernetesObject, pods: Iterable[Pod]) -> Iterable[ControllerAction]:
+        for pod in pods:
+            kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
+            free = with_metadata(released(pod, job), finalizers=kept)
+            yield UpdateObject(free, "main", self.name)
+
+    def _back_off(self, key: str, ended: Sequence[Ended], now_ns: int) -> None:
+        known = self._memory.back_off
+        record = back_off_after(known.get(key, BackOff()), ended, now_ns)
+        if record.failures:
+            known[key] = record
+        else:
+            known.pop(key, None)
+
+    # ------------------------------------------------------------------------- the end
+
+    def _finished(
+        self,
+        job: KubernetesObject,
+        finishing: Document,
+        status: Document,
+        tally: Tally,
+        now_ns: int,
+    ) -> list[ControllerAction]:
+        """Write down how the job ends, once nothing of it is left.
+
+        Upstream: enactJobFinished
+        """
+        conditions = with_condition_set(status.get("conditions") or (), finishing)
+        status["conditions"] = conditions
+        if tally.active or tally.terminating:
+            return []
+        is_success = finishing["type"] == "SuccessCriteriaMet"
+        over = job_condition(
+            "Complete" if is_success else "Failed",
+            finishing["reason"],
+            finishing["message"],
+            now_ns,
+        )
+        status["conditions"] = with_condition_set(conditions, over)
+        self._memory.back_off.pop(job.key, None)
+        if is_success:
+            status["completionTime"] = timestamp_text(now_ns)
+            return [event_by(self.name, job, "Completed", "Job completed")]
+        reason, message = str(over["reason"]), str(over["message"])
+        return [event_by(self.name, job, reason, message, is_warning=True)]
+
+    # ------------------------------------------------------------------------- the pods
+
+    def _managed(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        last: Mapping[int, Ended],
+        now_ns: int,
+    ) -> list[ControllerAction]:
+        """Make or delete pods until as many are active as are wanted.
+
+        Upstream: manageJob
+        """
+        self._ask_for_deadline(job, spec, now_ns)
+        wanted = wanted_count(spec, tally)
+        surplus = surplus_pods(spec, tally, wanted)[:PODS_PER_SYNC_MAX]
+        if surplus:
+            leaving = {pod.uid for pod in surplus}
+            tally.active = [pod for pod in tally.active if pod.uid not in leaving]
+            tally.terminating += len(surplus)
+            actions: list[ControllerAction] = []
+            for pod in surplus:
+                # One that is not wanted is no failure: it is let go before it is deleted.
+                actions.extend(self._release(pod))
+            return [*actions, *self._deleted(job, surplus), *self._wakes(job.key, now_ns)]
+        if self._memory.refused.pop(job.key, False):
+            return self._wakes(job.key, now_ns)  # it is tried again when something has changed
+        held = tally.terminating if spec.replaces_only_failed else 0
+        missing = wanted - held - len(tally.active)
+        if missing > 0:
+            open_ns = self._memory.back_off.get(job.key, BackOff()).ends_ns()
+            if open_ns > now_ns:
+                self._ask(job.key, open_ns)
+            else:
+                count = min(missing, PODS_PER_SYNC_MAX)
+                return [
+                    *self._made(job, spec, tally, count, last, now_ns),
+                    *self._wakes(job.key, now_ns),
+                ]
+        return self._wakes(job.key, now_ns)
+
+    def _made(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        count: int,
+        last: Mapping[int, Ended],
+        now_ns: int,
+    ) -> list[ControllerAction]:
+        if spec.is_indexed:
+            pods = self._made_by_index(job, spec, tally, count, last, now_ns)
+        else:
+            pods = [self._asked.pod(job)] * count
+        if not pods:
+            return []
+        self._creations.expect(job.key, len(pods))
+        # The status counts them as active; upstream does too, before it sees them.
+        tally.active = [*tally.active, *pods]
+        if len(pods) == PODS_PER_SYNC_MAX:
+            self._ask(job.key, now_ns + _BATCH_NS)
+        return [CreateObject(pod, self.name) for pod in pods]
+
+    def _made_by_index(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        tally: Tally,
+        count: int,
+        last: Mapping[int, Ended],
+        now_ns: int,
+    ) -> list[Pod]:
+        taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
+        taken |= tally.failed_indexes or set()
+        free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
+        indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
+        if free and not indexes:
+            self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
+        annotations: dict[int, dict[str, str]] = {}
+        if tally.failed_indexes is not None:
+            annotations = {index: failure_annotations(last.get(index)) for index in indexes}
+        return pods_of(job, spec, indexes, annotations)
+
+    def _deleted(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
+        actions: list[ControllerAction] = []
+        for pod in pods:
+            actions.append(deletion_by(self.name, pod))
+            note = f"Deleted pod: {pod.name}"
+            actions.append(event_by(self.name, job, "SuccessfulDelete", note))
+        return actions
+
+    def _suspended_or_resumed(
+        self, job: KubernetesObject, spec: JobSpec, status: Document, now_ns: int
+    ) -> list[ControllerAction]:
+        conditions = status.get("conditions") or ()
+        known = [each for each in conditions if each.get("type") == "Suspended"]
+        was = bool(known) and known[0].get("status") == "True"
+        if spec.suspend == was:
+            return []
+        reason, note = (
+            ("JobSuspended", "Job suspended")
+            if spec.suspend
+            else (
+                "JobResumed",
+                "Job resumed",
+            )
+        )
+        condition = job_condition("Suspended", reason, note, now_ns)
+        condition["status"] = "True" if spec.suspend else "False"
+        status["conditions"] = with_condition_set(conditions, condition)
+        if not spec.suspend:
+            status["startTime"] = timestamp_text(now_ns)
+        return [event_by(self.name, job, reason.removeprefix("Job"), note)]
+
+    # -------------------------------------------------------------------------- waiting
+
+    def _ask(self, key: str, due_ns: int) -> None:
+        known = self._memory.due_ns.get(key)
+        self._memory.due_ns[key] = due_ns if known is None else min(known, due_ns)
+
+    def _ask_for_deadline(self, job: KubernetesObject, spec: JobSpec, now_ns: int) -> None:
+        if spec.active_deadline_seconds is None or spec.suspend:
+            return
+        started_ns = timestamp_ns(part(job, "status").get("startTime"))
+        begun_ns = now_ns if started_ns is None else started_ns
+        self._ask(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
+
+    def _wakes(self, key: str, now_ns: int) -> list[ControllerAction]:
+        due_ns = self._memory.due_ns.get(key)
+        if due_ns is None:
+            return []
+        return [SyncAt(max(due_ns, now_ns), SyncDue(self.name, key))]
+
+    # ---------------------------------------------------------------------- checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Return what it remembers."""
+        memory = cast(dict[str, Any], msgspec.to_builtins(self._memory))
+        return {"memory": memory, "creations": self._creations.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._memory = msgspec.convert(state["memory"], _Memory)
+        self._creations.restore(state["creations"])
+
+
+def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
+    gone = {name: None for name in part(job, "status") if name not in status}
+    return changed(job, status={**status, **gone})

@@ -1,0 +1,77 @@
+"""When a job is over: what has to be true, and how its status says so.
+
+Upstream: pkg/controller/job/job_controller.go, syncJob
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.controllers.job_indexes import met_success_rule
+from podwright.controllers.job_spec import JobSpec, condition_among
+from podwright.controllers.job_tally import Tally, restarts_too_often
+from podwright.objects import Document, KubernetesObject
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+
+_LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
+_DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"
+_INDEXES_MESSAGE: Final = "Job has exceeded the specified maximal number of failed indexes"
+_SOME_INDEX_MESSAGE: Final = "Job has failed indexes"
+
+
+def finishing_condition(
+    job: KubernetesObject, spec: JobSpec, status: Document, tally: Tally, now_ns: int
+) -> Document | None:
+    """Return the condition that says that a job is about to be over, None if it is not.
+
+    That it has all its completions is seen later, when no pod is active any more.
+    """
+    known = condition_among(job, ("SuccessCriteriaMet", "FailureTarget"))
+    if known is not None:
+        return known
+    if tally.fail_message:
+        return _failure("PodFailurePolicy", tally.fail_message, now_ns)
+    is_past = tally.has_new_failure and tally.failed > spec.backoff_limit
+    if is_past or restarts_too_often(spec, tally.active):
+        return _failure("BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
+    started_ns = timestamp_ns(status.get("startTime"))
+    deadline = spec.active_deadline_seconds
+    if (
+        deadline is not None
+        and started_ns is not None
+        and not spec.suspend
+        and now_ns >= started_ns + deadline * 1_000_000_000
+    ):
+        return _failure("DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
+    return _finished_by_indexes(spec, tally, now_ns) if spec.is_indexed else None
+
+
+def _finished_by_indexes(spec: JobSpec, tally: Tally, now_ns: int) -> Document | None:
+    failed = tally.failed_indexes or ()
+    limit = spec.max_failed_indexes
+    if tally.failed_indexes is not None and limit is not None and len(failed) > limit:
+        return _failure("MaxFailedIndexesExceeded", _INDEXES_MESSAGE, now_ns)
+    if failed and len(failed) + len(tally.indexes) >= (spec.completions or 0):
+        return _failure("FailedIndexes", _SOME_INDEX_MESSAGE, now_ns)
+    rule = met_success_rule(spec, tally.indexes)
+    if rule is None:
+        return None
+    note = f"Matched rules at index {rule}"
+    return job_condition("SuccessCriteriaMet", "SuccessPolicy", note, now_ns)
+
+
+def _failure(reason: str, message: str, now_ns: int) -> Document:
+    return job_condition("FailureTarget", reason, message, now_ns)
+
+
+def job_condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
+    """Return a condition that is true from now on."""
+    now = timestamp_text(now_ns)
+    return {
+        "type": type_,
+        "status": "True",
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }

@@ -1,0 +1,128 @@
+"""Jobs whose indexes fail and succeed each on their own account.
+
+With `backoffLimitPerIndex` every index has its own retries, and waits for its own failures. How
+often it has failed is written into the annotation of its next pod; so the last pod of an index
+that failed is held by its finalizer, and not counted, until there is a next one or none comes.
+
+Upstream: pkg/controller/job/indexed_job_utils.go, backoff_utils.go, success_policy.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from podwright.controllers.job_spec import JobSpec, index_of, parse_indexes
+from podwright.controllers.job_tally import BackOff, Ended
+from podwright.objects import Document, Pod
+
+FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
+
+_COUNT_MAX: Final = 2**31 - 1
+
+
+def failures_of(pod: Pod) -> tuple[int, int]:
+    """Return how often the index of a pod had failed before, counted and ignored failures."""
+    annotations = pod.metadata.annotations
+    return _count(annotations.get(FAILURES, "")), _count(annotations.get(IGNORED_FAILURES, ""))
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    return number if number <= _COUNT_MAX else 0
+
+
+def failed_indexes(spec: JobSpec, known: str, ended: Iterable[Ended]) -> set[int]:
+    """Return the indexes that have failed for good.
+
+    Upstream: calculateFailedIndexes, isIndexFailed
+    """
+    limit = spec.backoff_limit_per_index
+    assert limit is not None, "no limit per index"
+    failed = {
+        each.index
+        for each in ended
+        if each.index >= 0
+        and not each.is_success
+        and (each.action == "FailIndex" or (each.action != "Ignore" and each.failures >= limit))
+    }
+    completions = spec.completions or 0
+    return {index for index in failed | parse_indexes(known) if index < completions}
+
+
+def last_failures(
+    spec: JobSpec, ended: Iterable[Ended], active: Iterable[Pod], over: Iterable[int]
+) -> dict[int, Ended]:
+    """Return per index that is to be tried again its last failure.
+
+    Parameters
+    ----------
+    ended : iterable of Ended
+        Those whose pods are still there.
+    active : iterable of Pod
+        Who has replaced them.
+    over : iterable of int
+        Indexes that have succeeded or failed.
+
+    Notes
+    -----
+    Upstream: getPodsWithDelayedDeletionPerIndex
+    """
+    done = frozenset((*over, *(index_of(pod, spec.completions) for pod in active)))
+    last: dict[int, Ended] = {}
+    for each in ended:
+        if each.is_success or each.index < 0 or each.index in done:
+            continue
+        known = last.get(each.index)
+        if known is None or (
+            known.failures + known.ignored <= each.failures + each.ignored
+            and known.ended_ns <= each.ended_ns
+        ):
+            last[each.index] = each
+    return last
+
+
+def retry_ns(failure: Ended | None) -> int:
+    """Return when an index may be tried again.
+
+    Upstream: getRemainingTimePerIndex
+    """
+    if failure is None:
+        return 0
+    return BackOff(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
+
+
+def failure_annotations(failure: Ended | None) -> dict[str, str]:
+    """Return the annotations of the next pod of an index.
+
+    Upstream: addIndexFailureCountAnnotation, getNewIndexFailureCounts
+    """
+    if failure is None:
+        return {FAILURES: "0"}
+    is_ignored = failure.action == "Ignore"
+    ignored = failure.ignored + is_ignored
+    written = {FAILURES: str(failure.failures + (not is_ignored))}
+    return written | ({IGNORED_FAILURES: str(ignored)} if ignored else {})
+
+
+def met_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
+    """Return the number of the first rule of the success policy that is met.
+
+    Upstream: matchSuccessPolicy
+    """
+    if not succeeded:
+        return None
+    rules: Sequence[Document] = (spec.success_policy or {}).get("rules") or ()
+    for number, rule in enumerate(rules):
+        count = rule.get("succeededCount")
+        text = rule.get("succeededIndexes")
+        if text is None:
+            if count is not None and len(succeeded) >= count:
+                return number
+            continue
+        wanted = {i for i in parse_indexes(text) if i < (spec.completions or 0)}
+        met = len(wanted & succeeded)
+        if wanted and (met == len(wanted) or (count is not None and met >= count)):
+            return number
+    return None

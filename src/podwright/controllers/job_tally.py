@@ -1,0 +1,239 @@
+"""The numbers of a job: who is active, who has ended, how long to wait, whom to give up.
+
+Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.api.object_edits import is_ready, part
+from podwright.controllers.job_spec import JobSpec, index_of, indexes_text, parse_indexes
+from podwright.objects import Document, NamespacedName, Pod
+from podwright.objects.timestamps import timestamp_ns
+
+_BACK_OFF_NS: Final = 10_000_000_000
+_BACK_OFF_MAX_NS: Final = 600_000_000_000
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A pod that has ended and is not counted yet.
+
+    Attributes
+    ----------
+    index : int
+        Of an indexed job, -1 without one.
+    ended_ns : int
+        When; -1 if the pod does not say.
+    action, message : str
+        What the failure policy makes of it.
+    failures, ignored : int
+        How often its index had failed before, if that is counted.
+    """
+
+    uid: str
+    key: NamespacedName
+    is_success: bool
+    index: int
+    ended_ns: int
+    action: str
+    message: str
+    failures: int = 0
+    ignored: int = 0
+
+
+class BackOff(msgspec.Struct, frozen=True):
+    """How many pods have failed since the last success, and when the last one did."""
+
+    failures: int = 0
+    failed_ns: int = 0
+
+    def ends_ns(self) -> int:
+        """Return when new pods may be made."""
+        if not self.failures:
+            return 0
+        wait_ns = _BACK_OFF_NS << min(self.failures - 1, 10)
+        return self.failed_ns + min(wait_ns, _BACK_OFF_MAX_NS)
+
+
+class Tally(msgspec.Struct):
+    """The numbers of a job while it is looked at.
+
+    Attributes
+    ----------
+    delayed : int
+        Of the failed ones, those that the status counts later.
+    failed_indexes : set of int, optional
+        None in a job whose indexes do not fail on their own.
+    """
+
+    active: list[Pod]
+    succeeded: int
+    failed: int
+    terminating: int
+    indexes: set[int]
+    has_new_failure: bool = False
+    fail_message: str = ""
+    delayed: int = 0
+    failed_indexes: set[int] | None = None
+
+
+def counted(pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[Ended]) -> Tally:
+    """Count what has ended on top of what the status says, and who is still active.
+
+    Parameters
+    ----------
+    pods : iterable of Pod
+        All that the job controls.
+    spec, status
+        Of the job, before this look.
+    ended : sequence of Ended
+        What is not in the status yet.
+    """
+    active: list[Pod] = []
+    terminating = 0
+    for pod in pods:
+        if pod.is_terminal:
+            continue
+        if pod.is_terminating:
+            terminating += 1
+        else:
+            active.append(pod)
+    tally = Tally(
+        active,
+        int(status.get("succeeded", 0)),
+        int(status.get("failed", 0)),
+        terminating,
+        parse_indexes(str(status.get("completedIndexes", ""))),
+    )
+    for each in ended:
+        if each.is_success:
+            if not spec.is_indexed:
+                tally.succeeded += 1
+            elif each.index >= 0:
+                tally.indexes.add(each.index)
+        elif each.action != "Ignore":
+            tally.failed += 1
+            tally.has_new_failure = True
+            if each.action == "FailJob":
+                tally.fail_message = tally.fail_message or each.message
+    if spec.is_indexed:
+        tally.indexes = {i for i in tally.indexes if i < (spec.completions or 0)}
+        tally.succeeded = len(tally.indexes)
+    return tally
+
+
+def back_off_after(before: BackOff, ended: Sequence[Ended], now_ns: int) -> BackOff:
+    """Count the failures since the last success.
+
+    Notes
+    -----
+    Upstream: pkg/controller/job/backoff_utils.go, newBackoffRecord
+    """
+    if not ended:
+        return before
+    times = [(each.ended_ns if each.ended_ns >= 0 else now_ns, each) for each in ended]
+    succeeded_ns = max((time for time, each in times if each.is_success), default=None)
+    failed = [
+        time
+        for time, each in times
+        if not each.is_success and (succeeded_ns is None or time > succeeded_ns)
+    ]
+    known = 0 if succeeded_ns is not None else before.failures
+    return BackOff(known + len(failed), max(failed, default=before.failed_ns))
+
+
+def is_complete(spec: JobSpec, tally: Tally) -> bool:
+    """Whether a job has all its completions."""
+    if tally.active:
+        return False
+    if spec.completions is None:
+        return tally.succeeded > 0
+    return tally.succeeded >= spec.completions
+
+
+def wanted_count(spec: JobSpec, tally: Tally) -> int:
+    """Return how many pods should be active."""
+    if spec.suspend:
+        return 0
+    if spec.completions is None:
+        return len(tally.active) if tally.succeeded else spec.parallelism
+    return max(min(spec.completions - tally.succeeded, spec.parallelism), 0)
+
+
+def surplus_pods(spec: JobSpec, tally: Tally, wanted: int) -> list[Pod]:
+    """Return the pods to delete: those of indexes that have a pod or are done, then others.
+
+    Notes
+    -----
+    Upstream: activePodsForRemoval; controller.ActivePods
+    """
+    chosen: list[Pod] = []
+    rest = tally.active
+    if spec.is_indexed:
+        taken, rest = set(tally.indexes), []
+        for pod in tally.active:
+            index = index_of(pod, spec.completions)
+            if index is None or index in taken:
+                chosen.append(pod)
+            else:
+                taken.add(index)
+                rest.append(pod)
+    more = len(tally.active) - len(chosen) - wanted
+    if more > 0:
+        chosen.extend(sorted(rest, key=_least_wanted)[:more])
+    return chosen
+
+
+def _least_wanted(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
+    """Order pods for deletion: without a node, pending, not ready, young ones first."""
+    phases = {"Pending": 0, "Unknown": 1}
+    created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
+    return (
+        bool(pod.spec.node_name),
+        phases.get(pod.status.phase, 2),
+        is_ready(pod),
+        (-created_ns,),
+        pod.name,
+    )
+
+
+def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
+    """Whether containers that are restarted in place have failed too often.
+
+    Notes
+    -----
+    Upstream: pastBackoffLimitOnFailure
+    """
+    if (spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
+        return False
+    restarts = 0
+    for pod in active:
+        if pod.status.phase in {"Running", "Pending"}:
+            status = part(pod, "status")
+            for name in ("initContainerStatuses", "containerStatuses"):
+                restarts += sum(int(s.get("restartCount", 0)) for s in status.get(name) or ())
+    return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
+
+
+def write_numbers(status: Document, spec: JobSpec, tally: Tally) -> None:
+    """Write the numbers of a job into its status."""
+    numbers = {
+        "active": len(tally.active),
+        "succeeded": tally.succeeded,
+        "failed": tally.failed - tally.delayed,
+        "completedIndexes": indexes_text(tally.indexes) if spec.is_indexed else "",
+    }
+    for name, number in numbers.items():
+        if number:
+            status[name] = number
+        else:
+            status.pop(name, None)
+    if tally.failed_indexes is not None:
+        status["failedIndexes"] = indexes_text(tally.failed_indexes)
+    status["ready"] = sum(1 for pod in tally.active if is_ready(pod))
+    status["terminating"] = tally.terminating
+    status["uncountedTerminatedPods"] = {}

@@ -1,0 +1,59 @@
+"""Finished jobs are deleted when their time to live is over.
+
+Upstream: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from podwright.api.object_edits import part
+from podwright.controllers.actions import deletion_by
+from podwright.controllers.contract import ControllerAction, GroupKind, SyncAt, SyncDue
+from podwright.controllers.job import JOB
+from podwright.controllers.job_spec import finished_condition
+from podwright.controllers.view import View
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.objects.timestamps import timestamp_ns
+
+
+class JobTTLController:
+    """Deletes jobs `ttlSecondsAfterFinished` after their end."""
+
+    name = "ttl-after-finished-controller"
+    kinds: Sequence[GroupKind] = (JOB,)
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a finished job that has a time to live."""
+        if new is None or new.metadata.deletion_timestamp is not None:
+            return ()
+        has_ttl = part(new, "spec").get("ttlSecondsAfterFinished") is not None
+        return (new.key,) if has_ttl and finished_condition(new) is not None else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete the job, or wait."""
+        job = self._view.get(JOB, key)
+        if job is None or job.metadata.deletion_timestamp is not None:
+            return []
+        finished = finished_condition(job)
+        ttl = part(job, "spec").get("ttlSecondsAfterFinished")
+        if finished is None or ttl is None:
+            return []
+        finished_ns = timestamp_ns(finished.get("lastTransitionTime")) or now_ns
+        due_ns = finished_ns + int(ttl) * 1_000_000_000
+        if due_ns > now_ns:
+            return [SyncAt(due_ns, SyncDue(self.name, key))]
+        return [deletion_by(self.name, job, propagation="Foreground")]
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: all that it knows is in the jobs."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""

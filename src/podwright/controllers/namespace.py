@@ -1,0 +1,209 @@
+"""Namespaces: what is in one goes with it.
+
+A namespace that is deleted is Terminating and has the finalizer `kubernetes` in its spec until
+everything in it is gone. Nothing new comes to it meanwhile: the API server refuses it.
+
+Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go,
+status_condition_utils.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.api.object_edits import changed, part, with_condition_set
+from podwright.controllers.actions import deletion_by
+from podwright.controllers.contract import (
+    EVERY_KIND,
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    UpdateObject,
+)
+from podwright.controllers.view import View
+from podwright.objects import Document, KubernetesObject, NamespacedName
+from podwright.objects.timestamps import timestamp_text
+
+NAMESPACE: Final[GroupKind] = ("", "Namespace")
+FINALIZER: Final = "kubernetes"
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+_FAILURES: Final = (
+    (
+        "NamespaceDeletionDiscoveryFailure",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+)
+
+
+class NamespaceController:
+    """Empties namespaces that are deleted."""
+
+    name = "namespace-controller"
+    kinds: Sequence[GroupKind] = (EVERY_KIND,)
+    pod_parts = PodPart.METADATA | PodPart.CAME | PodPart.GONE
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._terminating: dict[str, None] = {}
+
+    @property
+    def in_hand(self) -> Sized:
+        """The namespaces that are being emptied."""
+        return self._terminating
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a namespace that came, is deleted or is gone, and at what leaves one."""
+        obj = new if new is not None else old
+        assert obj is not None, "a change of nothing"
+        namespace = obj.metadata.namespace
+        if namespace:
+            return (namespace,) if namespace in self._terminating else ()
+        if obj.kind != "Namespace":
+            return ()
+        if new is None:
+            self._terminating.pop(obj.name, None)
+        elif new.metadata.deletion_timestamp is not None:
+            self._terminating[obj.name] = None
+        elif old is not None:
+            return ()
+        return (obj.name,)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete what is in a namespace, and let it go when nothing is."""
+        namespace = self._view.get(NAMESPACE, key)
+        if namespace is not None and namespace.metadata.deletion_timestamp is None:
+            complete = with_namespace_defaults(namespace)
+            return [] if complete is namespace else [UpdateObject(complete, "whole", self.name)]
+        content = {
+            kind: objects
+            for kind in self._view.kinds()
+            if (objects := [obj for _, obj in sorted(self._view.in_namespace(kind, key).items())])
+        }
+        actions: list[ControllerAction] = [
+            deletion_by(self.name, obj, propagation="Background")
+            for objects in content.values()
+            for obj in objects
+            if obj.metadata.deletion_timestamp is None
+        ]
+        if namespace is None:
+            return actions
+        conditions: Sequence[Document] = part(namespace, "status").get("conditions") or ()
+        written = _conditions(conditions, content, now_ns)
+        if content:
+            if written != list(conditions):
+                new = changed(namespace, status={"conditions": written})
+                actions.append(UpdateObject(new, "status", self.name))
+            return actions
+        kept = [
+            each for each in part(namespace, "spec").get("finalizers") or () if each != FINALIZER
+        ]
+        new = changed(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
+        return [UpdateObject(new, "whole", self.name)]
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: what is deleted says so."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+
+
+def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:
+    """Return a namespace as the API server makes it, the same one if it is so.
+
+    Upstream: pkg/registry/core/namespace/strategy.go, PrepareForCreate and Canonicalize
+    """
+    labels = dict(namespace.metadata.labels)
+    if (
+        part(namespace, "spec").get("finalizers")
+        and labels.get(NAME_LABEL) == namespace.name
+        and part(namespace, "status").get("phase")
+    ):
+        return namespace
+    return changed(
+        namespace,
+        metadata={"labels": {**labels, NAME_LABEL: namespace.name}},
+        spec={"finalizers": part(namespace, "spec").get("finalizers") or [FINALIZER]},
+        status={"phase": "Active"},
+    )
+
+
+def _conditions(
+    conditions: Sequence[Document],
+    content: dict[GroupKind, list[KubernetesObject]],
+    now_ns: int,
+) -> list[Document]:
+    """Return what a namespace says about its end."""
+    written = list(conditions)
+    for type_, reason, message in _FAILURES:
+        written = _with(written, type_, "False", reason, message, now_ns)
+    if content:
+        counts = ", ".join(
+            f"{_resource(group, kind)} has {len(objects)} resource instances"
+            for (group, kind), objects in sorted(content.items(), key=_by_resource)
+        )
+        message = f"Some resources are remaining: {counts}"
+        written = _with(
+            written, "NamespaceContentRemaining", "True", "SomeResourcesRemain", message, now_ns
+        )
+    else:
+        message = "All content successfully removed"
+        written = _with(
+            written, "NamespaceContentRemaining", "False", "ContentRemoved", message, now_ns
+        )
+    holds: dict[str, int] = {}
+    for objects in content.values():
+        for obj in objects:
+            for finalizer in obj.metadata.finalizers:
+                holds[finalizer] = holds.get(finalizer, 0) + 1
+    remaining = "NamespaceFinalizersRemaining"
+    if not holds:
+        message = "All content-preserving finalizers finished"
+        return _with(written, remaining, "False", "ContentHasNoFinalizers", message, now_ns)
+    counts = ", ".join(f"{name} in {holds[name]} resource instances" for name in sorted(holds))
+    message = f"Some content in the namespace has finalizers remaining: {counts}"
+    return _with(written, remaining, "True", "SomeFinalizersRemain", message, now_ns)
+
+
+def _with(
+    conditions: Sequence[Document], type_: str, status: str, reason: str, message: str, now_ns: int
+) -> list[Document]:
+    condition = {
+        "type": type_,
+        "status": status,
+        "lastTransitionTime": timestamp_text(now_ns),
+        "reason": reason,
+        "message": message,
+    }
+    return with_condition_set(conditions, condition)
+
+
+def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:
+    return _resource(*entry[0])
+
+
+def _resource(group: str, kind: str) -> str:
+    """Return a kind as the API calls its resource: `pods.`, `jobs.batch`."""
+    name = kind.lower()
+    if name.endswith("y"):
+        name = name[:-1] + "ies"
+    elif name.endswith(("s", "x", "ch")):
+        name += "" if name == "endpoints" else "es"
+    else:
+        name += "s"
+    return f"{name}.{group}"

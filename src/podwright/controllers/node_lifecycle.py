@@ -1,0 +1,347 @@
+"""Nodes whose kubelets fall silent, and the taints that conditions of nodes bring.
+
+A node whose kubelet has not reported for the grace period is not ready any more: nobody knows
+how it is, and its pods are not ready either. What a node's conditions say is also said by its
+taints: NoSchedule ones for the scheduler at once, NoExecute ones for eviction as fast as its
+zone lets them (`node_zones`).
+
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.api.object_edits import changed, condition_of, part, with_condition_set
+from podwright.controllers.actions import event_by
+from podwright.controllers.contract import (
+    ControllerAction,
+    DrainNode,
+    GroupKind,
+    NodeDown,
+    NodeEvent,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.node_zones import PERIOD_NS, Zones
+from podwright.controllers.view import View
+from podwright.objects import Document, KubernetesObject, NamespacedName, Node, Pod
+from podwright.objects.timestamps import timestamp_text
+
+NODE: Final[GroupKind] = ("", "Node")
+GRACE_NS: Final = 50_000_000_000
+"""How long a kubelet may be silent (`--node-monitor-grace-period`)."""
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+_TAINT_OF: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+_OWN: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
+_ZONES: Final = "*"
+"""The key under which zones are looked at; no node is called so."""
+
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+class NodeLifecycleController:
+    """Says of silent nodes that nobody knows how they are, and taints by conditions."""
+
+    name = "node-lifecycle-controller"
+    kinds: Sequence[GroupKind] = (NODE,)
+
+    _SOURCE: Final = "node-controller"
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._silent_since_ns: dict[str, int] = {}
+        # Nodes of whose pods it was said that they are not ready.
+        self._marked: dict[str, None] = {}
+        self._zones = Zones()
+        self._look_ns: int | None = None
+
+    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+        """Take note of a kubelet that falls silent, or that is back."""
+        match event:
+            case NodeDown(node=node):
+                self._silent_since_ns.setdefault(node, now_ns)
+                return (node,)
+            case NodeUp(node=node):
+                self._silent_since_ns.pop(node, None)
+                return (node,)
+            case DrainNode():
+                return ()
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a node whose conditions, taints or cordon changed."""
+        if not isinstance(new, Node):
+            if isinstance(old, Node):
+                self._forget(old.name)
+            return (_ZONES,)
+        if isinstance(old, Node):
+            if old.uid != new.uid:
+                self._forget(new.name)
+            elif (
+                old.spec == new.spec
+                and old.metadata.labels == new.metadata.labels
+                and _statuses(old) == _statuses(new)
+            ):
+                return ()
+        else:
+            # A kubelet of its own, also if one fell silent while there was no node of the name.
+            self._silent_since_ns.pop(new.name, None)
+        return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
+
+    def _forget(self, node: str) -> None:
+        self._silent_since_ns.pop(node, None)
+        if not self._view.pods_on(node):
+            self._marked.pop(node, None)  # else its kubelet may register it again
+        self._zones.remove(node)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Say how a node is, and taint it; or look at the zones."""
+        if key == _ZONES:
+            return self._sync_zones(now_ns)
+        node = self._view.get(NODE, key)
+        if not isinstance(node, Node):
+            return []
+        actions: list[ControllerAction] = []
+        conditions: Sequence[Document] = part(node, "status").get("conditions") or ()
+        written = list(conditions)
+        since_ns = self._silent_since_ns.get(key)
+        if since_ns is not None:
+            if now_ns < since_ns + GRACE_NS:
+                actions.append(SyncAt(since_ns + GRACE_NS, SyncDue(self.name, key)))
+            else:
+                written = _unknown(conditions, now_ns)
+        was_ready = dict(_statuses(node)).get("Ready") == "True"
+        is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in written)
+        taints = _taints(node, written, now_ns)
+        spec: Document = {} if taints is None else {"taints": taints or None}
+        if spec or written != list(conditions):
+            new = changed(node, spec=spec, status={"conditions": written} if written else {})
+            actions.append(UpdateObject(new, "whole", self.name))
+        if was_ready and not is_ready:
+            self._marked[key] = None
+            actions.extend(self._marked_not_ready(node, now_ns))
+        elif is_ready and key in self._marked:
+            del self._marked[key]
+            actions.extend(self._ready_again(node, now_ns))
+        return actions
+
+    def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
+        """Taint nodes for eviction, as many as may be by now.
+
+        Upstream: processTaintBaseEviction, doNoExecuteTaintingPass
+        """
+        nodes = {name: self._node(name) for name in self._zones.unready}
+        tainted = [name for name, node in nodes.items() if _is_tainted_for_eviction(node)]
+        actions: list[ControllerAction] = []
+        if self._look_ns is not None and self._look_ns <= now_ns:
+            self._look_ns = None
+            if self._zones.look(tainted, now_ns):
+                # No node of any zone is ready: it is not the nodes that have failed.
+                actions += [self._with_taint(nodes[name], None) for name in tainted]
+                tainted = []
+        for name in self._zones.take_due(now_ns):
+            node = nodes[name]
+            status = dict(_statuses(node)).get("Ready")
+            if status is not None:
+                taint = {
+                    "key": _TAINT_OF["Ready", status],
+                    "effect": "NoExecute",
+                    "timeAdded": timestamp_text(now_ns),
+                }
+                actions.append(self._with_taint(node, taint))
+                tainted.append(name)
+        if self._look_ns is None and self._zones.needs_look(tainted):
+            self._look_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
+        dues = [each for each in (self._look_ns, self._zones.next_due_ns()) if each is not None]
+        if dues:
+            actions.append(SyncAt(min(dues), SyncDue(self.name, _ZONES)))
+        return actions
+
+    def _node(self, name: str) -> Node:
+        node = self._view.get(NODE, name)
+        assert isinstance(node, Node), f"no node {name}"
+        return node
+
+    def _with_taint(self, node: Node, taint: Document | None) -> ControllerAction:
+        """Write a node with one taint for eviction, or with none."""
+        written: Sequence[Document] = part(node, "spec").get("taints") or ()
+        taints = [each for each in written if not _is_evicting(each)]
+        if taint is not None:
+            taints.append(taint)
+        return UpdateObject(changed(node, spec={"taints": taints or None}), "whole", self.name)
+
+    def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
+        """Say of the pods of a node that they are not ready.
+
+        Upstream: pkg/controller/util/node/controller_utils.go, MarkPodsNotReady
+        """
+        note = f"Node {node.name} status is now: NodeNotReady"
+        actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
+        for _, pod in sorted(self._view.pods_on(node.name).items()):
+            ready = condition_of(pod, "Ready")
+            if ready is None or ready.status != "True":
+                continue
+            new = changed(pod, status={"conditions": _not_ready(pod, now_ns)})
+            actions.append(UpdateObject(new, "status", self.name))
+            actions.append(
+                event_by(self._SOURCE, pod, "NodeNotReady", "Node is not ready", is_warning=True)
+            )
+        return actions
+
+    def _ready_again(self, node: Node, now_ns: int) -> Iterable[ControllerAction]:
+        """Say of pods what their kubelet knows of them; it is back.
+
+        Upstream: pkg/kubelet/status/status_manager.go, needsReconcile
+        """
+        for _, pod in sorted(self._view.pods_on(node.name).items()):
+            ready = condition_of(pod, "Ready")
+            if ready is not None and ready.status != "True" and _runs_ready(pod):
+                new = changed(pod, status={"conditions": _ready(pod, now_ns)})
+                yield UpdateObject(new, "status", self.name)
+
+    def state(self) -> dict[str, Any]:
+        """Return who is silent, since when, and how zones are."""
+        return {
+            "silent_since_ns": dict(self._silent_since_ns),
+            "marked": list(self._marked),
+            "zones": self._zones.state(),
+            "look_ns": self._look_ns,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._silent_since_ns = dict(state["silent_since_ns"])
+        self._marked = dict.fromkeys(state["marked"])
+        self._zones.restore(state["zones"])
+        self._look_ns = state["look_ns"]
+
+
+def _statuses(node: Node) -> list[tuple[str, str]]:
+    return [(each.type, each.status) for each in node.status.conditions]
+
+
+def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
+    """Return the conditions of a node of which nobody knows how it is.
+
+    Upstream: tryUpdateNodeHealth
+    """
+    now = timestamp_text(now_ns)
+    written = list(conditions)
+    known = {each.get("type"): each for each in conditions}
+    for type_ in _REPORTED:
+        present = known.get(type_)
+        if present is not None and present.get("status") == "Unknown":
+            continue
+        reason, message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+        if present is None:
+            reason, message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+        heartbeat = (present or {}).get("lastHeartbeatTime")
+        condition = {
+            "type": type_,
+            "status": "Unknown",
+            "lastHeartbeatTime": heartbeat or now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+        written = with_condition_set(written, condition)
+    return written
+
+
+def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Document] | None:
+    """Return the taints that a node should have, None if it has them.
+
+    One for eviction is exchanged or taken away at once, but none is added.
+
+    Upstream: doNoScheduleTaintingPass, processTaintBaseEviction
+    """
+    wanted = [
+        (_TAINT_OF[pair], "NoSchedule")
+        for each in conditions
+        if (pair := (each.get("type", ""), each.get("status", ""))) in _TAINT_OF
+    ]
+    if node.spec.unschedulable:
+        wanted.append((UNSCHEDULABLE, "NoSchedule"))
+    ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
+    if not ready:
+        return None  # nobody has said yet how it is
+    written: Sequence[Document] = part(node, "spec").get("taints") or ()
+    if ready[0] != "True" and any(_is_evicting(each) for each in written):
+        wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
+    kept = [each for each in written if not _is_own(each) or _identity(each) in wanted]
+    there = {_identity(each) for each in kept}
+    now = timestamp_text(now_ns)
+    added = [
+        {"key": key, "effect": effect, "timeAdded": now}
+        for key, effect in wanted
+        if (key, effect) not in there
+    ]
+    return [*kept, *added] if added or len(kept) < len(written) else None
+
+
+def _identity(taint: Document) -> tuple[str, str]:
+    return (str(taint.get("key")), str(taint.get("effect")))
+
+
+def _is_own(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    return key in _OWN if effect == "NoSchedule" else _is_evicting(taint)
+
+
+def _is_evicting(taint: Document) -> bool:
+    key, effect = _identity(taint)
+    return effect == "NoExecute" and key in _EVICTING
+
+
+def _is_tainted_for_eviction(node: Node) -> bool:
+    return any(each.effect == "NoExecute" and each.key in _EVICTING for each in node.spec.taints)
+
+
+def _not_ready(pod: Pod, now_ns: int) -> list[Document]:
+    return _with_ready(pod, "False", timestamp_text(now_ns))
+
+
+def _ready(pod: Pod, now_ns: int) -> list[Document]:
+    """Return the conditions as the kubelet has them: ready for as long as the containers are."""
+    containers = condition_of(pod, "ContainersReady")
+    since = None if containers is None else containers.last_transition_time
+    return _with_ready(pod, "True", since or timestamp_text(now_ns))
+
+
+def _with_ready(pod: Pod, status: str, since: str) -> list[Document]:
+    return [
+        each | {"status": status, "lastTransitionTime": since}
+        if each.get("type") == "Ready"
+        else each
+        for each in part(pod, "status").get("conditions") or ()
+    ]
+
+
+def _runs_ready(pod: Pod) -> bool:
+    """Whether nothing but its node kept a pod from being ready."""
+    containers = part(pod, "status").get("containerStatuses") or ()
+    gates = part(pod, "spec").get("readinessGates") or ()
+    known = {each.type: each.status for each in pod.status.conditions}
+    return (
+        pod.status.phase == "Running"
+        and bool(containers)
+        and all(each.get("ready") for each in containers)
+        and all(known.get(gate.get("conditionType")) == "True" for gate in gates)
+    )

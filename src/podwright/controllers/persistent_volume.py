@@ -1,0 +1,543 @@
+"""Claims and volumes: which belongs to which, who makes what is missing, what becomes of it.
+
+Theory of operation
+-------------------
+A claim is bound to the smallest volume of its class that is available and fits. If its class
+waits for the first consumer, nothing happens before the scheduler has spoken: it binds a
+volume itself, and all that is left is to complete the binding, or it writes the node that it
+has selected into the claim, and a volume is made there. A class without a provisioner never
+makes one. A volume whose claim is gone is released, and deleted if it was made for the claim
+and the policy is to delete.
+
+Claims that wait and volumes that are available are known by class, so a look at a claim does
+not go through all volumes. The key of a claim has a namespace in it, that of a volume has none.
+
+Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, index.go;
+staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, cast
+
+from podwright.api.object_edits import annotated, changed, part
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.claim_users import ClaimUsers, claims_of
+from podwright.controllers.contract import (
+    ControllerAction,
+    CreateObject,
+    GroupKind,
+    PodPart,
+    UpdateObject,
+)
+from podwright.controllers.provisioning import (
+    NO_PROVISIONER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    provisioned,
+    reference_to,
+    volume_name,
+)
+from podwright.controllers.view import View
+from podwright.controllers.volume_protection import CLAIM, POD, VOLUME
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    label_selector,
+    quantity_value,
+)
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+
+STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
+PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
+
+_RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
+
+
+class PersistentVolumeController:
+    """Binds claims to volumes, has volumes made, and releases them."""
+
+    name = "persistentvolume-controller"
+    kinds: Sequence[GroupKind] = (CLAIM, VOLUME, STORAGE_CLASS, POD)
+    pod_parts = PodPart.CAME | PodPart.GONE
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._users = ClaimUsers(view)
+        # By class: volumes that are available, and claims that wait ("" for no class).
+        self._available: dict[str, dict[str, None]] = {}
+        self._waiting: dict[str, dict[NamespacedName, None]] = {}
+        # By the key of a claim: the volumes that name it.
+        self._naming: dict[NamespacedName, dict[str, None]] = {}
+
+    # ---------------------------------------------------------------------- what happens
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a claim or volume that changed, and at who waits for it."""
+        match new if new is not None else old:
+            case PersistentVolumeClaim() as claim:
+                self._file_claim(cast(PersistentVolumeClaim | None, old), is_there=False)
+                self._file_claim(cast(PersistentVolumeClaim | None, new), is_there=True)
+                if not _is_news(old, new):
+                    return ()
+                volumes = dict.fromkeys(sorted(self._naming.get(claim.key, ())))
+                if claim.spec.volume_name:
+                    volumes[claim.spec.volume_name] = None
+                return (claim.key, *volumes)
+            case PersistentVolume() as volume:
+                self._file_volume(cast(PersistentVolume | None, old), is_there=False)
+                self._file_volume(cast(PersistentVolume | None, new), is_there=True)
+                return (volume.name, *self._interested(volume))
+            case StorageClass() as storage_class:
+                waiting = self._waiting
+                return sorted({**waiting.get(storage_class.name, {}), **waiting.get("", {})})
+            case Pod() as pod:
+                return self._observe_pod(old, new, pod)
+            case _:
+                return ()
+
+    def _observe_pod(
+        self, old: KubernetesObject | None, new: KubernetesObject | None, pod: Pod
+    ) -> Iterable[NamespacedName]:
+        if not pod.spec.volumes or (old is not None and new is not None):
+            return ()
+        self._users.observe(old, new)
+        if new is None or not self._waiting:
+            return ()
+        return [key for key in claims_of(pod) if self._waits(key)]
+
+    def _waits(self, key: NamespacedName) -> bool:
+        claim = self._view.get(CLAIM, key)
+        return isinstance(claim, PersistentVolumeClaim) and not _is_bound(claim)
+
+    def _file_claim(self, claim: PersistentVolumeClaim | None, *, is_there: bool) -> None:
+        if claim is None or _is_bound(claim):
+            return
+        _file(self._waiting, claim.spec.storage_class_name or "", claim.key, is_there=is_there)
+
+    def _file_volume(self, volume: PersistentVolume | None, *, is_there: bool) -> None:
+        if volume is None:
+            return
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            key = f"{reference.namespace}/{reference.name}"
+            _file(self._naming, key, volume.name, is_there=is_there)
+        elif volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None:
+            name = volume.spec.storage_class_name
+            _file(self._available, name, volume.name, is_there=is_there)
+
+    def _interested(self, volume: PersistentVolume) -> Iterator[NamespacedName]:
+        """Yield the claim that a volume names, or those that could have it."""
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            yield f"{reference.namespace}/{reference.name}"
+        elif volume.name in self._available.get(volume.spec.storage_class_name, ()):
+            storage_class = self._class(volume.spec.storage_class_name)
+            if storage_class is None or not _waits_for_consumer(storage_class):
+                yield from sorted(self._waiting.get(volume.spec.storage_class_name, ()))
+
+    # --------------------------------------------------------------------------- a look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Bind, have made, or release."""
+        if "/" not in key:
+            volume = self._view.get(VOLUME, key)
+            return self._sync_volume(volume, now_ns) if isinstance(volume, PersistentVolume) else []
+        claim = self._view.get(CLAIM, key)
+        if not isinstance(claim, PersistentVolumeClaim):
+            return []
+        if _is_bound(claim):
+            return self._sync_bound(claim, now_ns)
+        if claim.metadata.deletion_timestamp is not None:
+            return []
+        if claim.spec.storage_class_name is None:
+            name = self._default_class()
+            if name is not None:
+                new = changed(claim, spec={"storageClassName": name})
+                return [UpdateObject(new, "main", self.name)]
+        actions = self._sync_unbound(claim, now_ns)
+        if not claim.status.phase and not any(isinstance(a, UpdateObject) for a in actions):
+            pending = changed(claim, status={"phase": "Pending"})
+            actions.append(UpdateObject(pending, "status", self.name))
+        return actions
+
+    def _sync_bound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+        """See that a bound claim still has its volume.
+
+        Upstream: syncBoundClaim
+        """
+        volume = self._volume(claim.spec.volume_name)
+        if volume is None:
+            note = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+            return self._lost(claim, "ClaimLost", note)
+        if volume.spec.claim_ref is None or volume.spec.claim_ref.uid == claim.uid:
+            return self._expanded(volume, claim) or self._bound(volume, claim, now_ns)
+        note = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return self._lost(claim, "ClaimMisbound", note)
+
+    def _expanded(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim
+    ) -> list[ControllerAction]:
+        """Make a volume larger, if its claim asks for more and the class allows it.
+
+        As the external resizer and the kubelet would, all at once; the look to which the new
+        capacity leads writes it into the claim.
+
+        Upstream: github.com/kubernetes-csi/external-resizer, pkg/controller/controller.go
+        """
+        asked = claim.spec.resources.requests.get("storage", 0)
+        if quantity_value(asked) <= _capacity(volume):
+            return []
+        storage_class = self._class(claim.spec.storage_class_name or "")
+        if storage_class is None or not storage_class.allow_volume_expansion:
+            return []
+        capacity = {**(part(volume, "spec").get("capacity") or {}), "storage": asked}
+        resizer = f"external-resizer {storage_class.provisioner}"
+        return [
+            event_by(
+                resizer, claim, "Resizing", f"External resizer is resizing volume {volume.name}"
+            ),
+            UpdateObject(changed(volume, spec={"capacity": capacity}), "main", self.name),
+            event_by(resizer, claim, "VolumeResizeSuccessful", "Resize volume succeeded"),
+        ]
+
+    def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> list[ControllerAction]:
+        if claim.status.phase == "Lost":
+            return []
+        new = changed(claim, status={"phase": "Lost"})
+        return [
+            UpdateObject(new, "status", self.name),
+            event_by(self.name, claim, reason, note, is_warning=True),
+        ]
+
+    def _sync_unbound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
+        """Find a volume for a claim, or have one made.
+
+        Upstream: syncUnboundClaim
+        """
+        if claim.spec.volume_name:
+            volume = self._volume(claim.spec.volume_name)
+            if volume is None or (volume.spec.claim_ref and not _names(volume, claim)):
+                return []
+            return self._bound(volume, claim, now_ns)
+        name = claim.spec.storage_class_name or ""
+        storage_class = self._class(name)
+        waits = (
+            storage_class is not None
+            and _waits_for_consumer(storage_class)
+            and SELECTED_NODE not in claim.metadata.annotations
+        )
+        volume = self._best_volume(claim, waits=waits)
+        if volume is not None:
+            return self._bound(volume, claim, now_ns)
+        if waits:
+            return [self._waiting_event(claim)]
+        if not name:
+            note = "no persistent volumes available for this claim and no storage class is set"
+            return [event_by(self.name, claim, "FailedBinding", note)]
+        if storage_class is None:
+            note = f'storageclass.storage.k8s.io "{name}" not found'
+            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+        return self._provisioned(claim, storage_class, now_ns)
+
+    def _waiting_event(self, claim: PersistentVolumeClaim) -> ControllerAction:
+        for pod in self._users.of(claim.key):
+            if not pod.spec.node_name and not pod.is_terminal:
+                note = f"waiting for pod {pod.name} to be scheduled"
+                return event_by(self.name, claim, "WaitForPodScheduled", note)
+        note = "waiting for first consumer to be created before binding"
+        return event_by(self.name, claim, "WaitForFirstConsumer", note)
+
+    # ------------------------------------------------------------------------- matching
+
+    def _best_volume(self, claim: PersistentVolumeClaim, *, waits: bool) -> PersistentVolume | None:
+        """Return a volume that names the claim, else the smallest one that fits.
+
+        Upstream: FindMatchingVolume
+        """
+        for name in sorted(self._naming.get(claim.key, ())):
+            volume = self._volume(name)
+            if volume is not None and _names(volume, claim) and _fits(volume, claim):
+                return volume
+        if waits:
+            return None
+        selector = None
+        if claim.spec.selector is not None:
+            selector = label_selector(claim.spec.selector)
+        fitting = [
+            volume
+            for name in self._available.get(claim.spec.storage_class_name or "", ())
+            if (volume := self._volume(name)) is not None
+            and _fits(volume, claim)
+            and (selector is None or selector.matches(volume.metadata.labels))
+        ]
+        return min(fitting, key=lambda each: (_capacity(each), each.name), default=None)
+
+    def _bound(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
+    ) -> list[ControllerAction]:
+        """Make a volume and a claim name each other, as far as they do not yet.
+
+        Upstream: bind
+        """
+        actions: list[ControllerAction] = []
+        reference = volume.spec.claim_ref
+        metadata: Document = {}
+        spec: Document = {}
+        if reference is None:
+            metadata = annotated(volume, **{BOUND_BY_CONTROLLER: "yes"})
+        if reference is None or reference.uid != claim.uid:
+            spec = {"claimRef": reference_to(claim)}
+        status = _phase(volume, "Bound", now_ns)
+        if metadata or spec or status:
+            new_volume = changed(volume, metadata=metadata, spec=spec, status=status)
+            actions.append(UpdateObject(new_volume, "whole", self.name))
+        notes = {BIND_COMPLETED: "yes"}
+        spec = {}
+        if claim.spec.volume_name != volume.name:
+            notes[BOUND_BY_CONTROLLER] = "yes"
+            spec = {"volumeName": volume.name}
+        written = part(volume, "spec")
+        status = {
+            "phase": "Bound",
+            "accessModes": written.get("accessModes"),
+            "capacity": written.get("capacity"),
+        }
+        new = changed(claim, metadata=annotated(claim, **notes), spec=spec, status=status)
+        if new != claim:
+            actions.append(UpdateObject(new, "whole", self.name))
+        return actions
+
+    # --------------------------------------------------------------------- provisioning
+
+    def _provisioned(
+        self, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
+    ) -> list[ControllerAction]:
+        """Ask for a volume, and make it, as the provisioner of the class would.
+
+        Upstream: provisionClaimOperationExternal
+        """
+        provisioner = storage_class.provisioner
+        if provisioner == NO_PROVISIONER:
+            note = f"no volume plugin matched name: {provisioner}"
+            return [event_by(self.name, claim, "ProvisioningFailed", note, is_warning=True)]
+        if claim.metadata.annotations.get(PROVISIONER) != provisioner:
+            notes = {BETA_PROVISIONER: provisioner, PROVISIONER: provisioner}
+            note = (
+                "Waiting for a volume to be created either by the external provisioner"
+                f" '{provisioner}' or manually by the system administrator. If volume creation is"
+                " delayed, please verify that the provisioner is running and correctly registered."
+            )
+            return [
+                UpdateObject(changed(claim, metadata=annotated(claim, **notes)), "main", self.name),
+                event_by(self.name, claim, "ExternalProvisioning", note),
+            ]
+        if self._volume(volume_name(claim)) is not None:
+            return []
+        begun = f'External provisioner is provisioning volume for claim "{claim.key}"'
+        done = f"Successfully provisioned volume {volume_name(claim)}"
+        return [
+            event_by(provisioner, claim, "Provisioning", begun),
+            CreateObject(provisioned(self._view, claim, storage_class, now_ns), provisioner),
+            event_by(provisioner, claim, "ProvisioningSucceeded", done),
+        ]
+
+    # -------------------------------------------------------------------------- volumes
+
+    def _sync_volume(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Say how a volume is, and release it if its claim is gone.
+
+        Upstream: syncVolume
+        """
+        reference = volume.spec.claim_ref
+        if reference is None:
+            return self._in_phase(volume, "Available", now_ns)
+        claim = self._view.get(CLAIM, f"{reference.namespace}/{reference.name}")
+        if not reference.uid:
+            return [] if claim is not None else self._in_phase(volume, "Available", now_ns)
+        if not isinstance(claim, PersistentVolumeClaim) or claim.uid != reference.uid:
+            return self._released(volume, now_ns)
+        if claim.spec.volume_name == volume.name:
+            return self._in_phase(volume, "Bound", now_ns)
+        if not claim.spec.volume_name:
+            return []  # the look at the claim binds it
+        if PROVISIONED_BY in volume.metadata.annotations:
+            return self._released(volume, now_ns)
+        # Somebody else was chosen for the claim.
+        written = _phase(volume, "Available", now_ns)
+        metadata = annotated(volume, **{BOUND_BY_CONTROLLER: None})
+        free = changed(volume, metadata=metadata, spec={"claimRef": None}, status=written)
+        return [UpdateObject(free, "whole", self.name)]
+
+    def _in_phase(
+        self, volume: PersistentVolume, phase: str, now_ns: int
+    ) -> list[ControllerAction]:
+        status = _phase(volume, phase, now_ns)
+        if not status:
+            return []
+        return [UpdateObject(changed(volume, status=status), "status", self.name)]
+
+    def _released(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Release a volume, and reclaim it.
+
+        Upstream: reclaimVolume
+        """
+        if volume.status.phase == "Failed":
+            return []
+        actions = self._in_phase(volume, "Released", now_ns)
+        if volume.spec.persistent_volume_reclaim_policy == "Recycle":
+            return self._recycled(volume, now_ns)
+        if volume.spec.persistent_volume_reclaim_policy != "Delete":
+            return actions
+        if PROVISIONED_BY in volume.metadata.annotations:
+            if volume.metadata.deletion_timestamp is None:
+                actions.append(deletion_by(self.name, volume))
+            return actions
+        note = f'error getting deleter volume plugin for volume "{volume.name}":'
+        note += " no deletable volume plugin matched"
+        return self._failed(volume, "VolumeFailedDelete", note, now_ns)
+
+    def _failed(
+        self, volume: PersistentVolume, reason: str, note: str, now_ns: int
+    ) -> list[ControllerAction]:
+        failed = changed(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
+        return [
+            UpdateObject(failed, "status", self.name),
+            event_by(self.name, volume, reason, note, is_warning=True),
+        ]
+
+    def _recycled(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
+        """Empty a volume and offer it again, if it is of a kind that upstream still recycles.
+
+        Upstream: recycleVolumeOperation, unbindVolume
+        """
+        if not _RECYCLABLE & part(volume, "spec").keys():
+            note = "No recycler plugin found for the volume!"
+            return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
+        free: Document = {"claimRef": None}
+        if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
+            # Somebody means it for this claim and will find it so.
+            reference = part(volume, "spec")["claimRef"]
+            free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
+        new = changed(
+            volume,
+            metadata=annotated(volume, **{BOUND_BY_CONTROLLER: None}),
+            spec=free,
+            status=_phase(volume, "Available", now_ns),
+        )
+        return [
+            event_by(self.name, volume, "VolumeRecycled", "Volume recycled"),
+            UpdateObject(new, "whole", self.name),
+        ]
+
+    # ------------------------------------------------------------------------- look-ups
+
+    def _volume(self, name: str) -> PersistentVolume | None:
+        return cast(PersistentVolume | None, self._view.get(VOLUME, name))
+
+    def _class(self, name: str) -> StorageClass | None:
+        return cast(StorageClass | None, self._view.get(STORAGE_CLASS, name))
+
+    def _default_class(self) -> str | None:
+        """Return the default class: of several, the youngest.
+
+        Upstream: pkg/volume/util/storageclass.go, GetDefaultClass
+        """
+        defaults = [
+            each
+            for each in self._view.all(STORAGE_CLASS).values()
+            if each.metadata.annotations.get(IS_DEFAULT) == "true"
+        ]
+        defaults.sort(
+            key=lambda each: (-(timestamp_ns(each.metadata.creation_timestamp) or 0), each.name)
+        )
+        return defaults[0].name if defaults else None
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: what is bound to what says so."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+
+
+def _file(drawers: dict[str, dict[str, None]], drawer: str, entry: str, *, is_there: bool) -> None:
+    if is_there:
+        drawers.setdefault(drawer, {})[entry] = None
+        return
+    entries = drawers.get(drawer, {})
+    entries.pop(entry, None)
+    if not entries:
+        drawers.pop(drawer, None)
+
+
+def _is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a change of a claim is more than one of its status or finalizers."""
+    if old is None or new is None:
+        return True
+    was, now = old.metadata, new.metadata
+    return (
+        getattr(old, "spec", None) != getattr(new, "spec", None)
+        or was.annotations != now.annotations
+        or was.deletion_timestamp != now.deletion_timestamp
+        or was.uid != now.uid
+    )
+
+
+def _is_bound(claim: PersistentVolumeClaim) -> bool:
+    return BIND_COMPLETED in claim.metadata.annotations
+
+
+def _waits_for_consumer(storage_class: StorageClass) -> bool:
+    return storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
+
+def _names(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a volume is meant for a claim.
+
+    Upstream: IsVolumeBoundToClaim
+    """
+    reference = volume.spec.claim_ref
+    return (
+        reference is not None
+        and (reference.namespace, reference.name) == (claim.namespace, claim.name)
+        and reference.uid in {"", claim.uid}
+    )
+
+
+def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    if volume.metadata.deletion_timestamp is not None:
+        return False
+    asked = claim.spec.resources.requests.get("storage", 0)
+    return (
+        _capacity(volume) >= quantity_value(asked)
+        and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
+        and all(mode in volume.spec.access_modes for mode in claim.spec.access_modes)
+        and volume.spec.storage_class_name == (claim.spec.storage_class_name or "")
+        and (volume.spec.volume_attributes_class_name or "")
+        == (claim.spec.volume_attributes_class_name or "")
+    )
+
+
+def _capacity(volume: PersistentVolume) -> int:
+    return quantity_value(volume.spec.capacity.get("storage", 0))
+
+
+def _phase(volume: PersistentVolume, phase: str, now_ns: int) -> Document:
+    """Return what a new phase changes in the status, nothing if it is the old one."""
+    if volume.status.phase == phase:
+        return {}
+    return {"phase": phase, "lastPhaseTransitionTime": timestamp_text(now_ns)}

@@ -1,0 +1,146 @@
+"""The volume that a provisioner makes for a claim.
+
+As a CSI provisioner does it: called after the uid of the claim, of its class, and reachable
+from where the pod will be. Where that is comes from the node that the scheduler has selected;
+without one, from the class's allowed topologies, or from one zone of the cluster, which the
+claim's uid decides.
+
+Upstream: github.com/kubernetes-csi/external-provisioner, pkg/controller/controller.go and
+topology.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Final
+
+from podwright.api.object_edits import part
+from podwright.controllers.view import View
+from podwright.objects import (
+    CSINode,
+    Document,
+    KubernetesObject,
+    Node,
+    PersistentVolumeClaim,
+    StorageClass,
+    decode,
+    encode,
+)
+from podwright.objects.timestamps import timestamp_text
+
+PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+ZONE: Final = "topology.kubernetes.io/zone"
+
+_NODE = ("", "Node")
+_CSI_NODE = ("storage.k8s.io", "CSINode")
+
+
+def volume_name(claim: PersistentVolumeClaim) -> str:
+    """Return what a provisioned volume is called."""
+    return f"pvc-{claim.uid}"
+
+
+def provisioned(
+    view: View, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
+) -> KubernetesObject:
+    """Return the volume of a claim, bound to it from the beginning."""
+    written = part(claim, "spec")
+    capacity = (written.get("resources") or {}).get("requests") or {}
+    source: Document = {
+        "driver": storage_class.provisioner,
+        "fsType": "ext4",
+        "volumeHandle": f"vol-{_digest(claim.uid)[:17]}",
+    }
+    if storage_class.parameters:
+        source["volumeAttributes"] = dict(storage_class.parameters)
+    spec: Document = {
+        "accessModes": list(claim.spec.access_modes),
+        "capacity": {"storage": capacity.get("storage", "0")},
+        "claimRef": reference_to(claim),
+        "csi": source,
+        "persistentVolumeReclaimPolicy": storage_class.reclaim_policy or "Delete",
+        "storageClassName": storage_class.name,
+        "volumeMode": claim.spec.volume_mode or "Filesystem",
+    }
+    if storage_class.mount_options:
+        spec["mountOptions"] = list(storage_class.mount_options)
+    expressions = _topology(view, claim, storage_class)
+    if expressions:
+        terms = [{"matchExpressions": expressions}]
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {
+            "name": volume_name(claim),
+            "annotations": {PROVISIONED_BY: storage_class.provisioner},
+            "finalizers": ["kubernetes.io/pv-protection"],
+        },
+        "spec": spec,
+        "status": {"phase": "Pending", "lastPhaseTransitionTime": timestamp_text(now_ns)},
+    }
+    return decode(volume, source=f"the volume of PersistentVolumeClaim {claim.key}")
+
+
+def reference_to(claim: PersistentVolumeClaim) -> Document:
+    """Return the reference by which a volume names its claim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "name": claim.name,
+        "namespace": claim.namespace,
+        "resourceVersion": claim.metadata.resource_version,
+        "uid": claim.uid,
+    }
+
+
+def _topology(
+    view: View, claim: PersistentVolumeClaim, storage_class: StorageClass
+) -> list[Document]:
+    """Return the labels that a node must have to reach the volume."""
+    selected = claim.metadata.annotations.get(SELECTED_NODE)
+    node = view.get(_NODE, selected) if selected else None
+    if isinstance(node, Node):
+        labels = node.metadata.labels
+        keys = _topology_keys(view, node, storage_class.provisioner)
+        return [_is_in(key, labels[key]) for key in keys if key in labels]
+    if storage_class.allowed_topologies:
+        choices: list[list[Document]] = [
+            [_is_in(term.key, value) for term in topology.match_label_expressions[:1]]
+            + [_is_in(term.key, term.values[0]) for term in topology.match_label_expressions[1:]]
+            for topology in storage_class.allowed_topologies
+            for value in topology.match_label_expressions[0].values
+        ]
+        return choices[_choice(claim, len(choices))]
+    zones = sorted(
+        {
+            zone
+            for each in view.all(_NODE).values()
+            if (zone := each.metadata.labels.get(ZONE)) is not None
+        }
+    )
+    return [_is_in(ZONE, zones[_choice(claim, len(zones))])] if zones else []
+
+
+def _topology_keys(view: View, node: Node, driver: str) -> Sequence[str]:
+    csi_node = view.get(_CSI_NODE, node.name)
+    if isinstance(csi_node, CSINode):
+        for entry in csi_node.spec.drivers:
+            if entry.name == driver:
+                return entry.topology_keys
+    return (ZONE,)
+
+
+def _is_in(key: str, value: str) -> Document:
+    return {"key": key, "operator": "In", "values": [value]}
+
+
+def _choice(claim: PersistentVolumeClaim, count: int) -> int:
+    return int(_digest(claim.uid or str(encode(claim))), 16) % count
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,90 @@
+"""Pods that were to be disrupted and were not.
+
+Whoever is about to delete a pod says so first in its condition DisruptionTarget. If nobody has
+deleted it two minutes later, the condition is taken back.
+
+Upstream: pkg/controller/disruption/disruption.go, syncStalePodDisruption
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.api.object_edits import changed, condition_of, part
+from podwright.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.view import View
+from podwright.objects import Condition, Document, KubernetesObject, NamespacedName, Pod
+from podwright.objects.timestamps import timestamp_ns, timestamp_text
+
+POD: Final[GroupKind] = ("", "Pod")
+TIMEOUT_NS: Final = 120_000_000_000
+
+_TARGET: Final = "DisruptionTarget"
+_BY_KUBELET: Final = "TerminationByKubelet"
+
+
+class StaleDisruptionController:
+    """Takes back what has not come about."""
+
+    name = "stale-pod-disruption"
+    kinds: Sequence[GroupKind] = (POD,)
+    pod_parts = PodPart.TARGET | PodPart.CAME
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at a pod that is a target and not on its way out."""
+        return (new.key,) if isinstance(new, Pod) and _stale_target(new) is not None else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Take a condition back, or say when."""
+        pod = self._view.get(POD, key)
+        target = _stale_target(pod) if isinstance(pod, Pod) else None
+        if not isinstance(pod, Pod) or target is None:
+            return []
+        due_ns = (timestamp_ns(target.last_transition_time) or 0) + TIMEOUT_NS
+        if due_ns > now_ns:
+            return [SyncAt(due_ns, SyncDue(self.name, key))]
+        taken_back: Document = {
+            "type": _TARGET,
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": timestamp_text(now_ns),
+        }
+        if pod.metadata.generation:
+            taken_back["observedGeneration"] = pod.metadata.generation
+        conditions = [
+            taken_back if each.get("type") == _TARGET else each
+            for each in part(pod, "status").get("conditions") or ()
+        ]
+        new = changed(pod, status={"conditions": conditions})
+        return [UpdateObject(new, "status", self.name)]
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: pods say since when."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+
+
+def _stale_target(pod: Pod) -> Condition | None:
+    """Return the condition that will be stale; what a kubelet said never is.
+
+    Upstream: nonTerminatingPodHasStaleDisruptionCondition
+    """
+    target = condition_of(pod, _TARGET)
+    if target is None or target.status != "True" or target.reason == _BY_KUBELET:
+        return None
+    return None if pod.is_terminating or pod.is_terminal else target

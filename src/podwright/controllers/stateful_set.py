@@ -1,0 +1,425 @@
+"""Stateful sets: pods with names that stay, one after the other, each with its own claims.
+
+At each look the ordinals are gone through from the lowest: what has ended is deleted, what is
+missing is made, and where the set is ordered nothing further happens before it is available.
+Only then pods of ordinals that are too many go, highest first, and only when that is done does
+an update delete pods of other revisions, highest first.
+
+Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
+from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.controller_revisions import (
+    RevisionNaming,
+    Revisions,
+    data_of,
+)
+from podwright.controllers.pod_state import available_from_ns, looks_alike, ready_since_ns
+from podwright.controllers.pod_template import owners_of_class, pod_of, with_labels
+from podwright.controllers.replica_set import PRIORITY_CLASS
+from podwright.controllers.revisions import (
+    revision_hash,
+    template_of_patch,
+    template_patch,
+)
+from podwright.controllers.stateful_pods import (
+    StatefulSpec,
+    claim_name,
+    identity_labels,
+    is_stale,
+    ordinal_of,
+    parent_and_ordinal,
+    revision_of,
+    stateful_claim,
+    stateful_pod,
+    stateful_spec,
+    with_retention,
+)
+from podwright.controllers.view import View
+from podwright.controllers.workload_writes import (
+    is_only_status,
+    look_again,
+    put_status,
+    spec_of,
+    status_of,
+    without_zeros,
+)
+from podwright.objects import (
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolumeClaim,
+    Pod,
+    PriorityClass,
+    StatefulSet,
+)
+from podwright.store.kinds import GroupKind
+
+POD: Final[GroupKind] = ("", "Pod")
+CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
+STATEFUL_SET: Final[GroupKind] = ("apps", "StatefulSet")
+
+_ENDED: Final = ("Succeeded", "Failed")
+_NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
+
+
+class StatefulSetController:
+    """Keeps the pods of each stateful set.
+
+    Parameters
+    ----------
+    view : View
+        The cluster.
+    """
+
+    name = "statefulset-controller"
+    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM, PRIORITY_CLASS)
+    owner_kind = STATEFUL_SET[1]
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._orphans = Orphans(view, POD)
+
+    # ----------------------------------------------------------------------------- changes
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at sets that changed, and at those whose pods or claims did."""
+        obj = new if new is not None else old
+        if isinstance(obj, Pod):
+            return self._pod_changed(old, new)
+        if isinstance(obj, PersistentVolumeClaim):
+            return self._claim_gone(obj) if new is None else ()
+        if isinstance(obj, PriorityClass):
+            return owners_of_class(self._view, STATEFUL_SET, obj.name) if old is None else ()
+        if old is not None and (new is None or new.uid != old.uid):
+            self._orphans.remove_owner(old)
+        if not isinstance(new, StatefulSet) or is_only_status(old, new):
+            return ()
+        self._orphans.put_owner(new, compiled_selector(new.spec.selector))
+        return (new.key,)
+
+    def _pod_changed(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        was = old.metadata.controller if old is not None else None
+        now = new.metadata.controller if new is not None else None
+        keys: list[NamespacedName] = []
+        if was is None or now is None:
+            keys += self._orphans.changed(old, new)
+        if new is None and old is not None and was is None:
+            # A set may wait for the name of a pod that was nobody's.
+            parent, ordinal = parent_and_ordinal(old.name)
+            keys += [f"{old.namespace}/{parent}"] if ordinal >= 0 else []
+        for obj, owner in ((old, was), (new, now)):
+            if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
+                keys.append(f"{obj.namespace}/{owner.name}")
+        if keys and isinstance(old, Pod) and isinstance(new, Pod) and looks_alike(old, new):
+            return ()
+        return keys
+
+    def _claim_gone(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
+        # An ordinal may wait for it to go, or a pod for it to come again.
+        parent, ordinal = parent_and_ordinal(claim.name)
+        if ordinal < 0:
+            return ()
+        owners = self._view.in_namespace(STATEFUL_SET, claim.namespace)
+        return sorted(key for key, each in owners.items() if parent.endswith(f"-{each.name}"))
+
+    # -------------------------------------------------------------------------------- look
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Take the next steps of a set."""
+        owner = self._view.get(STATEFUL_SET, key)
+        if not isinstance(owner, StatefulSet):
+            return []
+        selector = compiled_selector(owner.spec.selector)
+        if not selector.matches(owner.spec.template.metadata.labels):
+            return []  # The API server refuses it: pods would be made and let go without end.
+        owned = self._view.controlled_by(owner.uid, POD).values()
+        pods = [pod for pod in owned if isinstance(pod, Pod)]
+        if owner.metadata.deletion_timestamp is None:
+            claims: list[ControllerAction] = [
+                UpdateObject(adopted(pod, owner), "main", self.name)
+                for pod in self._orphans.of(owner)
+                if parent_and_ordinal(pod.name)[0] == owner.name
+            ]
+            claims += [
+                UpdateObject(released(pod, owner), "main", self.name)
+                for pod in sorted(pods, key=lambda pod: pod.key)
+                if not selector.matches(pod.metadata.labels)
+                or parent_and_ordinal(pod.name)[0] != owner.name
+            ]
+            if claims:
+                return claims
+        return _Look(self._view, self.name, owner, pods, now_ns).actions()
+
+    # -------------------------------------------------------------------- writing down
+
+    def state(self) -> dict[str, Any]:
+        """Write down nothing: all that it knows can be seen."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""
+        del state
+
+
+class _Look:
+    """One look at one set."""
+
+    def __init__(
+        self, view: View, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
+    ) -> None:
+        self._view = view
+        self._source = source
+        self._owner = owner
+        self._now_ns = now_ns
+        self._spec: StatefulSpec = stateful_spec(spec_of(owner))
+        self._was = status_of(owner)
+        by_ordinal = sorted((ordinal_of(pod), pod.key, pod) for pod in pods)
+        self._all = [pod for ordinal, _, pod in by_ordinal if ordinal >= 0]
+        self._replicas = {o: pod for o, _, pod in by_ordinal if self._spec.has(o)}
+        self._condemned = [
+            pod for o, _, pod in reversed(by_ordinal) if o >= 0 and not self._spec.has(o)
+        ]
+        data = template_patch(self._spec.template)
+        collisions = self._was.get("collisionCount") or 0
+        self._revisions = Revisions(view, owner, data, _NAMING, collisions, source)
+        self._update = self._revisions.update
+        self._current = self._revisions.named(self._was.get("currentRevision") or "")
+        self._bases: dict[str, Pod] = {}
+        self._out: list[ControllerAction] = list(self._revisions.actions)
+        self._taken = 0
+
+    def actions(self) -> list[ControllerAction]:
+        if self._owner.metadata.deletion_timestamp is None:
+            try:
+                self._step()
+            except InvalidObject as error:
+                text = f"create Pod in StatefulSet {self._owner.name} failed error: {error}"
+                self._tell("FailedCreate", text, is_warning=True)
+        status = self._status()
+        put_status(self._out, self._owner, status, self._source)
+        live = {self._update.name, status["currentRevision"], *map(revision_of, self._all)}
+        self._out += self._revisions.forget(live, self._spec.revision_history_limit)
+        self._wait()
+        return self._out
+
+    # ------------------------------------------------------------------------------- steps
+
+    def _step(self) -> None:
+        is_ordered = self._spec.is_ordered
+        for ordinal in range(self._spec.start, self._spec.start + self._spec.replicas):
+            if self._is_held_up(ordinal) and is_ordered:
+                return
+        for pod in self._condemned:
+            self._keep_claims(pod)
+        first = self._first_unavailable()
+        for pod in self._condemned:
+            if self._condemn(pod, first) and is_ordered:
+                return
+        if not self._spec.is_on_delete:
+            self._roll()
+
+    def _is_held_up(self, ordinal: int) -> bool:
+        """See to one ordinal; return whether an ordered set waits for it.
+
+        Upstream: stateful_set_control.go, processReplica
+        """
+        pod = self._replicas.get(ordinal)
+        if pod is None:
+            self._create(ordinal)
+            return True
+        if pod.status.phase in _ENDED:
+            if not pod.is_terminating:
+                self._delete(pod)
+            return True
+        if pod.status.phase in ("", "Pending"):
+            self._make_claims(ordinal)
+        if pod.is_terminating or not self._is_available(pod):
+            if not self._spec.is_ordered:
+                self._keep_identity(pod, ordinal)
+            return True
+        self._keep_identity(pod, ordinal)
+        return False
+
+    def _condemn(self, pod: Pod, first: Pod | None) -> bool:
+        """Delete a pod of an ordinal too many; return whether an ordered set waits now.
+
+        Upstream: stateful_set_control.go, processCondemned
+        """
+        if pod.is_terminating:
+            return True
+        if self._spec.is_ordered and not self._is_available(pod) and pod is not first:
+            return True
+        self._delete(pod)
+        return True
+
+    def _first_unavailable(self) -> Pod | None:
+        pods = [*self._replicas.values(), *reversed(self._condemned)]
+        return next((pod for pod in pods if not self._is_healthy(pod)), None)
+
+    def _roll(self) -> None:
+        """Delete pods of other revisions, highest ordinal first.
+
+        Upstream: stateful_set_control.go, updateStatefulSetAfterInvariantEstablished. There
+        pods that are not available hold an update up even if they are of an old revision; here
+        those go first, as they do upstream without the gate MaxUnavailableStatefulSet.
+        """
+        ordinals = range(self._spec.start, self._spec.start + self._spec.replicas)
+        healthy = [
+            o for o in ordinals if o in self._replicas and self._is_healthy(self._replicas[o])
+        ]
+        left = self._spec.max_unavailable - (len(ordinals) - len(healthy))
+        for ordinal in reversed(ordinals):
+            pod = self._replicas.get(ordinal)
+            if self._spec.keeps(ordinal) or pod is None or pod.is_terminating:
+                continue
+            if revision_of(pod) == self._update.name:
+                continue
+            if self._is_healthy(pod):
+                if left <= 0:
+                    continue
+                left -= 1
+            if pod.status.phase in _ENDED:
+                continue  # deleted already
+            self._delete(pod)
+            if revision_of(pod) == self._current.name:
+                self._taken += 1
+
+    # -------------------------------------------------------------------------------- pods
+
+    def _create(self, ordinal: int) -> None:
+        claims = [
+            self._claim(claim_name(t, self._owner, ordinal)) for t in self._spec.claim_templates
+        ]
+        if any(claim is not None and is_stale(claim) for claim in claims):
+            return  # it goes first
+        pod = self._new_pod(ordinal)
+        self._make_claims(ordinal)
+        self._out.append(CreateObject(pod, self._source))
+        text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
+        self._tell("SuccessfulCreate", text)
+
+    def _new_pod(self, ordinal: int) -> Pod:
+        is_current = not self._spec.is_on_delete and self._spec.keeps(ordinal)
+        revision = self._current if is_current else self._update
+        base = self._bases.get(revision.name)
+        if base is None:
+            template = template_of_patch(data_of(revision))
+            base = self._bases[revision.name] = pod_of(self._owner, template)
+        return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
+
+    def _delete(self, pod: Pod) -> None:
+        self._out.append(deletion_by(self._source, pod))
+        self._tell(
+            "SuccessfulDelete",
+            f"Delete Pod {pod.name} in StatefulSet {self._owner.name} successful",
+        )
+
+    def _keep_identity(self, pod: Pod, ordinal: int) -> None:
+        labels = identity_labels(pod.name, ordinal)
+        if not labels.items() <= pod.metadata.labels.items():
+            self._out.append(UpdateObject(with_labels(pod, labels), "main", self._source))
+            self._tell(
+                "SuccessfulUpdate",
+                f"Update Pod {pod.name} in StatefulSet {self._owner.name} successful",
+            )
+        self._keep_claims(pod)
+
+    # ------------------------------------------------------------------------------ claims
+
+    def _claim(self, name: str) -> PersistentVolumeClaim | None:
+        found = self._view.get(CLAIM, f"{self._owner.namespace}/{name}")
+        return found if isinstance(found, PersistentVolumeClaim) else None
+
+    def _make_claims(self, ordinal: int) -> None:
+        for template in self._spec.claim_templates:
+            name = claim_name(template, self._owner, ordinal)
+            if self._claim(name) is None:
+                made = stateful_claim(template, self._owner, self._spec, ordinal)
+                self._out.append(CreateObject(made, self._source))
+                pod = f"{self._owner.name}-{ordinal}"
+                self._tell(
+                    "SuccessfulCreate",
+                    f"Create Claim {name} Pod {pod} in StatefulSet {self._owner.name} success",
+                )
+
+    def _keep_claims(self, pod: Pod) -> None:
+        """Let claims belong to whom they are to go with."""
+        for template in self._spec.claim_templates:
+            claim = self._claim(claim_name(template, self._owner, ordinal_of(pod)))
+            if claim is not None:
+                kept = with_retention(claim, self._owner, pod, self._spec)
+                if kept is not claim:
+                    self._out.append(UpdateObject(kept, "main", self._source))
+
+    # ------------------------------------------------------------------------------ status
+
+    def _is_available(self, pod: Pod) -> bool:
+        if pod.status.phase != "Running":
+            return False
+        from_ns = available_from_ns(pod, self._spec.min_ready_seconds)
+        return from_ns is not None and from_ns <= self._now_ns
+
+    def _is_healthy(self, pod: Pod) -> bool:
+        return not pod.is_terminating and self._is_available(pod)
+
+    def _status(self) -> Document:
+        """Return what the set says of itself.
+
+        Upstream: stateful_set_control.go, updateStatus, completeRollingUpdate
+        """
+        pods = [*self._replicas.values(), *self._condemned]
+        there = [pod for pod in pods if not pod.is_terminating]
+        is_running = [pod.status.phase == "Running" for pod in pods]
+        ready = [pod for pod, runs in zip(pods, is_running, strict=True) if runs and _is_ready(pod)]
+        current, update = self._current.name, self._update.name
+        counts = {
+            "observedGeneration": self._owner.metadata.generation,
+            "replicas": len(pods),
+            "readyReplicas": len(ready),
+            "currentReplicas": sum(revision_of(pod) == current for pod in there) - self._taken,
+            "updatedReplicas": sum(revision_of(pod) == update for pod in there),
+            "availableReplicas": sum(map(self._is_available, pods)),
+        }
+        wanted = self._spec.replicas
+        names = ("updatedReplicas", "readyReplicas", "replicas")
+        if not self._spec.is_on_delete and all(counts[name] == wanted for name in names):
+            counts["currentReplicas"] = counts["updatedReplicas"]
+            current = update
+        status = without_zeros(counts, ("replicas", "availableReplicas"))
+        if self._was.get("conditions"):
+            status["conditions"] = self._was["conditions"]
+        return status | {
+            "currentRevision": current,
+            "updateRevision": update,
+            "collisionCount": self._revisions.collision_count or 0,
+        }
+
+    def _wait(self) -> None:
+        times = [
+            from_ns
+            for pod in self._all
+            if (from_ns := available_from_ns(pod, self._spec.min_ready_seconds)) is not None
+            and from_ns > self._now_ns
+        ]
+        if times:
+            self._out.append(look_again(self._source, self._owner.key, min(times)))
+
+    def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+        self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))
+
+
+def _is_ready(pod: Pod) -> bool:
+    return ready_since_ns(pod) is not None

@@ -1,0 +1,167 @@
+"""Pods leave nodes with NoExecute taints that they do not tolerate, or not for long.
+
+A pod that tolerates all of them for some time is deleted when the shortest of these times is
+over. When that is, is decided once: taints that come later and are tolerated, and tolerations
+that change, move it no more, in either direction. Only if the pod does not tolerate all taints
+any more does it go at once, and if it tolerates them for ever it stays. The taints of a node that
+is gone are nobody's business, but what was decided is done.
+
+Upstream: pkg/controller/tainteviction/taint_eviction.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any, Final
+
+from podwright.api.events import RecordEvent
+from podwright.api.eviction import with_disruption_target
+from podwright.api.object_edits import condition_of
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.node_lifecycle import NODE
+from podwright.controllers.view import View
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Taint, tolerates
+
+POD: Final[GroupKind] = ("", "Pod")
+_SECOND_NS: Final = 1_000_000_000
+_NOT_TOLERATED: Final = -1
+
+
+class TaintEvictionController:
+    """Deletes pods from tainted nodes."""
+
+    name = "taint-eviction-controller"
+    kinds: Sequence[GroupKind] = (NODE, POD)
+    pod_parts = PodPart.SPEC | PodPart.CAME | PodPart.GONE
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._taints: dict[str, tuple[Taint, ...]] = {}
+        # By the key of a pod: its uid, when it was decided that it has to leave, and when it does.
+        self._leaving: dict[NamespacedName, tuple[str, int, int]] = {}
+
+    @property
+    def in_hand(self) -> Sized:
+        """The nodes that pods have to leave."""
+        return self._taints
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at the pods of a node whose taints changed, and at a pod that came to one."""
+        if isinstance(new, Pod) or isinstance(old, Pod):
+            return self._observe_pod(old, new)
+        node = new if new is not None else old
+        assert isinstance(node, Node), f"not a node: {node}"
+        taints: tuple[Taint, ...] = ()
+        if new is not None:
+            taints = tuple(each for each in node.spec.taints if each.effect == "NoExecute")
+        if taints == self._taints.get(node.name, ()):
+            return ()
+        if taints:
+            self._taints[node.name] = taints
+        else:
+            del self._taints[node.name]
+        if new is None:
+            return ()
+        return sorted(self._view.pods_on(node.name))
+
+    def _observe_pod(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        if new is None:
+            return (old.key,) if old is not None and old.key in self._leaving else ()
+        assert isinstance(new, Pod), f"not a pod: {new.key}"
+        if not self._taints or new.spec.node_name not in self._taints:
+            return ()
+        if (
+            isinstance(old, Pod)
+            and old.spec.node_name == new.spec.node_name
+            and old.spec.tolerations == new.spec.tolerations
+        ):
+            return ()
+        return (new.key,)
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Delete a pod, say when, or let it stay.
+
+        Upstream: processPodOnNode
+        """
+        pod = self._view.get(POD, key)
+        decided = self._leaving.pop(key, None)
+        if not isinstance(pod, Pod):
+            return [] if decided is None else [_cancelled(self.name, key)]
+        if pod.is_terminating:
+            return []
+        if decided is not None and decided[0] != pod.uid:
+            decided = None
+        if decided is not None and decided[2] <= now_ns:
+            return self._evicted(pod, now_ns)
+        stays_ns = self._stays_ns(pod)
+        if stays_ns is not None and stays_ns >= 0 and decided is not None and decided[1] < now_ns:
+            self._leaving[key] = decided
+            return []
+        actions = [] if decided is None else [_cancelled(self.name, key)]
+        if stays_ns is None:
+            return actions
+        if stays_ns <= 0:
+            return actions + self._evicted(pod, now_ns)
+        self._leaving[key] = (pod.uid, now_ns, now_ns + stays_ns)
+        return [*actions, SyncAt(now_ns + stays_ns, SyncDue(self.name, key))]
+
+    def _stays_ns(self, pod: Pod) -> int | None:
+        """Return how long a pod may stay on its node, None for as long as it likes.
+
+        Less than nothing: it does not tolerate all taints.
+
+        Upstream: getMinTolerationTime
+        """
+        times: list[int] = []
+        for taint in self._taints.get(pod.spec.node_name, ()):
+            used = [each for each in pod.spec.tolerations if tolerates(each, taint)]
+            if not used:
+                return _NOT_TOLERATED
+            # Upstream: the first toleration of a taint is the one that is used.
+            seconds = used[0].toleration_seconds
+            if seconds is not None:
+                times.append(max(seconds, 0))
+        return min(times) * _SECOND_NS if times else None
+
+    def _evicted(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
+        note = f"Marking for deletion Pod {pod.key}"
+        actions: list[ControllerAction] = [event_by(self.name, pod, "TaintManagerEviction", note)]
+        known = condition_of(pod, "DisruptionTarget")
+        if known is None or known.reason != "DeletionByTaintManager":
+            target = with_disruption_target(
+                pod,
+                "DeletionByTaintManager",
+                "Taint manager: deleting due to NoExecute taint",
+                now_ns,
+            )
+            actions.append(UpdateObject(target, "status", self.name))
+        return [*actions, deletion_by(self.name, pod)]
+
+    def state(self) -> dict[str, Any]:
+        """Return who has to leave, since when it has, and when."""
+        return {"leaving": {key: list(entry) for key, entry in self._leaving.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what another one did."""
+        self._leaving = {
+            key: (uid, since_ns, due_ns)
+            for key, (uid, since_ns, due_ns) in state["leaving"].items()
+        }
+
+
+def _cancelled(source: str, key: NamespacedName) -> ControllerAction:
+    """Upstream: emitCancelPodDeletionEvent, which names the pod only, as it may be gone."""
+    note = f"Cancelling deletion of Pod {key}"
+    return RecordEvent(*POD, key, "", "Normal", "TaintManagerEviction", note, source)

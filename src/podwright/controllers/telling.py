@@ -1,0 +1,172 @@
+"""Who hears of which change.
+
+Nearly all changes are changes of pods, and to nearly all controllers most of these do not matter:
+what a controller says about itself (`contract.py`) leaves it out. For every kind of owner, and
+for what differs between two versions of a pod, it is worked out once who is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Final, TypeAlias
+
+from podwright.controllers.contract import (
+    EVERY_KIND,
+    Controller,
+    GroupKind,
+    PodOwnerController,
+    PodPart,
+    PodReader,
+    PodVolumeController,
+    PodWaiter,
+)
+from podwright.objects import Condition, KubernetesObject, NamespacedName, OwnerReference, Pod
+from podwright.store.kinds import POD
+
+# As plain numbers, because they are added for every change.
+_METADATA: Final = int(PodPart.METADATA)
+_SPEC: Final = int(PodPart.SPEC)
+_STATUS: Final = int(PodPart.STATUS)
+_ENDED: Final = int(PodPart.ENDED)
+_READY: Final = int(PodPart.READY)
+_TARGET: Final = int(PodPart.TARGET)
+_CAME: Final = int(PodPart.CAME)
+_GONE: Final = int(PodPart.GONE)
+_HAS_VOLUMES: Final = 1 << 16
+
+_ANY_OWNER: Final = "*"
+"""In the place of an owner's kind: the pod has none, or has come to another one."""
+
+Listener: TypeAlias = tuple[
+    str,
+    Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
+    Sized | None,
+]
+"""The name of a controller, its `observe`, and what it has in hand if that matters."""
+
+
+def differences(old: Pod, new: Pod) -> int:
+    """Return what differs between two versions of a pod, as a `PodPart`.
+
+    What a write leaves alone is the same object in both versions, so METADATA, SPEC and STATUS
+    may be there though all is equal. The version itself does not count.
+    """
+    parts = 0
+    was, now = old.metadata, new.metadata
+    if not (
+        was.labels is now.labels
+        and was.annotations is now.annotations
+        and was.owner_references is now.owner_references
+        and was.finalizers is now.finalizers
+        and was.deletion_timestamp == now.deletion_timestamp
+        and was.deletion_grace_period_seconds == now.deletion_grace_period_seconds
+        and was.generation == now.generation
+        and was.uid == now.uid
+        and was.creation_timestamp == now.creation_timestamp
+    ):
+        parts |= _METADATA
+    if old.spec is not new.spec:
+        parts |= _SPEC
+    before, after = old.status, new.status
+    if before is not after:
+        parts |= _STATUS
+        if before.phase != after.phase and old.is_terminal != new.is_terminal:
+            parts |= _ENDED
+        if before.conditions is not after.conditions:
+            parts |= _condition_differences(before.conditions, after.conditions)
+    return parts
+
+
+def _condition_differences(old: Sequence[Condition], new: Sequence[Condition]) -> int:
+    parts = 0
+    ready: Condition | None = None
+    for condition in new:
+        if condition.type == "Ready":
+            ready = ready or condition
+        elif condition.type == "DisruptionTarget":
+            parts |= _TARGET
+    for condition in old:
+        if condition.type == "Ready":
+            if (
+                ready is None
+                or ready.status != condition.status
+                or ready.last_transition_time != condition.last_transition_time
+            ):
+                parts |= _READY
+            return parts
+    return parts if ready is None else parts | _READY
+
+
+class Telling:
+    """Knows of some controllers which of them hear of a change, in their order."""
+
+    def __init__(self, controllers: Iterable[Controller]) -> None:
+        self._controllers = tuple(controllers)
+        self._of_kinds: dict[GroupKind, tuple[Listener, ...]] = {}
+        # By the kind of the owner, and what differs.
+        self._of_pods: dict[str, dict[int, tuple[Listener, ...]]] = {}
+        self._references: tuple[OwnerReference, ...] | None = None
+        self._owner_kind = ""
+
+    def of(
+        self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> tuple[Listener, ...]:
+        """Return those that hear of a change of an object of a kind."""
+        pod = new if new is not None else old
+        assert pod is not None, "a change of nothing"
+        if type(pod) is not Pod:
+            return self._of_kind(kind)
+        references = pod.metadata.owner_references
+        if references is self._references:
+            owner_kind = self._owner_kind
+        else:
+            # Pods of one owner share the reference, and often change one after the other.
+            owner = pod.metadata.controller
+            owner_kind = _ANY_OWNER if owner is None else owner.kind
+            self._references, self._owner_kind = references, owner_kind
+        if new is None:
+            parts = _GONE
+        elif type(old) is Pod:
+            parts = differences(old, pod)
+            were = old.metadata.owner_references
+            if were is not references and were != references:
+                owner_kind = _ANY_OWNER
+        else:
+            parts = _CAME
+        if pod.spec.volumes:
+            parts |= _HAS_VOLUMES
+        of_owner = self._of_pods.get(owner_kind)
+        if of_owner is None:
+            of_owner = self._of_pods[owner_kind] = {}
+        listeners = of_owner.get(parts)
+        if listeners is None:
+            listeners = of_owner[parts] = self._told_of_pods(owner_kind, parts)
+        return listeners
+
+    def _of_kind(self, kind: GroupKind) -> tuple[Listener, ...]:
+        listeners = self._of_kinds.get(kind)
+        if listeners is None:
+            listeners = self._of_kinds[kind] = tuple(
+                (each.name, each.observe, None) for each in self._told_of(kind)
+            )
+        return listeners
+
+    def _told_of(self, kind: GroupKind) -> list[Controller]:
+        of_kind = [each for each in self._controllers if kind in each.kinds]
+        return of_kind + [each for each in self._controllers if EVERY_KIND in each.kinds]
+
+    def _told_of_pods(self, owner_kind: str, parts: int) -> tuple[Listener, ...]:
+        told: list[Listener] = []
+        for each in self._told_of(POD):
+            if isinstance(each, PodOwnerController) and owner_kind not in (
+                each.owner_kind,
+                _ANY_OWNER,
+            ):
+                continue
+            if isinstance(each, PodReader) and not each.pod_parts & parts:
+                continue
+            if isinstance(each, PodVolumeController) and not parts & _HAS_VOLUMES:
+                continue
+            in_hand = each.in_hand if isinstance(each, PodWaiter) else None
+            told.append((each.name, each.observe, None if parts & _GONE else in_hand))
+        return tuple(told)

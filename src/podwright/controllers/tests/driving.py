@@ -1,0 +1,319 @@
+"""A cluster for tests of controllers: a store, nodes, and pods that run when told to.
+
+Whatever the controllers want is done to a real store, and its changes are what they hear of. A
+pod is bound as soon as it is there; it is ready `ready_after` seconds later and gone
+`gone_after` seconds after its deletion began (None: never, until a test says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
+from typing import Any
+
+import msgspec
+import yaml
+
+from podwright.api.admission import Admission, Forbidden
+from podwright.api.events import RecordEvent
+from podwright.controllers.contract import (
+    Controller,
+    ControllerAction,
+    CreateObject,
+    CreateRefused,
+    DeleteObject,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+    UpdateObject,
+)
+from podwright.controllers.running import Controllers
+from podwright.controllers.view import View
+from podwright.controllers.workload_writes import status_of
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import (
+    KubernetesObject,
+    Node,
+    Pod,
+    PriorityClass,
+    decode,
+    encode,
+    node_selector,
+)
+from podwright.objects.timestamps import timestamp_text
+from podwright.store import AlreadyExists, NotFound, ObjectStore
+from podwright.store.kinds import GroupKind
+
+SECOND = 1_000_000_000
+NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+
+POD: GroupKind = ("", "Pod")
+KINDS: dict[str, GroupKind] = {
+    "deployment": ("apps", "Deployment"),
+    "replicaset": ("apps", "ReplicaSet"),
+    "statefulset": ("apps", "StatefulSet"),
+    "daemonset": ("apps", "DaemonSet"),
+    "revision": ("apps", "ControllerRevision"),
+    "rc": ("", "ReplicationController"),
+    "pvc": ("", "PersistentVolumeClaim"),
+    "pod": POD,
+    "node": ("", "Node"),
+    "class": ("scheduling.k8s.io", "PriorityClass"),
+}
+
+Maker = Callable[[View], Controller]
+
+
+class Cluster:
+    """Controllers at work."""
+
+    def __init__(
+        self,
+        makers: Iterable[Maker],
+        *,
+        nodes: int = 3,
+        ready_after: float | None = 1,
+        gone_after: float | None = 1,
+        seed: int = 1,
+    ) -> None:
+        self.makers = tuple(makers)
+        self.store = ObjectStore(seed=seed, window=1_000_000)
+        self.controllers = Controllers(self.makers)
+        self.admission = Admission(self.store)
+        self.ready_after = ready_after
+        self.gone_after = gone_after
+        self.now_ns = NOW
+        self.binds = True
+        self.story: list[str] = []
+        self.actions: list[ControllerAction] = []
+        self.before_each: Callable[[], None] = lambda: None
+        self._changes = self.store.watch()
+        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+        self._bound = 0
+        for index in range(nodes):
+            self.add_node(f"n{index}")
+
+    # ----------------------------------------------------------------------- what a test does
+
+    def add_node(self, name: str, **spec: Any) -> None:
+        labels = {"kubernetes.io/hostname": name} | spec.pop("labels", {})
+        self.create(
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+            | ({"spec": spec} if spec else {})
+        )
+
+    def apply(self, text: str) -> None:
+        """Create or change objects, as YAML has them; a change leaves what it does not say."""
+        for document in yaml.safe_load_all(text):
+            new = decode(document)
+            kind = (new.api_version.rpartition("/")[0], new.kind)
+            old = self.store.get(kind, new.key)
+            if old is None:
+                self.create(document)
+            else:
+                self.store.update(decode(merged(encode(old), document)))
+        self.settle()
+
+    def create(self, document: dict[str, Any]) -> KubernetesObject:
+        obj = decode(document)
+        if isinstance(obj, PriorityClass):
+            self.admission.put(obj)
+        return self.store.create(self.admission.admit(obj), self.now_ns).object
+
+    def patch(
+        self, kind: str, name: str, change: Mapping[str, Any], *, status: bool = False
+    ) -> None:
+        obj = self.get(kind, name)
+        self.store.update(decode(merged(encode(obj), change)), scope="status" if status else "main")
+        self.settle()
+
+    def scale(self, kind: str, name: str, replicas: int) -> None:
+        self.patch(kind, name, {"spec": {"replicas": replicas}})
+
+    def delete(self, kind: str, name: str, *, grace: int | None = None) -> None:
+        self.store.delete(KINDS[kind], key_of(kind, name), self.now_ns, grace_seconds=grace)
+        self.settle()
+
+    def get(self, kind: str, name: str) -> KubernetesObject:
+        found = self.find(kind, name)
+        assert found is not None, f"no {kind} {name}"
+        return found
+
+    def find(self, kind: str, name: str) -> KubernetesObject | None:
+        return self.store.get(KINDS[kind], key_of(kind, name))
+
+    def status(self, kind: str, name: str) -> dict[str, Any]:
+        return status_of(self.get(kind, name))
+
+    def all(self, kind: str) -> list[KubernetesObject]:
+        return sorted(self.store.list(KINDS[kind]).objects, key=lambda obj: obj.key)
+
+    def pods(self, prefix: str = "") -> list[Pod]:
+        return [p for p in self.all("pod") if isinstance(p, Pod) and p.name.startswith(prefix)]
+
+    def names(self, kind: str = "pod") -> list[str]:
+        return [obj.name for obj in self.all(kind)]
+
+    def run(self, seconds: float) -> None:
+        """Let time pass."""
+        until_ns = self.now_ns + int(seconds * SECOND)
+        self.settle()
+        while self._heap and self._heap[0][0] <= until_ns:
+            due_ns, _, do = heappop(self._heap)
+            self.now_ns = max(self.now_ns, due_ns)
+            do()
+            self.settle()
+        self.now_ns = until_ns
+
+    def ready(self, name: str) -> None:
+        """Let a pod become ready, now."""
+        self._set_status(name, "Running", "True")
+
+    def unready(self, name: str) -> None:
+        self._set_status(name, "Running", "False")
+
+    def fail(self, name: str) -> None:
+        self._set_status(name, "Failed", "False")
+
+    def told(self) -> list[str]:
+        """Return the Events since the last time this was asked."""
+        told, self.story = self.story, []
+        return told
+
+    # --------------------------------------------------------------------------- what happens
+
+    def at(self, due_ns: int, do: Callable[[], None]) -> None:
+        self._count += 1
+        heappush(self._heap, (due_ns, self._count, do))
+
+    def settle(self) -> None:
+        while True:
+            for event in self._changes.poll():
+                if event.object is None:
+                    continue
+                obj: Any = event.object
+                gone = event.type == "DELETED"
+                change = ObjectDeleted(obj) if gone else ObjectPut(obj)
+                self.controllers.handle(change, self.now_ns)
+                if isinstance(obj, Pod) and not gone:
+                    self._live(obj, event.old)
+            if self._changes.is_behind:
+                continue
+            self.before_each()
+            if not self.controllers.has_next:
+                return
+            for action in self.controllers.handle(SyncNext(), self.now_ns):
+                self._do(action)
+
+    def _do(self, action: ControllerAction) -> None:
+        self.actions.append(action)
+        match action:
+            case CreateObject(obj):
+                try:
+                    self.store.create(self.admission.admit_new(obj), self.now_ns)
+                except AlreadyExists:
+                    self.story.append(f"! {obj.kind} {obj.key} exists")
+                except Forbidden as error:
+                    self.story.append(f"! {error}")
+                    refusal = CreateRefused(action, str(error))
+                    for wanted in self.controllers.handle(refusal, self.now_ns):
+                        self._do(wanted)
+            case UpdateObject(obj, scope):
+                self.store.update(obj, scope=scope)
+            case DeleteObject():
+                kind = (action.group, action.object_kind)
+                try:
+                    self.store.delete(
+                        kind,
+                        action.key,
+                        self.now_ns,
+                        uid=action.uid,
+                        grace_seconds=action.grace_seconds,
+                    )
+                except NotFound:
+                    self.story.append(f"! {action.object_kind} {action.key} is gone")
+            case RecordEvent():
+                name = action.key.rpartition("/")[2]
+                self.story.append(f"{name}: {action.reason}: {action.note}")
+            case SyncAt(due_ns, event):
+                self.at(due_ns, lambda: self._wake(event))
+
+    def _wake(self, event: SyncDue) -> None:
+        self.controllers.handle(event, self.now_ns)
+
+    def _live(self, pod: Pod, old: KubernetesObject | None) -> None:
+        name, uid = pod.key, pod.uid
+        if pod.is_terminating:
+            is_news = not isinstance(old, Pod) or not old.is_terminating
+            if is_news and self.gone_after is not None and not pod.metadata.finalizers:
+                self.at(self.now_ns + int(self.gone_after * SECOND), lambda: self.end(name, uid))
+        elif not pod.spec.node_name and not pod.spec.scheduling_gates:
+            node = self._node_for(pod) if self.binds else ""
+            present = self.find("pod", name)
+            if node and isinstance(present, Pod) and not present.spec.node_name:
+                self.store.bind(pod.key, node, self.now_ns)
+        elif pod.status.phase == "Pending" and self.ready_after is not None:
+            was_bound = isinstance(old, Pod) and old.spec.node_name
+            if not was_bound:
+                due_ns = self.now_ns + int(self.ready_after * SECOND)
+                self.at(due_ns, lambda: self._start(name, uid))
+
+    def _node_for(self, pod: Pod) -> str:
+        nodes = [n for n in self.all("node") if isinstance(n, Node)]
+        affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+        required = affinity and affinity.required_during_scheduling_ignored_during_execution
+        if required:
+            terms = node_selector(required)
+            nodes = [n for n in nodes if terms.matches(n.name, n.metadata.labels)]
+        if not nodes:
+            return ""
+        self._bound += 1
+        return nodes[self._bound % len(nodes)].name
+
+    def _start(self, name: str, uid: str) -> None:
+        pod = self.find("pod", name)
+        if pod is not None and pod.uid == uid and not pod.metadata.deletion_timestamp:
+            self._set_status(name, "Running", "True", settle=False)
+
+    def end(self, name: str, uid: str = "") -> None:
+        """Let a pod that is being deleted go."""
+        pod = self.find("pod", name)
+        if pod is not None and uid in ("", pod.uid):
+            self.store.delete(POD, pod.key, self.now_ns, grace_seconds=0)
+
+    def _set_status(self, name: str, phase: str, ready: str, *, settle: bool = True) -> None:
+        pod = self.get("pod", name)
+        now = timestamp_text(self.now_ns)
+        condition = {"type": "Ready", "status": ready, "lastTransitionTime": now}
+        status = {**status_of(pod), "phase": phase, "conditions": [condition]}
+        self.store.update(decode({**encode(pod), "status": status}), scope="status")
+        if settle:
+            self.settle()
+
+    # ------------------------------------------------------------------------- written down
+
+    def restart(self) -> None:
+        """Go on with new controllers that know only what was written down."""
+        state = msgspec.json.decode(msgspec.json.encode(self.controllers.state()))
+        other = Controllers(self.makers)
+        objects = [obj for kind in sorted(KINDS.values()) for obj in self.store.list(kind).objects]
+        other.restore(msgspec.convert(state, type(self.controllers.state())), objects)
+        self.controllers = other
+
+
+def key_of(kind: str, name: str) -> str:
+    return name if kind == "node" or "/" in name else f"default/{name}"
+
+
+def merged(document: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with a JSON merge patch."""
+    result = dict(document)
+    for key, value in change.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
+            result[key] = merged(result[key], value)
+        else:
+            result[key] = value
+    return result

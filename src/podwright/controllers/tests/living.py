@@ -1,0 +1,284 @@
+"""A driver for tests: a store, the life of nodes and pods, controllers, and a trivial scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, cast
+
+from podwright.api.events import RecordEvent
+from podwright.controllers.contract import (
+    Controller,
+    CreateObject,
+    DeleteObject,
+    DrainNode,
+    NodeEvent,
+    SyncAt,
+    SyncNext,
+    UpdateObject,
+)
+from podwright.controllers.running import Controllers
+from podwright.controllers.view import View
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import Document, KubernetesObject, Node, Pod, decode
+from podwright.objects.timestamps import timestamp_text
+from podwright.stages import Lifecycle
+from podwright.stages.lifecycle import PlayAt, PutObject, RemoveObject
+from podwright.stages.stage import Stage
+from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
+from podwright.world import EventHeap, Turn
+
+SECOND = 1_000_000_000
+NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+
+Makers = Iterable[Callable[[View], Controller]]
+
+
+def at(seconds: float) -> str:
+    return timestamp_text(NOW + int(seconds * SECOND))
+
+
+def document(kind: str, name: str, *, api: str = "v1", namespace: str = "", **parts: Any) -> Any:
+    """Return an object of any kind; `metadata` adds to its own."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    metadata |= parts.pop("metadata", {})
+    return decode({"apiVersion": api, "kind": kind, "metadata": metadata, **parts}, source="test")
+
+
+def a_pod(name: str, *, namespace: str = "default", **spec: Any) -> Any:
+    """Return a pod; `labels`, `annotations` and `owners` are its metadata, all else its spec."""
+    metadata = {"labels": spec.pop("labels", {}), "annotations": spec.pop("annotations", {})}
+    metadata |= {"ownerReferences": spec.pop("owners", [])}
+    spec = {"containers": [{"name": "main", "image": "app"}]} | spec
+    return document("Pod", name, namespace=namespace, metadata=metadata, spec=spec)
+
+
+class Cluster:
+    """What a world is, without its scheduler: pods go to the first node that is schedulable.
+
+    Parameters
+    ----------
+    makers : iterable of callable
+        The controllers.
+    schedules : bool
+        Whether pods are bound.
+    stages : iterable of Stage, optional
+        Another life for nodes and pods.
+    start_ns : int
+        When it begins.
+    """
+
+    def __init__(
+        self,
+        makers: Makers,
+        *,
+        schedules: bool = True,
+        stages: Iterable[Stage] | None = None,
+        start_ns: int = NOW,
+    ) -> None:
+        self.makers = tuple(makers)
+        self.stages = None if stages is None else tuple(stages)
+        self.store = ObjectStore(seed=1)
+        self.life = Lifecycle(self.stages, seed=1)
+        self.controllers = Controllers(self.makers)
+        self.start_ns = start_ns
+        self.heap = EventHeap[Any](start_ns)
+        self.changes = self.store.watch()
+        self.schedules = schedules
+        self.events: list[tuple[float, str, str, str]] = []
+        self.creations: list[KubernetesObject] = []
+        self.writes: list[CreateObject | UpdateObject | DeleteObject] = []
+        self.laws: list[Callable[[Cluster], None]] = []
+
+    # ----------------------------------------------------------------------- from outside
+
+    @property
+    def now(self) -> float:
+        return (self.heap.now_ns - self.start_ns) / SECOND
+
+    def add(self, *objects: KubernetesObject) -> None:
+        for obj in objects:
+            self.store.create(_admitted(obj), self.heap.now_ns)
+        self.settle()
+
+    def put(self, obj: KubernetesObject, scope: Any = "main") -> None:
+        self.store.update(obj, scope=scope)
+        self.settle()
+
+    def edit(self, kind: tuple[str, str], key: str, section: str, **fields: Any) -> None:
+        obj = self.get(kind, key)
+        part = {**(obj.raw.get(section) or {}), **fields}
+        part = {name: value for name, value in part.items() if value is not None}
+        scope = "status" if section == "status" else "main"
+        self.put(decode(obj.raw | {section: part}, source="test"), scope)
+
+    def delete(self, kind: tuple[str, str], key: str, **options: Any) -> None:
+        self.store.delete(kind, key, self.heap.now_ns, **options)
+        self.settle()
+
+    def tell(self, event: NodeEvent) -> None:
+        self.controllers.handle(event, self.heap.now_ns)
+        if not isinstance(event, DrainNode):
+            self.do(self.life.handle(event, self.heap.now_ns))
+        self.settle()
+
+    # ---------------------------------------------------------------------------- looking
+
+    def get(self, kind: tuple[str, str], key: str) -> KubernetesObject:
+        found = self.store.get(kind, key)
+        assert found is not None, f"no {kind[1]} {key}"
+        return found
+
+    def has(self, kind: tuple[str, str], key: str) -> bool:
+        return self.store.get(kind, key) is not None
+
+    def raw(self, kind: tuple[str, str], key: str) -> Document:
+        return self.get(kind, key).raw
+
+    def status(self, kind: tuple[str, str], key: str) -> Document:
+        return cast(Document, self.raw(kind, key).get("status") or {})
+
+    def all(self, kind: tuple[str, str]) -> list[KubernetesObject]:
+        return list(self.store.list(kind).objects)
+
+    def pods(self) -> list[Pod]:
+        return cast(list[Pod], self.all(("", "Pod")))
+
+    def nodes(self) -> list[Node]:
+        return cast(list[Node], self.all(("", "Node")))
+
+    def said(self, reason: str) -> list[str]:
+        return [note for _, _, said, note in self.events if said == reason]
+
+    # ---------------------------------------------------------------------------- the run
+
+    def run(self, seconds: float) -> None:
+        """Go on until a time, in seconds since the beginning."""
+        until_ns = self.start_ns + int(seconds * SECOND)
+        self.settle()
+        while due := self.heap.pop(until_ns):
+            if due.turn == Turn.STAGE:
+                self.do(self.life.handle(due.event, due.due_ns))
+            else:
+                self.controllers.handle(due.event, due.due_ns)
+            self.settle()
+        self.heap.advance(until_ns)
+
+    def settle(self) -> None:
+        """Tell of changes and do what is wanted, until nothing is wanted now."""
+        for _ in range(200_000):
+            if self._announce():
+                continue
+            next_ns = self.heap.next_ns
+            if next_ns is not None and next_ns <= self.heap.now_ns:
+                due = self.heap.pop()
+                assert due is not None, "something was due"
+                if due.turn == Turn.STAGE:
+                    self.do(self.life.handle(due.event, due.due_ns))
+                else:
+                    self.controllers.handle(due.event, due.due_ns)
+            elif not self._schedule() and not self._sync():
+                return
+        raise AssertionError(f"no end at {self.now}: {self.events[-5:]}")
+
+    def _announce(self) -> bool:
+        events = list(self.changes.poll())
+        for event in events:
+            obj: Any = event.object
+            if obj is None:
+                continue
+            told = ObjectDeleted(obj) if event.type == "DELETED" else ObjectPut(obj)
+            if event.type == "ADDED":
+                self.creations.append(obj)
+            self.do(self.life.handle(told, self.heap.now_ns))
+            self.controllers.handle(told, self.heap.now_ns)
+        if events:
+            for law in self.laws:
+                law(self)
+        return bool(events)
+
+    def _sync(self) -> bool:
+        if not self.controllers.has_next:
+            return False
+        for action in self.controllers.handle(SyncNext(), self.heap.now_ns):
+            self.do([action])
+            while self._announce():
+                pass
+        return True
+
+    def _schedule(self) -> bool:
+        if not self.schedules:
+            return False
+        bound = False
+        nodes = [node for node in self.nodes() if _is_open(node)]
+        for pod in self.pods() if nodes else ():
+            if not pod.spec.node_name and not pod.is_terminating and not pod.is_terminal:
+                self.store.bind(pod.key, nodes[0].name, self.heap.now_ns)
+                bound = True
+        return bound
+
+    def do(self, actions: Iterable[Any]) -> None:
+        now_ns = self.heap.now_ns
+        for action in actions:
+            match action:
+                case PlayAt():
+                    self.heap.push(max(action.due_ns, now_ns), Turn.STAGE, action.event)
+                case SyncAt():
+                    self.heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)
+                case RecordEvent():
+                    about = f"{action.object_kind} {action.key}"
+                    self.events.append((self.now, about, action.reason, action.note))
+                case CreateObject():
+                    self.writes.append(action)
+                    with suppress(AlreadyExists):
+                        self.store.create(_admitted(action.obj), now_ns)
+                case PutObject() | UpdateObject():
+                    if isinstance(action, UpdateObject):
+                        self.writes.append(action)
+                    # A conflict is an error: two writes of one look are in each other's way.
+                    with suppress(NotFound):
+                        self.store.update(action.obj, scope=action.scope)
+                case RemoveObject():
+                    self._remove(action, 0, None)
+                case DeleteObject():
+                    self.writes.append(action)
+                    self._remove(action, action.grace_seconds, action.propagation)
+                case _:
+                    raise AssertionError(f"unknown: {action}")
+
+    def _remove(self, action: Any, grace_seconds: int | None, propagation: Any) -> None:
+        with suppress(NotFound, Conflict):
+            self.store.delete(
+                (action.group, action.object_kind),
+                action.key,
+                self.heap.now_ns,
+                uid=action.uid,
+                grace_seconds=grace_seconds,
+                propagation=propagation,
+            )
+
+    # ------------------------------------------------------------------------ checkpoints
+
+    def replace_controllers(self) -> None:
+        """Go on with new controllers that were told only what the old ones wrote down."""
+        state = self.controllers.state()
+        other = Controllers(self.makers)
+        other.restore(state, list(self._everything()))
+        assert other.state() == state
+        self.controllers = other
+
+    def _everything(self) -> Iterator[KubernetesObject]:
+        for kind in self.controllers.view.kinds():
+            yield from self.controllers.view.all(kind).values()
+
+
+def _is_open(node: Node) -> bool:
+    return not node.spec.unschedulable and not any(
+        taint.effect in {"NoSchedule", "NoExecute"} for taint in node.spec.taints
+    )
+
+
+def _admitted(obj: KubernetesObject) -> KubernetesObject:
+    if kind_of(obj) == ("", "Pod") and not (obj.raw.get("status") or {}).get("phase"):
+        return decode(obj.raw | {"status": {"phase": "Pending"}}, source="test")
+    return obj

@@ -1,0 +1,448 @@
+"""Claims get volumes, and volumes outlive their claims only if the policy says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.properties.effort import effort
+
+from podwright.controllers.ephemeral_volume import EphemeralVolumeController
+from podwright.controllers.garbage_collector import GarbageCollector
+from podwright.controllers.persistent_volume import (
+    STORAGE_CLASS,
+    PersistentVolumeController,
+)
+from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.volume_protection import (
+    CLAIM,
+    POD,
+    VOLUME,
+    VolumeProtectionController,
+)
+from podwright.objects import decode
+
+MAKERS = (
+    PersistentVolumeController,
+    VolumeProtectionController,
+    EphemeralVolumeController,
+    GarbageCollector,
+)
+ZONE = "topology.kubernetes.io/zone"
+
+
+def a_claim(name: str = "c", size: str = "10Gi", **spec: Any) -> Any:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": size}},
+        "storageClassName": "manual",
+    } | spec
+    spec = {key: value for key, value in spec.items() if value is not None}
+    return document("PersistentVolumeClaim", name, namespace="default", spec=spec)
+
+
+def a_volume(name: str, size: str = "10Gi", labels: Any = None, **spec: Any) -> Any:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": size},
+        "storageClassName": "manual",
+        "persistentVolumeReclaimPolicy": "Retain",
+    } | spec
+    return document("PersistentVolume", name, metadata={"labels": labels or {}}, spec=spec)
+
+
+def a_class(name: str, mode: str = "Immediate", **fields: Any) -> Any:
+    fields = {"provisioner": "csi.example.com", "volumeBindingMode": mode} | fields
+    return document("StorageClass", name, api="storage.k8s.io/v1", **fields)
+
+
+def cluster_with(*objects: Any) -> Cluster:
+    cluster = Cluster(MAKERS)
+    for zone in "ab":
+        cluster.add(document("Node", f"n-{zone}", metadata={"labels": {ZONE: zone}}))
+    cluster.add(*objects)
+    return cluster
+
+
+def volume_of(cluster: Cluster, name: str = "c") -> str:
+    return str(cluster.raw(CLAIM, f"default/{name}")["spec"].get("volumeName", ""))
+
+
+# ------------------------------------------------------------------------------ binding
+
+
+def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
+    sizes = {"large": "100Gi", "small": "5Gi", "middle": "20Gi"}
+    volumes = [a_volume(name, size) for name, size in sizes.items()]
+    cluster = cluster_with(*volumes, a_claim())
+    claim, volume = cluster.raw(CLAIM, "default/c"), cluster.raw(VOLUME, "middle")
+    assert claim["spec"]["volumeName"] == "middle"
+    assert claim["status"] == {
+        "phase": "Bound",
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "20Gi"},
+    }
+    yes = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
+    assert claim["metadata"]["annotations"] == yes
+    assert claim["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    reference = volume["spec"]["claimRef"]
+    assert (reference["namespace"], reference["name"]) == ("default", "c")
+    assert reference["uid"] == claim["metadata"]["uid"]
+    assert volume["status"] == {"phase": "Bound", "lastPhaseTransitionTime": at(0)}
+    assert volume["metadata"]["annotations"] == {"pv.kubernetes.io/bound-by-controller": "yes"}
+    assert volume["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
+    assert cluster.status(VOLUME, "large")["phase"] == "Available"
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "binds"),
+    [
+        pytest.param(a_volume("v"), a_claim(), True, id="it fits"),
+        pytest.param(a_volume("v", "9Gi"), a_claim(), False, id="too small"),
+        pytest.param(
+            a_volume("v"), a_claim(accessModes=["ReadWriteMany"]), False, id="another mode"
+        ),
+        pytest.param(a_volume("v"), a_claim(storageClassName="other"), False, id="another class"),
+        pytest.param(a_volume("v"), a_claim(volumeMode="Block"), False, id="another volume mode"),
+        pytest.param(
+            a_volume("v", labels={"disk": "ssd"}),
+            a_claim(selector={"matchLabels": {"disk": "ssd"}}),
+            True,
+            id="selected",
+        ),
+        pytest.param(
+            a_volume("v"),
+            a_claim(selector={"matchLabels": {"disk": "ssd"}}),
+            False,
+            id="not selected",
+        ),
+        pytest.param(
+            a_volume("v", claimRef={"namespace": "default", "name": "c"}),
+            a_claim(),
+            True,
+            id="kept for it",
+        ),
+        pytest.param(
+            a_volume("v", claimRef={"namespace": "default", "name": "d"}),
+            a_claim(),
+            False,
+            id="kept for another",
+        ),
+        pytest.param(a_volume("v"), a_claim(volumeName="v"), True, id="asked for"),
+        pytest.param(a_volume("v"), a_claim(volumeName="w"), False, id="another asked for"),
+    ],
+)
+@pytest.mark.parametrize("comes_first", ["volume", "claim"])
+def test_which_volume_a_claim_gets(volume, claim, binds, comes_first):
+    objects = [volume, claim] if comes_first == "volume" else [claim, volume]
+    cluster = cluster_with(*objects)
+    assert (cluster.status(CLAIM, "default/c")["phase"] == "Bound") == binds
+    assert (cluster.status(VOLUME, "v")["phase"] == "Bound") == binds
+
+
+def test_a_claim_without_a_class_gets_the_default_one():
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    cluster = cluster_with(a_class("other"), a_class("usual", metadata={"annotations": default}))
+    cluster.add(a_claim(storageClassName=None))
+    assert cluster.raw(CLAIM, "default/c")["spec"]["storageClassName"] == "usual"
+    assert cluster.status(CLAIM, "default/c")["phase"] == "Bound"
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        (a_claim(storageClassName=""), "FailedBinding"),
+        (a_claim(storageClassName="none"), "ProvisioningFailed"),
+        (a_claim(storageClassName="local"), "ProvisioningFailed"),
+    ],
+)
+def test_a_claim_that_nobody_serves_waits_and_says_why(claim, reason):
+    cluster = cluster_with(a_class("local", provisioner="kubernetes.io/no-provisioner"), claim)
+    assert cluster.status(CLAIM, "default/c") == {"phase": "Pending"}
+    assert len(cluster.said(reason)) == 1
+
+
+# ------------------------------------------------------------------------- provisioning
+
+
+def select(cluster: Cluster, node: str, name: str = "c") -> None:
+    """Do what the scheduler does to a claim."""
+    claim = cluster.raw(CLAIM, f"default/{name}")
+    metadata = claim["metadata"]
+    chosen = {"volume.kubernetes.io/selected-node": node}
+    annotations = {**metadata.get("annotations", {}), **chosen}
+    cluster.put(decode(claim | {"metadata": metadata | {"annotations": annotations}}))
+
+
+def test_a_volume_is_made_where_the_pod_will_be():
+    fast = a_class(
+        "fast", "WaitForFirstConsumer", parameters={"type": "ssd"}, reclaimPolicy="Delete"
+    )
+    cluster = cluster_with(fast, a_claim(storageClassName="fast"))
+    cluster.run(60)
+    assert cluster.status(CLAIM, "default/c") == {"phase": "Pending"}
+    assert cluster.said("WaitForFirstConsumer") == [
+        "waiting for first consumer to be created before binding"
+    ]
+    select(cluster, "n-b")
+    uid = cluster.get(CLAIM, "default/c").uid
+    assert volume_of(cluster) == f"pvc-{uid}"
+    volume = cluster.raw(VOLUME, f"pvc-{uid}")
+    assert volume["metadata"]["annotations"] == {
+        "pv.kubernetes.io/provisioned-by": "csi.example.com"
+    }
+    assert volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == [
+        {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}
+    ]
+    assert volume["spec"]["csi"]["volumeAttributes"] == {"type": "ssd"}
+    assert volume["status"]["phase"] == "Bound"
+    annotations = cluster.raw(CLAIM, "default/c")["metadata"]["annotations"]
+    assert annotations["volume.kubernetes.io/storage-provisioner"] == "csi.example.com"
+    assert annotations["pv.kubernetes.io/bind-completed"] == "yes"
+    for reason in ("ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"):
+        assert len(cluster.said(reason)) == 1
+
+
+def test_a_waiting_claim_says_which_pod_it_waits_for():
+    cluster = Cluster(MAKERS, schedules=False)
+    cluster.add(a_class("fast", "WaitForFirstConsumer"), a_claim(storageClassName="fast"))
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    cluster.add(a_pod("p", volumes=[volume]))
+    assert cluster.said("WaitForPodScheduled") == ["waiting for pod p to be scheduled"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "zones"),
+    [
+        pytest.param({}, {"a", "b"}, id="any zone of the cluster"),
+        pytest.param(
+            {
+                "allowedTopologies": [
+                    {"matchLabelExpressions": [{"key": ZONE, "values": ["x", "y"]}]}
+                ]
+            },
+            {"x", "y"},
+            id="those of the class",
+        ),
+    ],
+)
+def test_a_class_that_does_not_wait_chooses_a_zone(fields, zones):
+    cluster = cluster_with(a_class("now", **fields))
+    chosen = set()
+    for number in range(12):
+        cluster.add(a_claim(f"c{number}", storageClassName="now"))
+        volume = cluster.raw(VOLUME, volume_of(cluster, f"c{number}"))
+        (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+        chosen.update(term["matchExpressions"][0]["values"])
+    assert chosen == zones
+
+
+def test_the_keys_of_a_driver_say_what_reaches_a_volume():
+    driver = {"name": "csi.example.com", "nodeID": "x", "topologyKeys": ["rack", "room"]}
+    csi_node = document("CSINode", "n-a", api="storage.k8s.io/v1", spec={"drivers": [driver]})
+    cluster = cluster_with(a_class("fast", "WaitForFirstConsumer"), csi_node)
+    cluster.edit(("", "Node"), "n-a", "metadata", labels={"rack": "r1", ZONE: "a"})
+    cluster.add(a_claim(storageClassName="fast"))
+    select(cluster, "n-a")
+    (term,) = cluster.raw(VOLUME, volume_of(cluster))["spec"]["nodeAffinity"]["required"][
+        "nodeSelectorTerms"
+    ]
+    assert term == {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}
+
+
+def test_a_volume_that_the_scheduler_bound_is_completed():
+    cluster = cluster_with(
+        a_class("local", "WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner"),
+        a_volume("v", storageClassName="local"),
+        a_claim(storageClassName="local"),
+    )
+    assert volume_of(cluster) == ""
+    uid = cluster.get(CLAIM, "default/c").uid
+    reference = {"namespace": "default", "name": "c", "uid": uid, "kind": "PersistentVolumeClaim"}
+    cluster.edit(VOLUME, "v", "spec", claimRef=reference)
+    assert volume_of(cluster) == "v"
+    assert cluster.status(VOLUME, "v")["phase"] == "Bound"
+
+
+# ----------------------------------------------------------------------------- release
+
+
+@pytest.mark.parametrize(
+    ("policy", "made", "becomes"),
+    [("Delete", True, None), ("Retain", True, "Released"), ("Retain", False, "Released")],
+)
+def test_what_becomes_of_a_volume_whose_claim_is_gone(policy, made, becomes):
+    if made:
+        cluster = cluster_with(
+            a_class("now", reclaimPolicy=policy), a_claim(storageClassName="now")
+        )
+    else:
+        cluster = cluster_with(a_volume("v"), a_claim())
+    name = volume_of(cluster)
+    cluster.delete(CLAIM, "default/c")
+    assert not cluster.has(CLAIM, "default/c")
+    assert cluster.has(VOLUME, name) == (becomes is not None)
+    if becomes:
+        assert cluster.status(VOLUME, name)["phase"] == becomes
+        cluster.add(a_claim(storageClassName="now" if made else "manual"))
+        assert volume_of(cluster) != name
+
+
+def test_a_volume_nobody_can_delete_fails():
+    cluster = cluster_with(a_volume("v", persistentVolumeReclaimPolicy="Delete"), a_claim())
+    cluster.delete(CLAIM, "default/c")
+    assert cluster.status(VOLUME, "v")["phase"] == "Failed"
+    assert len(cluster.said("VolumeFailedDelete")) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "phase", "reason", "note"),
+    [
+        ("hostPath", "Available", "VolumeRecycled", "Volume recycled"),
+        ("csi", "Failed", "VolumeFailedRecycle", "No recycler plugin found for the volume!"),
+    ],
+)
+def test_what_the_old_policy_of_recycling_does(source, phase, reason, note):
+    spec: dict[str, Any] = {"persistentVolumeReclaimPolicy": "Recycle", source: {"path": "/data"}}
+    cluster = cluster_with(a_volume("v", **spec), a_claim())
+    cluster.delete(CLAIM, "default/c")
+    status = cluster.status(VOLUME, "v")
+    assert status["phase"] == phase
+    assert cluster.said(reason) == [note]
+    is_free = "claimRef" not in cluster.raw(VOLUME, "v")["spec"]
+    assert is_free == (phase == "Available")
+    cluster.add(a_claim("next"))
+    assert volume_of(cluster, "next") == ("v" if is_free else "")
+
+
+@pytest.mark.parametrize(
+    ("size", "allows", "becomes"),
+    [
+        pytest.param("20Gi", True, "20Gi", id="larger"),
+        pytest.param("20Gi", False, "10Gi", id="not allowed"),
+        pytest.param("5Gi", True, "10Gi", id="smaller"),
+    ],
+)
+def test_a_claim_that_asks_for_more(size, allows, becomes):
+    cluster = cluster_with(
+        a_class("fast", allowVolumeExpansion=allows), a_claim(storageClassName="fast")
+    )
+    cluster.edit(CLAIM, "default/c", "spec", resources={"requests": {"storage": size}})
+    assert cluster.raw(VOLUME, volume_of(cluster))["spec"]["capacity"] == {"storage": becomes}
+    assert cluster.status(CLAIM, "default/c")["capacity"] == {"storage": becomes}
+    grown = ["Resize volume succeeded"] if becomes == "20Gi" else []
+    assert cluster.said("VolumeResizeSuccessful") == grown
+
+
+def test_a_claim_in_use_goes_when_its_last_pod_does():
+    cluster = cluster_with(a_volume("v"), a_claim())
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    cluster.add(a_pod("p", volumes=[volume]), a_pod("q", volumes=[volume]))
+    cluster.delete(CLAIM, "default/c")
+    cluster.delete(POD, "default/p")
+    assert cluster.get(CLAIM, "default/c").metadata.deletion_timestamp == at(0)
+    cluster.replace_controllers()
+    cluster.edit(POD, "default/q", "status", phase="Succeeded")
+    assert not cluster.has(CLAIM, "default/c")
+
+
+def test_a_bound_volume_is_not_deleted_before_its_claim():
+    cluster = cluster_with(a_volume("v"), a_claim())
+    cluster.delete(VOLUME, "v")
+    assert cluster.status(VOLUME, "v")["phase"] == "Bound"
+    cluster.delete(CLAIM, "default/c")
+    assert not cluster.has(VOLUME, "v")
+
+
+def test_a_claim_whose_volume_is_taken_away_is_lost():
+    cluster = cluster_with(a_volume("v"), a_claim())
+    cluster.store.drop(VOLUME, "v")
+    cluster.settle()
+    assert cluster.status(CLAIM, "default/c")["phase"] == "Lost"
+    assert len(cluster.said("ClaimLost")) == 1
+
+
+# --------------------------------------------------------------------- ephemeral volumes
+
+
+def test_an_ephemeral_volume_lives_and_dies_with_its_pod():
+    spec = a_claim(storageClassName="now").raw["spec"]
+    template = {"metadata": {"labels": {"for": "scratch"}}, "spec": spec}
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
+    cluster = cluster_with(a_class("now", reclaimPolicy="Delete"), a_pod("p", volumes=[volume]))
+    claim = cluster.raw(CLAIM, "default/p-scratch")
+    assert claim["metadata"]["labels"] == {"for": "scratch"}
+    (owner,) = claim["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("Pod", "p", True)
+    assert claim["status"]["phase"] == "Bound"
+    cluster.delete(POD, "default/p")
+    assert cluster.all(CLAIM) == [] == cluster.all(VOLUME)
+
+
+def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
+    template = {"spec": a_claim().raw["spec"]}
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
+    cluster = cluster_with(a_claim("p-scratch"), a_pod("p", volumes=[volume]))
+    assert cluster.said("EphemeralVolumeConflict") == [
+        "PVC default/p-scratch was not created for pod default/p (pod is not owner)"
+    ]
+
+
+# --------------------------------------------------------------------------------- laws
+
+
+@effort(60)
+@given(data=st.data())
+def test_every_binding_is_mutual_and_no_volume_serves_two(data):
+    cluster = cluster_with(a_class("now", reclaimPolicy="Delete"))
+    for number in range(data.draw(st.integers(1, 14))):
+        claims, volumes = cluster.all(CLAIM), cluster.all(VOLUME)
+        what = data.draw(
+            st.sampled_from(["claim", "claim", "volume", "volume", "unclaim", "drop", "restore"])
+        )
+        size = data.draw(st.sampled_from(["1Gi", "2Gi", "3Gi"]))
+        name = data.draw(st.sampled_from(["manual", "now"]))
+        if what == "claim":
+            cluster.add(a_claim(f"c{number}", size, storageClassName=name))
+        elif what == "volume":
+            cluster.add(a_volume(f"v{number}", size, storageClassName=name))
+        elif what == "unclaim" and claims:
+            cluster.delete(CLAIM, data.draw(st.sampled_from(claims)).key)
+        elif what == "drop" and volumes:
+            cluster.delete(VOLUME, data.draw(st.sampled_from(volumes)).key)
+        else:
+            cluster.replace_controllers()
+        check(cluster)
+
+
+def check(cluster: Cluster) -> None:
+    claims = {claim.key: claim for claim in cluster.all(CLAIM)}
+    served = []
+    for volume in cluster.all(VOLUME):
+        reference = volume.raw["spec"].get("claimRef")
+        claim = claims.get(f"{reference['namespace']}/{reference['name']}") if reference else None
+        phase = volume.raw["status"]["phase"]
+        if claim is not None and reference["uid"] == claim.uid:
+            assert phase == "Bound"
+            assert claim.raw["spec"]["volumeName"] == volume.name
+            served.append(claim.key)
+        else:
+            assert phase == ("Released" if reference else "Available")
+    bound = [key for key, claim in claims.items() if claim.raw["status"]["phase"] == "Bound"]
+    assert sorted(served) == sorted(bound)
+    for key, claim in claims.items():
+        if key not in bound:
+            # Whoever waits has nothing that would fit.
+            assert claim.raw["spec"]["storageClassName"] == "manual"
+            size = claim.raw["spec"]["resources"]["requests"]["storage"]
+            free = [v for v in cluster.all(VOLUME) if v.raw["status"]["phase"] == "Available"]
+            assert not [
+                volume.name
+                for volume in free
+                if volume.raw["spec"]["storageClassName"] == "manual"
+                and volume.raw["spec"]["capacity"]["storage"] >= size
+                and volume.metadata.deletion_timestamp is None
+            ]
+    assert cluster.get(STORAGE_CLASS, "now").name == "now"

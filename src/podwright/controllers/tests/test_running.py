@@ -1,0 +1,220 @@
+"""Controllers take turns, see what the others did, and can be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podwright.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+)
+from podwright.controllers.running import Controllers
+from podwright.controllers.view import View
+from podwright.machine import ObjectDeleted, ObjectPut
+from podwright.objects import KubernetesObject, Pod, decode
+from podwright.testing import make_pod
+
+POD: GroupKind = ("", "Pod")
+
+
+class Watcher:
+    """Notes what it is told, and wants to look again at a time that the pod's label says."""
+
+    name = "watcher"
+    kinds: Sequence[GroupKind] = (POD,)
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.looked: list[tuple[str, int]] = []
+
+    def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> Iterable[str]:
+        obj = new if new is not None else old
+        assert obj is not None
+        yield obj.key
+
+    def sync(self, key: str, now_ns: int) -> list[ControllerAction]:
+        self.looked.append((key, now_ns))
+        pod = self.view.get(POD, key)
+        if pod is None or "again" not in pod.metadata.labels:
+            return []
+        return [SyncAt(int(pod.metadata.labels["again"]), SyncDue(self.name, key))]
+
+    def state(self) -> dict[str, Any]:
+        return {"looked": self.looked}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.looked = [tuple(each) for each in state["looked"]]
+
+
+def running() -> tuple[Controllers, Watcher]:
+    made: list[Watcher] = []
+
+    def make(view: View) -> Watcher:
+        made.append(Watcher(view))
+        return made[0]
+
+    controllers = Controllers([make])
+    return controllers, made[0]
+
+
+def test_many_changes_of_one_object_are_looked_at_once():
+    controllers, watcher = running()
+    for cpu in ("1", "2", "3"):
+        assert controllers.handle(ObjectPut(make_pod("a", cpu=cpu)), 0) == []
+    controllers.handle(ObjectPut(make_pod("b")), 0)
+    for _ in range(3):
+        controllers.handle(SyncNext(), 5)
+    assert not controllers.has_next
+    assert watcher.looked == [("default/a", 5), ("default/b", 5)]
+
+
+def test_an_object_that_is_gone_is_looked_at_and_an_unknown_one_is_not():
+    controllers, watcher = running()
+    controllers.handle(ObjectPut(make_pod("a")), 0)
+    controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectDeleted(make_pod("a")), 1)
+    controllers.handle(ObjectDeleted(make_pod("never-seen")), 1)
+    controllers.handle(SyncNext(), 1)
+    assert not controllers.has_next
+    assert watcher.looked == [("default/a", 0), ("default/a", 1)]
+
+
+def test_a_time_that_was_asked_for_comes_once_and_others_change_nothing():
+    controllers, watcher = running()
+    controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
+    (wake,) = controllers.handle(SyncNext(), 0)
+    assert wake == SyncAt(10, SyncDue("watcher", "default/a"))
+    controllers.handle(SyncDue("watcher", "default/a"), 9)
+    assert controllers.handle(SyncNext(), 9) == []
+    controllers.handle(SyncDue("watcher", "default/a"), 10)
+    assert controllers.has_next
+    controllers.handle(SyncDue("watcher", "default/a"), 10)
+    controllers.handle(SyncNext(), 10)
+    assert watcher.looked == [("default/a", 0), ("default/a", 10)]
+
+
+def test_what_was_written_down_goes_on_as_it_would_have():
+    controllers, _ = running()
+    controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
+    controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectPut(make_pod("b")), 1)
+    other, watcher = running()
+    objects = [*controllers.view.all(POD).values()]
+    other.restore(controllers.state(), objects)
+    assert other.state() == controllers.state()
+    other.handle(SyncDue("watcher", "default/a"), 10)
+    while other.has_next:
+        other.handle(SyncNext(), 10)
+    assert watcher.looked == [("default/a", 0), ("default/b", 10), ("default/a", 10)]
+
+
+@pytest.mark.parametrize("is_controller", [True, False])
+def test_the_view_knows_who_controls_whom(is_controller):
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u1"}
+    metadata = {
+        "name": "a",
+        "namespace": "x",
+        "ownerReferences": [owner | {"controller": is_controller}],
+    }
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    pod = decode(document | {"spec": {"containers": [{"name": "c"}], "nodeName": "n1"}})
+    view = View()
+    assert view.put(pod) is None
+    assert list(view.controlled_by("u1", POD)) == (["x/a"] if is_controller else [])
+    assert list(view.in_namespace(POD, "x")) == ["x/a"] == list(view.pods_on("n1"))
+    assert view.delete(pod) is pod
+    assert not view.controlled_by("u1", POD)
+    assert not view.in_namespace(POD, "x")
+    assert not view.pods_on("n1")
+
+
+NAMES = st.sampled_from("abc")
+NODES = st.sampled_from(["", "n1", "n2"])
+OWNERS = st.sampled_from(["", "u1", "u2"])
+IS_THERE = st.booleans()
+
+
+def owned_pod(namespace: str, name: str, node: str, owner: str) -> Pod:
+    reference = {"apiVersion": "v1", "kind": "R", "name": "r", "uid": owner, "controller": True}
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference] * bool(owner)}
+    spec = {"containers": [{"name": "c"}], "nodeName": node or None}
+    pod = decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    assert isinstance(pod, Pod)
+    return pod
+
+
+def owner_uid(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return "" if owner is None else owner.uid
+
+
+@pytest.mark.property
+@given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
+def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
+    asked, unasked = View(), View()
+    there: dict[str, Pod] = {}
+    asked.in_namespace(POD, "a")
+    for namespace, name, node, owner, is_there in history:
+        pod = owned_pod(namespace, name, node, owner)
+        for view in (asked, unasked):
+            was = view.put(pod) if is_there else view.delete(pod)
+            assert was is there.get(pod.key)
+        if is_there:
+            there[pod.key] = pod
+        else:
+            there.pop(pod.key, None)
+    for view in (asked, unasked):
+        assert view.all(POD) == there
+        for each in "abc":
+            found = {key: pod for key, pod in there.items() if pod.namespace == each}
+            assert view.in_namespace(POD, each) == found
+        for each in ("n1", "n2"):
+            found = {key: pod for key, pod in there.items() if pod.spec.node_name == each}
+            assert view.pods_on(each) == found
+        for each in ("u1", "u2"):
+            found = {key: pod for key, pod in there.items() if owner_uid(pod) == each}
+            assert view.controlled_by(each, POD) == found
+
+
+class SetWatcher(Watcher):
+    """Cares for pods of replica sets, and for those of nobody."""
+
+    name = "set-watcher"
+    owner_kind = "ReplicaSet"
+
+
+@pytest.mark.parametrize(
+    ("owners", "is_told"),
+    [
+        pytest.param([None], True, id="a pod of nobody"),
+        pytest.param(["ReplicaSet"], True, id="a pod of its kind"),
+        pytest.param(["Job"], False, id="a pod of another kind"),
+        pytest.param(["Job", "Job"], False, id="and what becomes of it"),
+        pytest.param(["Job", "ReplicaSet"], True, id="a pod that changes hands"),
+        pytest.param(["ReplicaSet", None], True, id="a pod that is let go"),
+    ],
+)
+def test_a_controller_hears_only_of_pods_that_may_be_its_own(owners, is_told):
+    def pod(kind: str | None) -> Any:
+        document = dict(make_pod("web").raw)
+        if kind is not None:
+            reference = {"kind": kind, "name": "x", "uid": f"uid-{kind}", "controller": True}
+            metadata = document["metadata"] | {"ownerReferences": [reference]}
+            document |= {"metadata": metadata}
+        return decode(document)
+
+    controllers = Controllers([SetWatcher])
+    for kind in owners[:-1]:
+        controllers.handle(ObjectPut(pod(kind)), 0)
+    while controllers.has_next:
+        controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectPut(pod(owners[-1])), 1)
+    assert controllers.has_next is is_told

@@ -1,0 +1,371 @@
+"""Stories of stateful sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.controllers.controller_revisions import number_of
+from podwright.controllers.stateful_pods import parent_and_ordinal
+from podwright.controllers.stateful_set import StatefulSetController
+from podwright.controllers.tests.driving import Cluster
+
+SET = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 3
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: c, image: "db:1"}]
+      volumes: [{name: tmp, emptyDir: {}}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+
+PARALLEL = SET.replace(
+    "  serviceName: db\n", "  serviceName: db\n  podManagementPolicy: Parallel\n"
+)
+
+
+def cluster(**options: Any) -> Cluster:
+    return Cluster([StatefulSetController], **options)
+
+
+def image(version: int | str) -> dict[str, Any]:
+    return {
+        "spec": {"template": {"spec": {"containers": [{"name": "c", "image": f"db:{version}"}]}}}
+    }
+
+
+def rolling(**settings: Any) -> dict[str, Any]:
+    return {"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": settings}}}
+
+
+def shape(world: Cluster) -> str:
+    """Return the pods as `0:1 1:1! 2:2-`: ordinal, version, `!` not ready, `-` going."""
+    parts = []
+    for pod in sorted(world.pods(), key=lambda pod: parent_and_ordinal(pod.name)[1]):
+        mark = "-" if pod.is_terminating else "" if pod.status.phase == "Running" else "!"
+        version = pod.spec.containers[0].image.partition(":")[2]
+        parts.append(f"{parent_and_ordinal(pod.name)[1]}:{version}{mark}")
+    return " ".join(parts)
+
+
+def shapes(world: Cluster, seconds: int) -> list[str]:
+    """Return the shapes that there are within a time, once each."""
+    found = [shape(world)]
+    for _ in range(seconds * 2):
+        world.run(0.5)
+        if found[-1] != shape(world):
+            found.append(shape(world))
+    return found
+
+
+def test_pods_come_one_after_the_other():
+    world = cluster()
+    world.apply(SET)
+    assert shapes(world, 5) == [
+        "0:1!",
+        "0:1 1:1!",
+        "0:1 1:1 2:1!",
+        "0:1 1:1 2:1",
+    ]
+    assert world.told() == [
+        f"db: SuccessfulCreate: {text}"
+        for ordinal in range(3)
+        for text in (
+            f"Create Claim data-db-{ordinal} Pod db-{ordinal} in StatefulSet db success",
+            f"Create Pod db-{ordinal} in StatefulSet db successful",
+        )
+    ]
+
+
+def test_a_pod_has_its_name_its_labels_and_its_claims():
+    world = cluster()
+    world.apply(SET)
+    pod = world.get("pod", "db-0")
+    revision = world.all("revision")[0]
+    assert pod.metadata.labels == {
+        "app": "db",
+        "statefulset.kubernetes.io/pod-name": "db-0",
+        "apps.kubernetes.io/pod-index": "0",
+        "controller-revision-hash": revision.name,
+    }
+    assert pod.metadata.generate_name == "db-"
+    spec = pod.raw["spec"]
+    assert (spec["hostname"], spec["subdomain"]) == ("db-0", "db")
+    assert spec["volumes"] == [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}},
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    claim = world.get("pvc", "data-db-0")
+    assert claim.metadata.labels == {"app": "db"}
+    assert claim.metadata.owner_references == ()
+    assert claim.raw["status"] == {"phase": "Pending"}
+    assert claim.raw["spec"]["resources"] == {"requests": {"storage": "1Gi"}}
+
+
+def test_the_status_of_a_set():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    (revision,) = world.all("revision")
+    assert world.status("statefulset", "db") == {
+        "observedGeneration": 1,
+        "replicas": 3,
+        "readyReplicas": 3,
+        "availableReplicas": 3,
+        "currentReplicas": 3,
+        "updatedReplicas": 3,
+        "currentRevision": revision.name,
+        "updateRevision": revision.name,
+        "collisionCount": 0,
+    }
+
+
+def test_a_parallel_set_makes_all_pods_at_once_and_takes_all_away():
+    world = cluster()
+    world.apply(PARALLEL)
+    assert shapes(world, 2) == ["0:1! 1:1! 2:1!", "0:1 1:1 2:1"]
+    world.scale("statefulset", "db", 0)
+    assert shapes(world, 2) == ["0:1- 1:1- 2:1-", ""]
+
+
+def test_scaling_down_takes_the_highest_first_and_waits_for_each():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.scale("statefulset", "db", 1)
+    assert shapes(world, 5) == ["0:1 1:1 2:1-", "0:1 1:1-", "0:1"]
+    assert world.names("pvc") == ["data-db-0", "data-db-1", "data-db-2"]
+
+
+def test_an_update_goes_from_the_highest_to_the_lowest():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("statefulset", "db", image(2))
+    steps = shapes(world, 8)
+    assert steps == [
+        "0:1 1:1 2:1-",
+        "0:1 1:1 2:2!",
+        "0:1 1:1- 2:2",
+        "0:1 1:2! 2:2",
+        "0:1- 1:2 2:2",
+        "0:2! 1:2 2:2",
+        "0:2 1:2 2:2",
+    ]
+    status = world.status("statefulset", "db")
+    assert status["currentRevision"] == status["updateRevision"]
+    assert sorted(map(number_of, world.all("revision"))) == [1, 2]
+
+
+def test_while_an_update_goes_on_the_status_counts_both_revisions():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("statefulset", "db", image(2))
+    status = world.status("statefulset", "db")
+    assert (status["currentReplicas"], status.get("updatedReplicas")) == (2, None)
+    world.run(2.5)
+    status = world.status("statefulset", "db")
+    assert (status["currentReplicas"], status["updatedReplicas"]) == (1, 1)
+    assert status["currentRevision"] != status["updateRevision"]
+
+
+def test_a_partition_keeps_the_lower_ordinals_even_when_they_are_made_again():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("statefulset", "db", rolling(partition=2))
+    world.patch("statefulset", "db", image(2))
+    world.run(10)
+    assert shape(world) == "0:1 1:1 2:2"
+    world.delete("pod", "db-0", grace=0)
+    world.run(5)
+    assert shape(world) == "0:1 1:1 2:2"
+    world.patch("statefulset", "db", rolling(partition=0))
+    world.run(10)
+    assert shape(world) == "0:2 1:2 2:2"
+
+
+def test_more_than_one_may_be_taken_at_once():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("statefulset", "db", rolling(maxUnavailable=2))
+    world.patch("statefulset", "db", image(2))
+    assert shape(world) == "0:1 1:1- 2:1-"
+    world.run(10)
+    assert shape(world) == "0:2 1:2 2:2"
+
+
+def test_on_delete_waits_for_somebody_to_delete():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("statefulset", "db", {"spec": {"updateStrategy": {"type": "OnDelete"}}})
+    world.patch("statefulset", "db", image(2))
+    world.run(5)
+    assert shape(world) == "0:1 1:1 2:1"
+    world.delete("pod", "db-1")
+    world.run(5)
+    assert shape(world) == "0:1 1:2 2:1"
+
+
+def test_a_template_from_before_gets_its_revision_back():
+    world = cluster()
+    world.apply(SET)
+    for version in (2, 1):
+        world.run(10)
+        world.patch("statefulset", "db", image(version))
+    world.run(10)
+    assert sorted(number_of(each) for each in world.all("revision")) == [2, 3]
+    assert shape(world) == "0:1 1:1 2:1"
+
+
+def test_only_so_many_revisions_are_kept():
+    world = cluster()
+    world.apply(SET.replace("replicas: 3", "replicas: 1\n  revisionHistoryLimit: 1"))
+    for version in range(2, 6):
+        world.run(10)
+        world.patch("statefulset", "db", image(version))
+    world.run(10)
+    assert sorted(number_of(each) for each in world.all("revision")) == [4, 5]
+
+
+def test_a_pod_that_fails_is_made_again_under_its_name():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.fail("db-1")
+    assert "db: SuccessfulDelete: Delete Pod db-1 in StatefulSet db successful" in world.told()
+    world.run(5)
+    assert shape(world) == "0:1 1:1 2:1"
+
+
+def test_ordinals_may_start_elsewhere():
+    world = cluster()
+    world.apply(SET.replace("replicas: 3", "replicas: 2\n  ordinals: {start: 5}"))
+    world.run(5)
+    assert world.names() == ["db-5", "db-6"]
+    world.patch("statefulset", "db", {"spec": {"ordinals": {"start": 6}}})
+    world.run(8)
+    assert world.names() == ["db-6", "db-7"]
+
+
+def test_an_ordered_set_waits_until_a_pod_has_been_ready_for_long_enough():
+    world = cluster()
+    world.apply(SET.replace("replicas: 3", "replicas: 2\n  minReadySeconds: 10"))
+    world.run(9)
+    assert world.names() == ["db-0"]
+    world.run(3)
+    assert world.names() == ["db-0", "db-1"]
+
+
+@pytest.mark.parametrize(
+    ("when_deleted", "when_scaled", "kept", "scaled_away"),
+    [
+        pytest.param("Retain", "Retain", [], [], id="claims belong to nobody"),
+        pytest.param(
+            "Delete", "Retain", ["StatefulSet"], ["StatefulSet"], id="they go with the set"
+        ),
+        pytest.param("Retain", "Delete", [], ["Pod"], id="those too many go with the pod"),
+        pytest.param("Delete", "Delete", ["StatefulSet"], ["Pod"], id="with one or the other"),
+    ],
+)
+def test_whom_claims_belong_to(when_deleted, when_scaled, kept, scaled_away):
+    world = cluster()
+    world.apply(SET)
+    policy = {"whenDeleted": when_deleted, "whenScaled": when_scaled}
+    world.patch("statefulset", "db", {"spec": {"persistentVolumeClaimRetentionPolicy": policy}})
+    world.run(5)
+    world.scale("statefulset", "db", 2)
+
+    def owners(name: str) -> list[str]:
+        return [owner.kind for owner in world.get("pvc", name).metadata.owner_references]
+
+    assert owners("data-db-0") == kept
+    assert owners("data-db-2") == scaled_away
+
+
+def test_a_claim_that_goes_with_an_earlier_pod_is_waited_for():
+    world = cluster()
+    world.apply(SET)
+    policy = {"whenDeleted": "Retain", "whenScaled": "Delete"}
+    world.patch("statefulset", "db", {"spec": {"persistentVolumeClaimRetentionPolicy": policy}})
+    world.run(5)
+    world.scale("statefulset", "db", 2)
+    world.run(2)
+    world.scale("statefulset", "db", 3)
+    world.run(2)
+    assert world.names() == ["db-0", "db-1"]
+    world.patch("pvc", "data-db-2", {"metadata": {"finalizers": None}})
+    world.delete("pvc", "data-db-2")
+    world.run(2)
+    assert world.names() == ["db-0", "db-1", "db-2"]
+
+
+def test_a_claim_that_is_lost_is_made_again_while_its_pod_waits():
+    world = cluster(ready_after=None)
+    world.apply(SET)
+    world.patch("pvc", "data-db-0", {"metadata": {"finalizers": None}})
+    world.delete("pvc", "data-db-0")
+    assert world.names("pvc") == ["data-db-0"]
+
+
+def test_a_pod_of_the_right_name_and_labels_is_adopted():
+    world = cluster()
+    world.apply(SET)
+    world.run(5)
+    world.patch("pod", "db-1", {"metadata": {"ownerReferences": []}})
+    assert world.get("pod", "db-1").metadata.owner_references[0].name == "db"
+    world.patch("pod", "db-1", {"metadata": {"labels": {"apps.kubernetes.io/pod-index": None}}})
+    assert world.get("pod", "db-1").metadata.labels["apps.kubernetes.io/pod-index"] == "1"
+    assert world.told()[-1] == "db: SuccessfulUpdate: Update Pod db-1 in StatefulSet db successful"
+
+
+def test_a_pod_that_was_let_go_keeps_its_name_until_it_is_gone():
+    world = cluster()
+    world.apply(SET)
+    world.run(10)
+    world.patch("pod", "db-0", {"metadata": {"labels": {"app": "other"}}})
+    world.run(5)
+    assert not world.get("pod", "db-0").metadata.owner_references
+    assert world.status("statefulset", "db")["replicas"] == 2
+    world.delete("pod", "db-0")
+    world.run(10)
+    assert world.get("pod", "db-0").metadata.labels["app"] == "db"
+    assert world.status("statefulset", "db")["replicas"] == 3
+
+
+def test_broken_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
+    world = cluster(ready_after=None)
+    world.apply(PARALLEL)
+    world.patch("statefulset", "db", image(2))
+    world.run(3)
+    assert shape(world) == "0:2! 1:2! 2:2!"
+
+
+def test_a_set_that_does_not_select_its_own_pods_makes_none():
+    world = cluster()
+    world.apply(SET.replace("matchLabels: {app: db}", "matchLabels: {app: other}"))
+    assert world.names() == []
+
+
+def test_what_was_written_down_goes_on_in_the_middle_of_an_update():
+    world, other = cluster(), cluster()
+    other.before_each = other.restart
+    for each in (world, other):
+        each.apply(SET)
+        each.run(4)
+        each.patch("statefulset", "db", image(2))
+        each.run(10)
+    assert other.actions == world.actions

@@ -1,0 +1,103 @@
+"""Claims and volumes that are in use are not deleted before they are free.
+
+They have finalizers from their creation on; these go when a deleted claim is used by no pod
+on a node any more, and when a deleted volume is not bound.
+
+Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go,
+pkg/controller/volume/pvprotection/pv_protection_controller.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+from podwright.api.object_edits import changed, part, without_finalizer
+from podwright.controllers.claim_users import ClaimUsers, claims_of
+from podwright.controllers.contract import (
+    ControllerAction,
+    GroupKind,
+    PodPart,
+    UpdateObject,
+)
+from podwright.controllers.view import View
+from podwright.objects import (
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+
+CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
+VOLUME: Final[GroupKind] = ("", "PersistentVolume")
+POD: Final[GroupKind] = ("", "Pod")
+CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
+VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
+
+
+class VolumeProtectionController:
+    """Puts finalizers on claims and volumes, and takes them away when they are free.
+
+    The key of a claim has a namespace in it, that of a volume has none.
+    """
+
+    name = "volume-protection-controller"
+    kinds: Sequence[GroupKind] = (CLAIM, VOLUME, POD)
+    pod_parts = PodPart.ENDED | PodPart.CAME | PodPart.GONE
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._users = ClaimUsers(view)
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Look at new and deleted claims and volumes, and at claims whose pod lets them go."""
+        if isinstance(new, Pod) or isinstance(old, Pod):
+            pod = new if new is not None else old
+            assert isinstance(pod, Pod), "a pod"
+            if not pod.spec.volumes:
+                return ()
+            self._users.observe(old, new)
+            return list(claims_of(pod)) if new is None or pod.is_terminal else ()
+        if new is None:
+            return ()
+        deleted = new.metadata.deletion_timestamp is not None
+        return (new.key,) if deleted or old is None else ()
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Put the finalizer on, or take it away."""
+        if "/" in key:
+            claim = self._view.get(CLAIM, key)
+            if not isinstance(claim, PersistentVolumeClaim):
+                return []
+            in_use = any(pod.spec.node_name and not pod.is_terminal for pod in self._users.of(key))
+            return self._protected(claim, CLAIM_FINALIZER, in_use=in_use)
+        volume = self._view.get(VOLUME, key)
+        if not isinstance(volume, PersistentVolume):
+            return []
+        return self._protected(volume, VOLUME_FINALIZER, in_use=volume.status.phase == "Bound")
+
+    def _protected(
+        self, obj: KubernetesObject, finalizer: str, *, in_use: bool
+    ) -> list[ControllerAction]:
+        has = finalizer in obj.metadata.finalizers
+        if obj.metadata.deletion_timestamp is None:
+            if has:
+                return []
+            finalizers = [*(part(obj, "metadata").get("finalizers") or ()), finalizer]
+            new = changed(obj, metadata={"finalizers": finalizers})
+        elif has and not in_use:
+            new = changed(obj, metadata=without_finalizer(obj, finalizer))
+        else:
+            return []
+        return [UpdateObject(new, "main", self.name)]
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: who uses what is seen in the pods."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember nothing."""

@@ -1,0 +1,84 @@
+"""What workload controllers read and write of documents whose status is not typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.controllers.contract import (
+    ControllerAction,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.objects import Document, KubernetesObject, NamespacedName
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+def spec_of(obj: KubernetesObject) -> Document:
+    """Return the document of an object's spec."""
+    spec: Document = obj.raw.get("spec") or {}
+    return spec
+
+
+def status_of(obj: KubernetesObject) -> Document:
+    """Return the document of an object's status."""
+    status: Document = obj.raw.get("status") or {}
+    return status
+
+
+def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+    """Whether a change leaves all that somebody asks for as it was."""
+    if old is None or new is None:
+        return False
+    was, now = old.metadata, new.metadata
+    return (
+        old.raw.get("spec") == new.raw.get("spec")
+        and was.generation == now.generation
+        and was.uid == now.uid
+        and was.deletion_timestamp == now.deletion_timestamp
+        and was.labels == now.labels
+        and was.annotations == now.annotations
+        and was.owner_references == now.owner_references
+    )
+
+
+def with_status(obj: T, status: Document) -> T:
+    """Return an object of a kind whose status is not typed, with another status."""
+    return msgspec.structs.replace(obj, raw=obj.raw | {"status": status})
+
+
+def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:
+    """Return an object with other annotations."""
+    metadata = dict(obj.raw.get("metadata") or {})
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    else:
+        metadata.pop("annotations", None)
+    return msgspec.structs.replace(
+        obj,
+        metadata=msgspec.structs.replace(obj.metadata, annotations=dict(annotations)),
+        raw=obj.raw | {"metadata": metadata},
+    )
+
+
+def without_zeros(counts: Mapping[str, Any], always: Iterable[str]) -> Document:
+    """Return counts as the API writes them: zeros only where a field must be there."""
+    kept = tuple(always)
+    return {name: value for name, value in counts.items() if value or name in kept}
+
+
+def put_status(
+    actions: list[ControllerAction], obj: KubernetesObject, status: Document, controller: str
+) -> None:
+    """Add the write of a status, if it is another one."""
+    if status != status_of(obj):
+        actions.append(UpdateObject(with_status(obj, status), "status", controller))
+
+
+def look_again(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
+    """Return the wish to look at an object at a time."""
+    return SyncAt(due_ns, SyncDue(controller, key))
