@@ -1,6 +1,6 @@
 """The record of a real control plane: the state that it leads to, and its decisions beside ours.
 
-The rules themselves are tested on small records in `src/podwright/world/tests/test_shadow.py`.
+The rules themselves are tested on small records in `src/podwright/shadow/tests/test_shadow.py`.
 """
 
 import hashlib
@@ -9,9 +9,9 @@ import pytest
 from tests.golden import real_cluster
 
 from podwright.files.record import apply_line
+from podwright.shadow.findings import agreement
+from podwright.shadow.shadow import Shadow
 from podwright.store import ObjectStore
-from podwright.world.shadow.findings import agreement
-from podwright.world.shadow.shadow import Shadow
 
 pytestmark = pytest.mark.golden
 

@@ -24,11 +24,11 @@ from tests.properties.test_machine import (
 
 from podwright.config import parse_gates, read_configuration
 from podwright.framework.go_json import write_go_json
+from podwright.kss.annotations import KssAttempt, annotations_after, kss_history
+from podwright.kss.results import HISTORY, PREFIX
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.replay import record, verify
-from podwright.world.kss.annotations import KssAttempt, annotations_after, kss_history
-from podwright.world.kss.results import HISTORY, PREFIX
 
 pytestmark = pytest.mark.property
 

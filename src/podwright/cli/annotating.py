@@ -9,8 +9,8 @@ from podwright.cli.console import announce_compilation, print_document, say
 from podwright.cli.inputs import load_plugins
 from podwright.cli.looking_back import find_past
 from podwright.cli.past_run import PastRun, looking_at
+from podwright.kss.annotations import annotations_after, kss_history
 from podwright.recording.explain import Cycles
-from podwright.world.kss.annotations import annotations_after, kss_history
 
 
 def run_annotate(

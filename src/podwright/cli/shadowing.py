@@ -29,8 +29,8 @@ from podwright.config import (
 from podwright.files.record import Record, load_record
 from podwright.files.scheduler_log import SchedulerLog, load_scheduler_log
 from podwright.objects import FieldError, InputError
-from podwright.world.shadow.findings import Agreement, Finding, agreement
-from podwright.world.shadow.shadow import Shadow
+from podwright.shadow.findings import Agreement, Finding, agreement
+from podwright.shadow.shadow import Shadow
 
 _RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from podwright.config import ExtenderReply
+from podwright.kss.annotations import kss_attempt
 from podwright.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
 from podwright.recording.explain import find_cycle
 from podwright.recording.outcome import Fate, aftermath
 from podwright.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
-from podwright.world.kss.annotations import kss_attempt
 
 EXTENDER = {
     "urlPrefix": "http://127.0.0.1:9/gpu",

@@ -27,18 +27,18 @@ from podwright.files.scheduler_log import SchedulerLog
 from podwright.framework.profile import TieRule
 from podwright.objects import Node, Pod
 from podwright.objects.errors import FieldError, InputError
-from podwright.world.shadow.findings import Finding, Outcome, Reason
-from podwright.world.shadow.images import CopiedImageCounts
-from podwright.world.shadow.judge import MOST_SEARCHES, Judge
-from podwright.world.shadow.moments import (
+from podwright.shadow.findings import Finding, Outcome, Reason
+from podwright.shadow.images import CopiedImageCounts
+from podwright.shadow.judge import MOST_SEARCHES, Judge
+from podwright.shadow.moments import (
     DEFAULT_DELAY_NS,
     Attempt,
     LoggedMoments,
     Seen,
     is_binding,
 )
-from podwright.world.shadow.record_moments import RecordedMoments
-from podwright.world.shadow.view import Positions, View
+from podwright.shadow.record_moments import RecordedMoments
+from podwright.shadow.view import Positions, View
 
 Reasons: TypeAlias = tuple[Reason, ...] | None
 Look: TypeAlias = Callable[[], Reasons]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.world.kss.history import LIMIT_BYTES, UnusableHistory, extend_history
+from podwright.kss.history import LIMIT_BYTES, UnusableHistory, extend_history
 
 
 def test_the_first_attempt_begins_a_list():

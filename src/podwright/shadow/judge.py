@@ -23,8 +23,8 @@ from podwright.preemption import (
     preempt,
     select_victims,
 )
-from podwright.world.shadow.findings import Finding, Reason, ScoreDifference
-from podwright.world.shadow.images import CopiedImageCounts
+from podwright.shadow.findings import Finding, Reason, ScoreDifference
+from podwright.shadow.images import CopiedImageCounts
 
 _CYCLE = 1
 """No draw is looked at, so all cycles have one number."""

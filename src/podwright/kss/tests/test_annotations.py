@@ -6,14 +6,9 @@ import pytest
 
 import podwright as pw
 from podwright.framework import PreFilterResult
-from podwright.objects import with_fields
-from podwright.recording.explain import UnknownCycle
-from podwright.recording.tests.recorded import recorded_log
-from podwright.recording.tests.recording import SECOND_NS, Recorded
-from podwright.testing import make_node, make_pod
-from podwright.world.kss.annotations import kss_annotations, kss_attempt
-from podwright.world.kss.results import HISTORY, PREFIX
-from podwright.world.tests.kss_expectations import (
+from podwright.kss.annotations import kss_annotations, kss_attempt
+from podwright.kss.results import HISTORY, PREFIX
+from podwright.kss.tests.expectations import (
     PLUGIN_KEYS,
     annotations,
     history_of,
@@ -22,6 +17,11 @@ from podwright.world.tests.kss_expectations import (
     results,
     results_of,
 )
+from podwright.objects import with_fields
+from podwright.recording.explain import UnknownCycle
+from podwright.recording.tests.recorded import recorded_log
+from podwright.recording.tests.recording import SECOND_NS, Recorded
+from podwright.testing import make_node, make_pod
 
 # -------------------------------------------------------------------- two nodes, one taken
 

@@ -9,13 +9,13 @@ import podwright as pw
 from podwright.config import ExtenderReply
 from podwright.framework.binding import CallError, Pending
 from podwright.framework.custom_results import add_custom_result
+from podwright.kss.annotations import kss_annotations, kss_attempt
+from podwright.kss.results import PREFIX
+from podwright.kss.tests.expectations import annotations, only, profile, results
 from podwright.machine import PodAllowed
 from podwright.objects import with_fields
 from podwright.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
-from podwright.world.kss.annotations import kss_annotations, kss_attempt
-from podwright.world.kss.results import PREFIX
-from podwright.world.tests.kss_expectations import annotations, only, profile, results
 
 # -------------------------------------------------------------------- on the way to the node
 

@@ -2,8 +2,8 @@
 
 import json
 
-from podwright.world.kss.annotations import kss_annotations, kss_attempt
-from podwright.world.kss.results import PREFIX
+from podwright.kss.annotations import kss_annotations, kss_attempt
+from podwright.kss.results import PREFIX
 
 PLUGIN_KEYS = {
     "selected-node", "prefilter-result-status", "prefilter-result", "filter-result",

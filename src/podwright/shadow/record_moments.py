@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from podwright.columns.pod_volumes import claim_uses
 from podwright.files.record import RecordLine
 from podwright.objects import Pod
-from podwright.store.kinds import POD, GroupKind
-from podwright.world.shadow.moments import (
+from podwright.shadow.moments import (
     DEFAULT_DELAY_NS,
     Attempt,
     Seen,
@@ -27,7 +26,8 @@ from podwright.world.shadow.moments import (
     nearest_positions,
     waiting_claims,
 )
-from podwright.world.shadow.view import Track, View
+from podwright.shadow.view import Track, View
+from podwright.store.kinds import POD, GroupKind
 
 _MOST_STATES = 600
 

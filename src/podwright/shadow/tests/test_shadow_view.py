@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from podwright.columns import Cluster as Columns
 from podwright.objects import Pod
+from podwright.shadow.tests.test_shadow import Cluster, node, pod, with_status
+from podwright.shadow.view import View
 from podwright.store.kinds import POD
-from podwright.world.shadow.view import View
-from podwright.world.tests.test_shadow import Cluster, node, pod, with_status
 
 
 def busy_record():

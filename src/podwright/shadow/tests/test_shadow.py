@@ -12,8 +12,8 @@ from podwright.files.scheduler_log import read_scheduler_log
 from podwright.framework.profile import TieRule
 from podwright.objects import InputError, Pod, decode
 from podwright.objects.timestamps import timestamp_ns
-from podwright.world.shadow.findings import agreement
-from podwright.world.shadow.shadow import Shadow
+from podwright.shadow.findings import agreement
+from podwright.shadow.shadow import Shadow
 
 START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

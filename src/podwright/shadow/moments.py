@@ -37,8 +37,8 @@ from podwright.objects import (
 )
 from podwright.objects.requests import has_actual_resources
 from podwright.objects.timestamps import timestamp_ns
+from podwright.shadow.view import Positions, Track, View
 from podwright.store.kinds import POD, GroupKind, group_kind
-from podwright.world.shadow.view import Positions, Track, View
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
