@@ -41,12 +41,12 @@ from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.recording.decision_log import DecisionLog
+from podwright.simulation.observers import Noted
+from podwright.simulation.operations import Apply, Delete, FailNode, RestoreNode
+from podwright.simulation.simulation import LOG_CHECKPOINT_EVENTS
+from podwright.simulation.world import World
 from podwright.stages.lifecycle import Lifecycle
 from podwright.store import ObjectStore
-from podwright.world.observing import Noted
-from podwright.world.operations import Apply, Delete, FailNode, RestoreNode
-from podwright.world.runs.simulation import LOG_CHECKPOINT_EVENTS
-from podwright.world.world import World
 
 _MINUTE_NS = 60 * 1_000_000_000
 _NODES = 5_000

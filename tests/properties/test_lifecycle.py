@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.simulation import EventHeap
 from podwright.stages import Lifecycle, read_stages
 from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
-from podwright.world import EventHeap
 
 pytestmark = pytest.mark.property
 

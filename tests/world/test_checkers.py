@@ -11,8 +11,8 @@ from tests.world.checkers.lives import Lives
 from tests.world.workloads import a_budget, a_deployment, a_job
 
 from podwright.objects import KubernetesObject, with_fields
+from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod
-from podwright.world.world import World
 
 
 def on(name: str, cpu: str) -> KubernetesObject:

@@ -24,15 +24,15 @@ from tests.world.workloads import WORK, fill
 
 from podwright.objects import decode, encode
 from podwright.recording.replay import resume
-from podwright.world.operations import Apply, Cordon, Delete, RestoreNode, Scale
-from podwright.world.runs.world_state import (
+from podwright.simulation.operations import Apply, Cordon, Delete, RestoreNode, Scale
+from podwright.simulation.world import World
+from podwright.simulation.world_state import (
     WorldState,
     can_write_down,
     inputs_left,
     restored_world,
     world_state,
 )
-from podwright.world.world import World
 
 SECOND = 1_000_000_000
 MOMENTS = 40

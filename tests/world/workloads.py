@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from podwright.objects import KubernetesObject, decode
+from podwright.simulation.operations import Apply, Scale
+from podwright.simulation.world import World
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
-from podwright.world.operations import Apply, Scale
-from podwright.world.world import World
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))
 SETS = (("apps", "Deployment"), ("apps", "StatefulSet"))

@@ -38,8 +38,8 @@ from podwright.recording.record_writing import (
     record_of_log,
     write_record,
 )
+from podwright.simulation.openb_arrivals import openb_arrivals
 from podwright.store import GroupKind, kind_of
-from podwright.world.runs.openb_arrivals import openb_arrivals
 
 _RECORD_KEYS = {"time", "event", "resource"}
 

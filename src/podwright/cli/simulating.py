@@ -53,10 +53,10 @@ from podwright.recording.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.world.runs.event_lines import first_recorded_ns
-from podwright.world.runs.inputs import EventFile, Inputs, start_of
-from podwright.world.runs.openb_arrivals import Ending
-from podwright.world.runs.run import (
+from podwright.simulation.event_lines import first_recorded_ns
+from podwright.simulation.inputs import EventFile, Inputs, start_of
+from podwright.simulation.openb_arrivals import Ending
+from podwright.simulation.run import (
     begin,
     check_seed,
     duration_ns,
@@ -65,9 +65,9 @@ from podwright.world.runs.run import (
     moment_ns,
     time_ns,
 )
-from podwright.world.runs.simulation import Rules, Simulation
-from podwright.world.runs.summary import Summary
-from podwright.world.world import START_NS, World
+from podwright.simulation.simulation import Rules, Simulation
+from podwright.simulation.summary import Summary
+from podwright.simulation.world import START_NS, World
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject
-from podwright.world.observing import Noted
-from podwright.world.world import World
+from podwright.simulation.observers import Noted
+from podwright.simulation.world import World
 
 
 class Checker:

@@ -6,7 +6,7 @@ from tests.world.checkers import Checker
 
 from podwright.api.object_edits import is_ready
 from podwright.objects import PodDisruptionBudget, label_selector
-from podwright.world.world import World
+from podwright.simulation.world import World
 
 DEPLOYMENT = ("apps", "Deployment")
 

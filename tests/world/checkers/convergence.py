@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.world.checkers import Checker
 
 from podwright.objects import Document
-from podwright.world.world import World
+from podwright.simulation.world import World
 
 SIZES = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 DAEMONS = ("desiredNumberScheduled", "numberAvailable", "updatedNumberScheduled")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.world.checkers import Checker
 
 from podwright.objects import KubernetesObject, Pod
-from podwright.world.world import World
+from podwright.simulation.world import World
 
 
 class Lives(Checker):

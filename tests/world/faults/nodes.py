@@ -7,9 +7,9 @@ from random import Random
 from tests.world.faults import Fault
 
 from podwright.objects import KubernetesObject, Node, decode, encode
+from podwright.simulation.operations import Apply, Cordon, Delete, Drain, FailNode, RestoreNode
+from podwright.simulation.world import World
 from podwright.testing import make_node
-from podwright.world.operations import Apply, Cordon, Delete, Drain, FailNode, RestoreNode
-from podwright.world.world import World
 
 ZONES = ("a", "b")
 

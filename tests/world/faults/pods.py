@@ -7,9 +7,9 @@ from random import Random
 from tests.world.faults import Fault
 
 from podwright.objects import decode, encode
+from podwright.simulation.operations import Apply, Delete
+from podwright.simulation.world import World
 from podwright.testing import make_pod
-from podwright.world.operations import Apply, Delete
-from podwright.world.world import World
 
 POD = ("", "Pod")
 

@@ -22,11 +22,11 @@ from podwright.controllers.view import View
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
+from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle
 from podwright.stages.lifecycle import PlayAt, PutObject, RemoveObject
 from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.world import EventHeap, Turn
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

@@ -20,8 +20,8 @@ from podwright.controllers.tests.test_job import (
     end,
 )
 from podwright.objects import Pod, decode
+from podwright.simulation.world import World
 from podwright.testing import make_node
-from podwright.world.world import World
 
 
 def an_indexed_job(completions: int, **spec: Any) -> Any:

@@ -9,9 +9,9 @@ import pytest
 from podwright.controllers.tests.driving import Cluster
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import decode
+from podwright.simulation.observers import Noted
+from podwright.simulation.world import World
 from podwright.testing import make_node
-from podwright.world.observing import Noted
-from podwright.world.world import World
 
 WORKLOAD = """
 apiVersion: {version}

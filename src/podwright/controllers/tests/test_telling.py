@@ -15,10 +15,10 @@ from podwright.api.admission import Forbidden
 from podwright.controllers import telling
 from podwright.controllers.contract import PodPart
 from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
+from podwright.simulation.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
+from podwright.simulation.world import World
 from podwright.store.lifecycle import with_metadata
 from podwright.testing import make_node, make_pod
-from podwright.world.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
-from podwright.world.world import World
 
 SECOND = 1_000_000_000
 LABELS = {"app": "web"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from podwright.recording.decision_log import DecisionLog
+from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod
-from podwright.world.world import World
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND

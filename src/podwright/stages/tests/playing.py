@@ -7,6 +7,7 @@ from typing import Any
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Object, decode
 from podwright.objects.timestamps import timestamp_text
+from podwright.simulation import EventHeap, Turn
 from podwright.stages import (
     Lifecycle,
     LifecycleAction,
@@ -16,7 +17,6 @@ from podwright.stages import (
     RemoveObject,
     StageDue,
 )
-from podwright.world import EventHeap, Turn
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z

@@ -6,10 +6,10 @@ from typing import Any
 
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Pod
+from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle, LifecycleAction, PlayAt, PutObject, RemoveObject, StageDue
 from podwright.stages.tests.playing import NOW, SECOND, a_node, a_pod
 from podwright.store import ObjectStore
-from podwright.world import EventHeap, Turn
 
 
 class Cluster:

@@ -11,11 +11,11 @@ import pytest
 
 from podwright.controllers.tests.test_persistent_volume import a_claim, a_volume
 from podwright.objects import InputError, decode
+from podwright.simulation.world import World
 from podwright.stages import read_stages
 from podwright.stages.fast_stages import fast_stages
 from podwright.stages.tests.test_general_stages import GENERAL, a_stage
 from podwright.testing import make_node
-from podwright.world.world import World
 
 SECOND = 1_000_000_000
 VOLUME = ("", "PersistentVolume")

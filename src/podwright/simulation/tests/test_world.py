@@ -6,9 +6,8 @@ import pytest
 
 from podwright.api.admission import Forbidden, NamespaceTerminating
 from podwright.objects import InputError, InvalidObject, Pod, decode
-from podwright.testing import make_node, make_pod
-from podwright.world.clock import FIRST_NS, LAST_NS
-from podwright.world.operations import (
+from podwright.simulation.clock import FIRST_NS, LAST_NS
+from podwright.simulation.operations import (
     Apply,
     Cordon,
     Delete,
@@ -17,7 +16,8 @@ from podwright.world.operations import (
     RestoreNode,
     Update,
 )
-from podwright.world.world import World
+from podwright.simulation.world import World
+from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND

@@ -15,9 +15,7 @@ from podwright.objects import (
     encode,
     with_fields,
 )
-from podwright.store import GroupKind, ObjectStore, kind_of
-from podwright.store.lifecycle import Scope
-from podwright.world.operations import (
+from podwright.simulation.operations import (
     Apply,
     Cordon,
     Delete,
@@ -27,6 +25,8 @@ from podwright.world.operations import (
     is_placed,
     may_update,
 )
+from podwright.store import GroupKind, ObjectStore, kind_of
+from podwright.store.lifecycle import Scope
 
 
 def write(

@@ -80,24 +80,32 @@ from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Podwr
 from podwright.queueing import Touch
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.replay import record
-from podwright.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
-from podwright.stages.stage import Stage
-from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.store.lifecycle import Propagation
-from podwright.world.clock import EventHeap, Turn, check_start
-from podwright.world.hearing import Parties, Wanted
-from podwright.world.observing import (
+from podwright.simulation.change_dispatch import Parties, Wanted
+from podwright.simulation.clock import EventHeap, Turn, check_start
+from podwright.simulation.observers import (
     ChangeObserver,
     DecisionObserver,
     EventObserver,
     Observer,
     noted,
 )
-from podwright.world.operations import Apply, Delete, Drain, FailNode, Fed, Operation, RestoreNode
-from podwright.world.outside import write
+from podwright.simulation.operations import (
+    Apply,
+    Delete,
+    Drain,
+    FailNode,
+    Fed,
+    Operation,
+    RestoreNode,
+)
+from podwright.simulation.outside import write
+from podwright.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
+from podwright.stages.stage import Stage
+from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
+from podwright.store.lifecycle import Propagation
 
 if TYPE_CHECKING:
-    from podwright.world.runs.run import Run
+    from podwright.simulation.run import Run
 
 START_NS: Final = 1_767_225_600_000_000_000
 """When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
@@ -323,7 +331,7 @@ class World:
             pass
         if until_ns is not None and until_ns > self.now_ns:
             self._heap.advance(until_ns)
-        from podwright.world.runs.run import Run  # it knows worlds
+        from podwright.simulation.run import Run  # it knows worlds
 
         return Run(self)
 

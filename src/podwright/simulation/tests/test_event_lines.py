@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from podwright.objects import InputError, KubernetesObject
-from podwright.testing import make_node, make_pod
-from podwright.world.operations import (
+from podwright.simulation.event_lines import EventLines
+from podwright.simulation.operations import (
     Apply,
     Cordon,
     Delete,
@@ -20,7 +20,7 @@ from podwright.world.operations import (
     Scale,
     Update,
 )
-from podwright.world.runs.event_lines import EventLines
+from podwright.testing import make_node, make_pod
 
 START_NS = 1_000_000_000_000
 SECOND = 1_000_000_000

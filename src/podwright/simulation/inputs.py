@@ -35,17 +35,17 @@ from podwright.objects import (
 )
 from podwright.objects.errors import nearest
 from podwright.objects.timestamps import timestamp_ns
+from podwright.simulation.clock import FIRST_NS, LAST_NS
+from podwright.simulation.event_lines import EventLines, Lines, Timed, first_recorded_ns
+from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
+from podwright.simulation.operations import Apply, Delete, Operation, Put
+from podwright.simulation.recorded_times import with_times_moved
+from podwright.simulation.world import START_NS
 from podwright.stages.documents import API_VERSION as STAGE_API_VERSION
 from podwright.stages.documents import read_stage
 from podwright.stages.run_stages import default_stages
 from podwright.stages.stage import Stage
 from podwright.store import GroupKind, kind_of
-from podwright.world.clock import FIRST_NS, LAST_NS
-from podwright.world.operations import Apply, Delete, Operation, Put
-from podwright.world.runs.event_lines import EventLines, Lines, Timed, first_recorded_ns
-from podwright.world.runs.openb_arrivals import Arrival, Ending, openb_arrivals
-from podwright.world.runs.recorded_times import with_times_moved
-from podwright.world.world import START_NS
 
 _ORDER: Final[dict[GroupKind, int]] = {
     ("", "Namespace"): 0,

@@ -52,9 +52,7 @@ from podwright.objects.decode import NAMESPACED_GROUPS
 from podwright.objects.errors import invalid, quoted, required, unsupported
 from podwright.objects.kinds import TYPE_OF
 from podwright.objects.timestamps import timestamp_ns
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
-from podwright.store import GroupKind, kind_of
-from podwright.world.operations import (
+from podwright.simulation.operations import (
     Apply,
     Cordon,
     Delete,
@@ -66,7 +64,9 @@ from podwright.world.operations import (
     Scale,
     Update,
 )
-from podwright.world.runs.recorded_times import with_times_moved
+from podwright.simulation.recorded_times import with_times_moved
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.store import GroupKind, kind_of
 
 Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
 """Gives the lines of a file from its beginning: number, content, whether a line feed ends it."""

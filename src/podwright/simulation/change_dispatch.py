@@ -20,10 +20,10 @@ from podwright.controllers.contract import ControllerAction, DrainNode, NodeEven
 from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
 from podwright.machine.actions import Action
 from podwright.machine.watched_kinds import NOT_READ, SELECTING, is_news
+from podwright.simulation.observers import ChangeObserver
 from podwright.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt, StageDue
 from podwright.store import GroupKind
 from podwright.store.history import Change
-from podwright.world.observing import ChangeObserver
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
 """What somebody wants to be done."""

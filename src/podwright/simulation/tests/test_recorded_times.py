@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.objects import decode, encode
-from podwright.world.runs.recorded_times import with_times_moved
+from podwright.simulation.recorded_times import with_times_moved
 
 HOUR = 3_600_000_000_000
 

@@ -11,11 +11,11 @@ import pytest
 from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject, Pod, decode, with_fields
+from podwright.simulation import world as worlds
+from podwright.simulation.observers import Noted
+from podwright.simulation.world import ROUND_MAX, World, WorldError
 from podwright.stages.documents import read_stages
 from podwright.testing import make_node, make_pod
-from podwright.world import world as worlds
-from podwright.world.observing import Noted
-from podwright.world.world import ROUND_MAX, World, WorldError
 
 SECOND = 1_000_000_000
 

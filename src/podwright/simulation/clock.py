@@ -89,7 +89,7 @@ class EventHeap(Generic[T]):
 
     Examples
     --------
-    >>> from podwright.world import EventHeap, Turn
+    >>> from podwright.simulation import EventHeap, Turn
     >>> heap = EventHeap[str](now_ns=0)
     >>> heap.push(5, Turn.TIMER, "wake up")
     0

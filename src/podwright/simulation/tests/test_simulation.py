@@ -13,9 +13,9 @@ import pytest
 import podwright as pw
 from podwright.objects import InputError, KubernetesObject, decode
 from podwright.recording.run_folder import RunError, RunFolder
+from podwright.simulation.run import Run
+from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod
-from podwright.world.runs.run import Run
-from podwright.world.world import World
 
 pytest.importorskip("pyarrow")
 

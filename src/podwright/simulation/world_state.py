@@ -24,12 +24,12 @@ from podwright.objects import KubernetesObject
 from podwright.recording.decision_log import Recorder
 from podwright.recording.log_format import Objects
 from podwright.recording.log_objects import decode_objects, encode_objects
+from podwright.simulation.clock import Due, EventHeap, Turn
+from podwright.simulation.operations import Fed, Operation
+from podwright.simulation.world import Parts, World
 from podwright.stages.lifecycle import StageDue
 from podwright.stages.lives import LifecycleState
 from podwright.store import kind_of
-from podwright.world.clock import Due, EventHeap, Turn
-from podwright.world.operations import Fed, Operation
-from podwright.world.world import Parts, World
 
 _Waiting = StageDue | SyncDue | TimerFired
 

@@ -3,12 +3,12 @@ import pytest
 from podwright.files.manifests import load_bytes
 from podwright.objects import InputError, Pod, with_fields, with_node_name
 from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, openb_times
+from podwright.simulation.inputs import Inputs
+from podwright.simulation.openb_arrivals import openb_arrivals
 from podwright.stages import Lifecycle, default_stages
 from podwright.stages.run_stages import RUN_DELAY
 from podwright.stages.tests.playing import NOW, SECOND, Player
 from podwright.testing import make_pod
-from podwright.world.runs.inputs import Inputs
-from podwright.world.runs.openb_arrivals import openb_arrivals
 
 HEAD = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"

@@ -47,12 +47,12 @@ from podwright.recording.run_folder import (
     sha256_of_file,
 )
 from podwright.recording.run_tables import TABLES, RunTables, joined, tables_of_log
-from podwright.world.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
-from podwright.world.runs.inputs import EventFile, Inputs, start_of
-from podwright.world.runs.openb_arrivals import Ending
-from podwright.world.runs.simulation import Rules, Simulation
-from podwright.world.runs.summary import Summary, summary_of
-from podwright.world.world import START_NS, World
+from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
+from podwright.simulation.inputs import EventFile, Inputs, start_of
+from podwright.simulation.openb_arrivals import Ending
+from podwright.simulation.simulation import Rules, Simulation
+from podwright.simulation.summary import Summary, summary_of
+from podwright.simulation.world import START_NS, World
 
 SAMPLE_NS: Final = 60_000_000_000
 """How often what lasts is sampled, unless one is told otherwise: once a minute."""

@@ -30,17 +30,17 @@ from podwright.recording.log_format import LogError
 from podwright.recording.replay import resume
 from podwright.recording.run_folder import Checkpoint, Rows, RunError, RunFolder
 from podwright.recording.run_tables import TABLES, RunTables, RunTablesState, joined
-from podwright.world.operations import Operation
-from podwright.world.runs.inputs import Inputs
-from podwright.world.runs.summary import Summary, summary_of
-from podwright.world.runs.world_state import (
+from podwright.simulation.inputs import Inputs
+from podwright.simulation.operations import Operation
+from podwright.simulation.summary import Summary, summary_of
+from podwright.simulation.world import Parts, World
+from podwright.simulation.world_state import (
     WorldState,
     can_write_down,
     inputs_left,
     restored_world,
     world_state,
 )
-from podwright.world.world import Parts, World
 
 CHECKPOINT_EVENTS: Final = 25_000
 """The least number of events between checkpoints, unless one is told otherwise."""
