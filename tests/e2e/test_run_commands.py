@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import QUICKSTART, ROOT, run
 
-from podwright.cli.happening import action_told, event_told
+from podwright.cli.event_text import action_told, event_told
 from podwright.cli.inputs import load_plugins
 from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut

@@ -11,7 +11,7 @@ UNUSED = """
 import importlib, pkgutil
 import podwright.kernels
 from numba.core.dispatcher import Dispatcher
-from podwright.cli.warming import warm_up
+from podwright.cli.warm_up_run import warm_up
 
 warm_up()
 for found in pkgutil.iter_modules(podwright.kernels.__path__, "podwright.kernels."):

@@ -35,7 +35,7 @@ from tests.traces import openb as openb_trace
 
 from podwright.api.admission import Admission
 from podwright.cli import main
-from podwright.cli.collection import rare_collection
+from podwright.cli.gc_pause import rare_collection
 from podwright.controllers import Controllers
 from podwright.framework.decision import Decision
 from podwright.machine import Machine

@@ -65,7 +65,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
 
     The table lists pods that differ, -o wide all of them.
     """
-    from podwright.cli.comparing_rules import run_compare_rules
+    from podwright.cli.compare_rules_run import run_compare_rules
 
     setup = Setup(
         config=config,

@@ -72,7 +72,7 @@ def show(
     ] = ConfigFormat.yaml,
 ) -> None:
     """Print the effective configuration, with every default filled in."""
-    from podwright.cli.configuring import show_configuration
+    from podwright.cli.config_run import show_configuration
 
     setup = Setup(
         config=file or config,
@@ -108,7 +108,7 @@ def check(
     Plugins that are not in-tree are accepted if --plugin gives them. Exit status 1 if
     anything is wrong, 2 if a file cannot be read.
     """
-    from podwright.cli.configuring import check_configurations
+    from podwright.cli.config_run import check_configurations
 
     setup = Setup(
         plugins=tuple(plugin or ()),

@@ -73,6 +73,6 @@ def convert(
 
     What a form cannot hold is named on stderr and left out.
     """
-    from podwright.cli.converting import run_convert
+    from podwright.cli.convert_run import run_convert
 
     run_convert(files, at=at, start=start, output=output.value)

@@ -144,13 +144,13 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     shown = None if output is ExplainFormat.wide else nodes
     if run is not None:
         if output is ExplainFormat.kss:
-            from podwright.cli.annotating import run_annotate
+            from podwright.cli.kss_output import run_annotate
 
             fitted = run_annotate(
                 pod, run, attempt=attempt, at=at, namespace=namespace, plugins=plugin or []
             )
             raise typer.Exit(0 if fitted else 1)
-        from podwright.cli.looking_back import run_explain_past
+        from podwright.cli.explain_recorded import run_explain_past
 
         fitted = run_explain_past(
             pod,
@@ -164,7 +164,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             output=output.value,
         )
         raise typer.Exit(0 if fitted else 1)
-    from podwright.cli.explaining import run_explain
+    from podwright.cli.explain_run import run_explain
 
     setup = Setup(
         config=config,

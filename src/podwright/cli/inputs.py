@@ -13,11 +13,11 @@ import msgspec
 from podwright.assembly.missing_resources import missing_resources
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
-from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import say, waiting, warn_of_gates
+from podwright.cli.input_errors import Collected, read_text
 from podwright.cli.installed import with_installed
 from podwright.cli.options import OffsetName, Setup
-from podwright.cli.ruling import with_rules
+from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
     Gates,

@@ -14,7 +14,7 @@ import msgspec
 
 from podwright.assembly import Registry
 from podwright.assembly.user_plugins import installed_plugin
-from podwright.cli.collecting import Collected
+from podwright.cli.input_errors import Collected
 from podwright.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,

@@ -38,7 +38,7 @@ def parity(
     Prints cases and agreements per family and per field, the first differences, and what was
     left out, with the reason. Exit status 1 on any difference.
     """
-    from podwright.cli.comparing import run_parity
+    from podwright.cli.parity_run import run_parity
 
     if not run_parity(files, differences=differences, output=output.value):
         raise typer.Exit(1)

@@ -39,7 +39,7 @@ def show(run: Run, at: At = "", plugin: Plugins = None, output: Output = Format.
     plugins that it waits for. Long lists are cut; -o wide, json and yaml have all of it, and
     the other pods.
     """
-    from podwright.cli.running import run_show
+    from podwright.cli.run_show import run_show
 
     run_show(run, at=at, plugins=plugin or [], output=output.value)
 
@@ -53,6 +53,6 @@ def step(run: Run, at: At = "", plugin: Plugins = None) -> None:
     an event or a time; e explains the cycle, s shows the cluster and the queue, q quits, ? says
     all there are.
     """
-    from podwright.cli.stepping import run_step
+    from podwright.cli.run_step import run_step
 
     run_step(run, at=at, plugins=plugin or [])

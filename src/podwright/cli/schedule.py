@@ -98,7 +98,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     Exit status 1 if a pod does not fit. Pods that another scheduler decides for, and pods
     that wait for a scheduling gate, are told but do not count.
     """
-    from podwright.cli.deciding import run_schedule
+    from podwright.cli.schedule_run import run_schedule
 
     setup = Setup(
         config=config,

@@ -78,7 +78,7 @@ def shadow(
 
     Exit status 1 if more is unexplained than --allow says.
     """
-    from podwright.cli.shadowing import run_shadow
+    from podwright.cli.shadow_run import run_shadow
 
     is_good = run_shadow(
         record,

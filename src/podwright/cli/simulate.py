@@ -175,7 +175,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     to be gone on with. Pods that another scheduler decides for, and pods that wait for a
     scheduling gate, are told but do not count.
     """
-    from podwright.cli.simulating import Chosen, run_simulate, run_simulate_again
+    from podwright.cli.simulate_run import Chosen, run_simulate, run_simulate_again
 
     if resume is not None:
         _refuse_beside_resume(ctx)

@@ -14,6 +14,6 @@ def warm_up() -> None:
     Makes a few decisions on a small made-up cluster that every plugin has something to say
     about. What is compiled already is only loaded.
     """
-    from podwright.cli.warming import run_warm_up
+    from podwright.cli.warm_up_run import run_warm_up
 
     run_warm_up()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from podwright.cli.console import announce_compilation, print_document, say
+from podwright.cli.explain_recorded import find_past
 from podwright.cli.inputs import load_plugins
-from podwright.cli.looking_back import find_past
-from podwright.cli.past_run import PastRun, looking_at
+from podwright.cli.recorded_run import PastRun, looking_at
 from podwright.kss.annotations import annotations_after, kss_history
 from podwright.recording.explain import Cycles
 

@@ -20,9 +20,9 @@ from podwright.cli.console import (
     print_table,
     say,
 )
+from podwright.cli.explain_recorded import IN_WORDS
 from podwright.cli.inputs import load_plugins
-from podwright.cli.looking_back import IN_WORDS
-from podwright.cli.past_run import PastRun, looking_at, when
+from podwright.cli.recorded_run import PastRun, looking_at, when
 from podwright.columns.nodes import PODS, NodeColumns
 from podwright.config.duration import format_duration
 from podwright.machine import Machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.cli.past_run import when
+from podwright.cli.recorded_run import when
 from podwright.machine import (
     Action,
     Bind,

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import typer
 
-from podwright.cli.collecting import read_text
+from podwright.cli.input_errors import read_text
 from podwright.cli.installed import installed_plugins
 from podwright.config.duration import format_duration, parse_duration
 from podwright.framework import Plugin

@@ -9,9 +9,9 @@ from typing import Any
 from podwright.assembly.remedies import nearest_nodes, remedies
 from podwright.assembly.scheduler import UnknownPod
 from podwright.cli.console import announce_compilation
-from podwright.cli.explaining import PastTold, Told, print_told
+from podwright.cli.explain_run import PastTold, Told, print_told
 from podwright.cli.inputs import find_key, find_node, load_plugins
-from podwright.cli.past_run import PastRun, looking_at, when
+from podwright.cli.recorded_run import PastRun, looking_at, when
 from podwright.config import Gates
 from podwright.config.duration import format_duration
 from podwright.framework import Plugin

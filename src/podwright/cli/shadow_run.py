@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -18,6 +17,7 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
+from podwright.cli.input_errors import Collected, read_text
 from podwright.config import (
     DEFAULT_GATES,
     Gates,

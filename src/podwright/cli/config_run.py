@@ -11,7 +11,6 @@ from podwright.assembly.build import build_profiles
 from podwright.assembly.classic import classic_setup
 from podwright.assembly.registry import BrokenPlugin, Registry
 from podwright.classic import algorithm_from_policy, read_policy
-from podwright.cli.collecting import Collected, read_text
 from podwright.cli.console import (
     hint_at_plugins,
     print_document,
@@ -20,10 +19,11 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
+from podwright.cli.input_errors import Collected, read_text
 from podwright.cli.inputs import load_plugins
 from podwright.cli.installed import with_installed
 from podwright.cli.options import Setup
-from podwright.cli.ruling import with_rules
+from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
     EffectiveConfiguration,

@@ -15,7 +15,6 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from podwright.cli.collecting import Collected
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -27,6 +26,7 @@ from podwright.cli.console import (
     warn_of_gates,
     write,
 )
+from podwright.cli.input_errors import Collected
 from podwright.cli.inputs import (
     are_idle,
     caller_of,

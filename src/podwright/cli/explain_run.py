@@ -19,10 +19,10 @@ from podwright.cli.console import (
     progress,
     stdout,
 )
-from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.cli.inputs import about_workloads, find_node, find_pod, load_all
 from podwright.cli.options import Setup
-from podwright.cli.preempting import preemption_document, print_preemption
+from podwright.cli.preemption_output import preemption_document, print_preemption
+from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.framework.explain import Explanation, FilterExplanation
 from podwright.framework.extenders import ExtenderAnswers
 from podwright.objects import Pod

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.cli.collecting import read_text
+from podwright.cli.input_errors import read_text
 from podwright.cli.options import RuleName, Setup, TieRuleName
 from podwright.config import KubeSchedulerConfiguration, Rules, parse_document
 from podwright.objects import FieldError, InputError

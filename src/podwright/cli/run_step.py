@@ -10,12 +10,12 @@ import typer
 
 from podwright.assembly.scheduler import UnknownPod
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
-from podwright.cli.explaining import print_told
-from podwright.cli.happening import action_told, event_told
+from podwright.cli.event_text import action_told, event_told
+from podwright.cli.explain_recorded import tell_past
+from podwright.cli.explain_run import print_told
 from podwright.cli.inputs import find_key, load_plugins
-from podwright.cli.looking_back import tell_past
-from podwright.cli.past_run import PastRun, looking_at
-from podwright.cli.running import Shown, sizes_told
+from podwright.cli.recorded_run import PastRun, looking_at
+from podwright.cli.run_show import Shown, sizes_told
 from podwright.machine import ObjectPut
 from podwright.objects import Pod
 from podwright.objects.errors import PodwrightError

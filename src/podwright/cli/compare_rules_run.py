@@ -25,9 +25,9 @@ from podwright.cli.console import (
     progress,
     say,
 )
-from podwright.cli.deciding import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.cli.inputs import Inputs, about_workloads, read_inputs, scheduler_of
 from podwright.cli.options import RuleName, Setup
+from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
 from podwright.framework.decision import Decision
 

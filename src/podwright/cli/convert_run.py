@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.cli.collecting import Collected
 from podwright.cli.console import print_document, say, waiting, write
-from podwright.cli.past_run import moment_since, start_of_run
+from podwright.cli.input_errors import Collected
+from podwright.cli.recorded_run import moment_since, start_of_run
 from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
 from podwright.files.record import Record, RecordLine, numbered_lines, read_record
 from podwright.files.snapshot import (
