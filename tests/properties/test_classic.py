@@ -16,9 +16,9 @@ from podwright.classic import (
     algorithm_of_provider,
     preempt,
 )
+from podwright.cli.worker_threads import ThreadedPieces
 from podwright.objects import Pod, with_fields
 from podwright.queueing import QueueName
-from podwright.sweep.threads import ThreadedPieces
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

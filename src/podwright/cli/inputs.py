@@ -192,7 +192,7 @@ def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
 
 
 def _threads(count: int) -> ParallelizeUntil:
-    from podwright.sweep.threads import ThreadedPieces
+    from podwright.cli.worker_threads import ThreadedPieces
 
     return ThreadedPieces(count)
 

@@ -10,6 +10,7 @@ import pytest
 from podwright.assembly import Registry, build_machine
 from podwright.assembly.scheduler import Scheduler
 from podwright.classic import ClassicQueue, ClassicRunner
+from podwright.cli.worker_threads import ThreadedPieces
 from podwright.config import (
     API_VERSION,
     KIND,
@@ -41,7 +42,6 @@ from podwright.machine import (
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.objects import Affinity, InputError, Pod, with_fields, with_nominated_node_name
 from podwright.preemption import Preemption
-from podwright.sweep.threads import ThreadedPieces
 from podwright.testing import make_node, make_pod
 
 ALL = Plugin(name="*")

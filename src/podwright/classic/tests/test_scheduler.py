@@ -21,8 +21,8 @@ from podwright.classic.extender import request_body
 from podwright.classic.priorities import PriorityMetadata
 from podwright.classic.priorities.balanced import balanced_score, balanced_score_of_1_7
 from podwright.classic.scheduler import seeded_draw
+from podwright.cli.worker_threads import ThreadedPieces
 from podwright.objects import decode
-from podwright.sweep.threads import ThreadedPieces
 from podwright.testing import make_node, make_pod
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"

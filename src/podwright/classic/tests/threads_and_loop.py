@@ -13,8 +13,8 @@ from podwright.classic import (
     preempt,
 )
 from podwright.classic.scheduler import seeded_draw
+from podwright.cli.worker_threads import ThreadedPieces
 from podwright.objects import with_node_name
-from podwright.sweep.threads import ThreadedPieces
 from podwright.testing import make_node, make_pod
 
 Outcome = tuple[Decision, Preemption | None]
