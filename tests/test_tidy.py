@@ -261,32 +261,20 @@ def test_no_path_of_a_machine_is_in_the_repository() -> None:
 # -------------------------------------------------------------------- kernels
 
 
-def kernels() -> Iterator[str]:
-    """Yield the names of the public kernels."""
-    for path in sorted((SOURCE / "kernels").glob("*.py")):
-        for node in tree_of(path).body:
-            is_kernel = isinstance(node, ast.FunctionDef) and any(
-                ast.unparse(mark) == "kernel" for mark in node.decorator_list
-            )
-            if is_kernel and isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                yield node.name
-
-
-def test_every_kernel_is_tested_against_plain_python() -> None:
-    tests = (SOURCE / "kernels" / "tests").glob("test_*.py")
-    text = "\n".join(path.read_text(encoding="utf-8") for path in tests)
-    tested = set(re.findall(r"\w+", text))
-    missing = [name for name in kernels() if name not in tested]
-    assert not missing, missing
-
-
-def test_kernels_pass_their_tests_without_numba() -> None:
+def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_with_them() -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "src/podwright/kernels"],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"),
+            *("-p", "tests.kernel_defects", "src/podwright/kernels"),
+        ],
         cwd=ROOT,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "defects"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3_000:]
+    counts = re.search(r"(\d+) kernels, (\d+) defects noticed, 0 not noticed", result.stdout)
+    assert counts is not None, result.stdout[-3_000:]
+    assert int(counts[1]) >= 60, counts[0]
+    assert int(counts[2]) >= 2 * int(counts[1]), counts[0]

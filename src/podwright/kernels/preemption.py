@@ -381,9 +381,9 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
     # Put back whom we can, those first whose budgets have nothing left.
     marks = tried.marks[first:end]
     marks[:] = _OTHER
-    n_violating = _mark_violating(pods, first, left, marks) if len(left) else 0
+    is_violating = len(left) > 0 and _mark_violating(pods, first, left, marks)
     violations = 0
-    for group in (_VIOLATING, _OTHER) if n_violating else (_OTHER, _NOBODY):
+    for group in (_VIOLATING, _OTHER) if is_violating else (_OTHER, _NOBODY):
         for i in range(len(marks)):
             if marks[i] != group:
                 continue
@@ -415,23 +415,23 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
 
 
 @kernel
-def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) -> int:
-    """Mark the pods that would violate a budget; return how many."""
+def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) -> bool:
+    """Mark the pods that would violate a budget; return whether there are any."""
     budget_sets, set_first, set_members = pods.budget_sets, pods.set_first, pods.set_members
-    n_violating = 0
+    is_violating = False
     for i in range(len(marks)):
         group = budget_sets[first + i]
         for j in range(set_first[group], set_first[group + 1]):
             budget = set_members[j]
             left[budget] -= 1
-            if left[budget] < 0 and marks[i] != _VIOLATING:
+            if left[budget] < 0:
                 marks[i] = _VIOLATING
-                n_violating += 1
+                is_violating = True
     for i in range(len(marks)):
         group = budget_sets[first + i]
         for j in range(set_first[group], set_first[group + 1]):
             left[set_members[j]] += 1
-    return n_violating
+    return is_violating
 
 
 @kernel
