@@ -44,6 +44,9 @@ DECISIONS = [
     "preemption_pdb",
     "preemption_mixed",
 ]
+EXTENDERS_THAT_ONLY_BIND = 4
+"""How many recorded cases with a feasible node have only such extenders."""
+
 SAMPLE = 5
 """The normal run looks at every fifth case; `-m slow` at all."""
 
@@ -85,6 +88,20 @@ def test_a_sample_of_decisions_agrees(family: str) -> None:
 @pytest.mark.parametrize("family", DECISIONS)
 def test_every_decision_agrees(family: str) -> None:
     check_family(family, 1)
+
+
+def test_the_search_ends_at_one_node_where_nothing_scores_and_no_extender_filters() -> None:
+    """Cases whose extenders only bind or preempt; they do not change what is feasible."""
+    looked_at = 0
+    for case in [*read("extenders"), *read("found/extenders")]:
+        verbs = {key for extender in case["config"]["extenders"] for key in extender}
+        if not case["expect"].get("feasible") or verbs & {"filterVerb", "prioritizeVerb"}:
+            continue
+        actual = evaluate(case)
+        for field in ("feasible", "filter", "winners"):
+            assert actual.get(field, {}) == case["expect"].get(field, {}), (case["id"], field)
+        looked_at += 1
+    assert looked_at == EXTENDERS_THAT_ONLY_BIND
 
 
 class Replay:

@@ -119,6 +119,25 @@ class Cluster:
             elif nomination:
                 self.nominated.setdefault(nomination, []).append(pod)
 
+    def in_visiting_order(self) -> list[Node]:
+        """Return the nodes as the snapshot lists them: one of each zone in turn.
+
+        Upstream: pkg/scheduler/backend/cache/node_tree.go,
+        staging/src/k8s.io/component-helpers/node/topology/helpers.go
+        """
+        zones: dict[tuple[str, str], list[Node]] = {}
+        for node in self.nodes.values():
+            region, zone = (
+                node.labels.get(
+                    f"failure-domain.beta.kubernetes.io/{level}",
+                    node.labels.get(f"topology.kubernetes.io/{level}", ""),
+                )
+                for level in ("region", "zone")
+            )
+            zones.setdefault((region, zone), []).append(node)
+        longest = max(map(len, zones.values()), default=0)
+        return [nodes[i] for i in range(longest) for nodes in zones.values() if i < len(nodes)]
+
     def all_of(self, kind: str) -> list[Document]:
         """Return the objects of a kind, in the order of the case."""
         return list(self._by_kind.get(kind, {}).values())

@@ -64,7 +64,7 @@ EXTENDS: dict[str, frozenset[str]] = {
 class Profile:
     """The plugins in effect under one scheduler name."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, extenders: list[Document]) -> None:
         self.scheduler_name: str = document.get("schedulerName") or "default-scheduler"
         plugins = document.get("plugins") or {}
         multi_point = _merge_defaults(plugins.get("multiPoint") or {})
@@ -75,6 +75,11 @@ class Profile:
         self.args: dict[str, Document] = {
             one["name"]: one.get("args") or {} for one in document.get("pluginConfig") or []
         }
+
+        self.needs_choice = bool(self.points["score"]) or any(
+            extender.get("filterVerb") or extender.get("prioritizeVerb") for extender in extenders
+        )
+        """Whether more than one feasible node is looked for."""
 
     def _expand(self, point: str, specific: Document, multi_point: dict[str, int]) -> list[str]:
         """Return the plugins of a point: overrides, multiPoint, then the other specific ones."""
@@ -112,4 +117,6 @@ def _merge_defaults(user: Document) -> dict[str, int]:
 def load_profiles(config: Document | None) -> dict[str, Profile]:
     """Return the profiles by scheduler name."""
     documents = (config or {}).get("profiles") or [{}]
-    return {profile.scheduler_name: profile for profile in map(Profile, documents)}
+    extenders = (config or {}).get("extenders") or []
+    profiles = [Profile(document, extenders) for document in documents]
+    return {profile.scheduler_name: profile for profile in profiles}

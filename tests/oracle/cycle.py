@@ -203,7 +203,10 @@ class Cycle:
         return self.run_filters(states, node)
 
     def find_feasible(self) -> list[Node]:
-        """Filter the nodes; a nominated node that passes is the only one looked at."""
+        """Filter the nodes; a nominated node that passes is the only one looked at.
+
+        The first feasible node ends the search if nothing scores and no extender filters.
+        """
         nomination = (self.pod.get("status") or {}).get("nominatedNodeName")
         nominated = self.cluster.nodes.get(nomination) if nomination else None
         if nominated is not None:
@@ -212,12 +215,14 @@ class Cycle:
                 return [nominated]
             self.verdicts[nominated.name] = verdict
         feasible = []
-        for node in self.cluster.nodes.values():
+        for node in self.cluster.in_visiting_order():
             if self.node_names is not None and node.name not in self.node_names:
                 continue
             verdict = self.run_filters_with_nominated(self.states, node)
             if verdict is None:
                 feasible.append(node)
+                if not self.profile.needs_choice:
+                    break
             else:
                 self.verdicts[node.name] = verdict
         return feasible
@@ -228,8 +233,7 @@ class Cycle:
         """Score the feasible nodes; return the fields of the vectors."""
         order = self.profile.points["score"]
         if not order:
-            # Without score plugins upstream runs no PreScore, gives 1 and stops at the first
-            # feasible node; which one that is depends on the order, so all of them may win.
+            # Without score plugins upstream runs no PreScore and gives 1.
             return {"total": {node.name: 1 for node in feasible}}
         states: dict[str, Any] = {}
         skipped = set()

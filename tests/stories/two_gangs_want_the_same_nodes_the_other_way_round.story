@@ -14,11 +14,11 @@ gangs
 1s    cycle
 ----
 patch   default/y1     nominatedNodeName=n1
-bind    default/y1     n1
 bind    default/y2     n2
 patch   default/y      PodGroupScheduled=True Scheduled
-event   default/y1     Scheduled: Successfully assigned default/y1 to n1
 event   default/y2     Scheduled: Successfully assigned default/y2 to n2
+bind    default/y1     n1
+event   default/y1     Scheduled: Successfully assigned default/y1 to n1
 
 1s    cycle
 ----
@@ -36,10 +36,10 @@ backoff default/x2     until=2s rejected_by=NodeResourcesFit
 60s   cycle
 ----
 patch   default/x1     nominatedNodeName=n1
-bind    default/x1     n1
 bind    default/x2     n2
 patch   default/x      PodGroupScheduled=True Scheduled
-event   default/x1     Scheduled: Successfully assigned default/x1 to n1
 event   default/x2     Scheduled: Successfully assigned default/x2 to n2
+bind    default/x1     n1
+event   default/x1     Scheduled: Successfully assigned default/x1 to n1
 gone    default/y1
 gone    default/y2

@@ -107,10 +107,12 @@ class Runner:
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
         self._last: Ranking | None = None
+        self._stops_at_one = not _has_scoring(profile, extenders)
         self._is_plain = (
             profile.tie_rule is TieRule.DRAWN
             and profile.percentage_of_nodes_to_score is None
             and not keeps_totals
+            and not self._stops_at_one
         )
 
     # ---------------------------------------------------------------- deciding
@@ -365,11 +367,18 @@ class Runner:
             -1 where a filter rejects.
         outcome : PreFilterOutcome
             May restrict the walk to named nodes.
+
+        Notes
+        -----
+        Where no plugin and no extender scores, and no extender filters, the first feasible
+        node ends the search. Upstream: pkg/scheduler/schedule_one.go,
+        `findNodesThatPassFilters`.
         """
         cluster = self.cluster
         percentage = self.profile.percentage_of_nodes_to_score
         node_count = cluster.nodes.n_alive
-        if percentage is None and self.profile.tie_rule is not TieRule.HEAP:
+        depends_on_order = self.profile.tie_rule is TieRule.HEAP or self._stops_at_one
+        if percentage is None and not depends_on_order:
             # Every node is looked at and nothing depends on the order.
             order = cluster.live_slots()
             start = 0
@@ -378,7 +387,7 @@ class Runner:
             start = self.next_start % node_count
         if outcome.node_names is not None:
             order, start = self._restricted(outcome.node_names)
-        wanted = nodes_to_find(len(order), percentage)
+        wanted = 1 if self._stops_at_one else nodes_to_find(len(order), percentage)
         if len(order) == 0:
             return Search(examined=order, start=start, next_start=start, wanted=wanted)
         start_here, visited = start % len(order), len(order)
@@ -475,3 +484,13 @@ def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision
     assert diagnosis is not None, f"pod {decision.pod.key} fits somewhere"
     diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
     return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)
+
+
+def _has_scoring(profile: Profile, extenders: tuple[CalledExtender, ...]) -> bool:
+    """Tell whether more than one feasible node is of use, to an extender's filter or a score.
+
+    All extenders count, also those that are not interested in a pod.
+    """
+    return bool(profile.score) or any(
+        extender.settings.filter_verb or extender.settings.prioritize_verb for extender in extenders
+    )

@@ -267,17 +267,21 @@ class PodGroupCycles:
             self._end(attempt, attempt.permit, "Permit")
 
     def _permit(self, binding: Binding) -> Status:
-        """Ask the Permit plugins; nobody is made to wait."""
-        reasons: list[str] = []
-        is_held = False
+        """Ask the Permit plugins; nobody is made to wait.
+
+        Notes
+        -----
+        Of several plugins that ask to wait, the last one gives the reasons. Upstream:
+        pkg/scheduler/framework/runtime/framework.go, `RunPermitPlugins`.
+        """
+        held = Status.OK
         for plugin in binding.placing.permit:
             status, _ = ask_permit(plugin, binding.cycle, binding.node)
             if status.code == Code.WAIT:
-                is_held = True
-                reasons += status.reasons
+                held = Status.wait(*status.reasons, _HELD)
             elif not status.is_success:
                 return status
-        return Status.wait(*reasons, _HELD) if is_held else Status.OK
+        return held
 
     def _end(self, attempt: Attempt, status: Status, point: str = "") -> None:
         """Note that a member has no place after all."""

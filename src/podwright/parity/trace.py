@@ -99,6 +99,8 @@ class Replay:
         self.events: dict[str, list[Any]] = defaultdict(list)
         self.decisions: list[Decision] = []
         self.full: Decision | None = None
+        self._released: set[str] = set()
+        self._resuming: list[tuple[str, CallDone]] = []
         script = case.get("script") or {}
         self.machine: Machine = machine_of(case, script, self.plugin_calls, self.start_ns)
         self.server = Server(script, self._tell, self.start_ns)
@@ -140,8 +142,13 @@ class Replay:
 
     def _settle(self) -> None:
         """Carry out actions until everything waits for something."""
-        while self._actions:
-            self._carry_out(self._actions.popleft())
+        while True:
+            while self._actions:
+                self._carry_out(self._actions.popleft())
+            if not self._resuming:
+                return
+            _, done = self._resuming.pop(0)
+            self._tell(done)
 
     def _carry_out(self, action: Action) -> None:
         match action:
@@ -172,9 +179,18 @@ class Replay:
                     self._answer(action, done)
 
     def _answer(self, action: Action, done: CallDone) -> None:
-        """Answer a call; a binding goes on before the next one begins, preemptions take turns."""
+        """Answer a call; a binding goes on before the next one begins, preemptions take turns.
+
+        A pod that waits at permit and is released by a later pod of the same cycle continues
+        after a delay that grows with the number in its name, as in the recordings: at once if
+        the number is 0, otherwise after the binding of the pod that released it.
+        """
         is_binding = isinstance(action, PatchPodStatus) and action.condition is None
-        if is_binding:
+        if is_binding and action.pod in self._released and _number_in(action.pod):
+            self._released.remove(action.pod)
+            self._resuming.append((action.pod, done))
+            self._resuming.sort(key=lambda resuming: _number_in(resuming[0]))
+        elif is_binding:
             self._actions.extendleft(reversed(self.machine.handle(done, self.now_ns)))
         else:
             self._tell(done)
@@ -203,10 +219,25 @@ class Replay:
 
     def _cycle(self) -> None:
         before = self.machine.last_decisions
+        allowed_before = self._allowed()
         self._tell(CycleDue())
+        self._released = self._allowed() - allowed_before
+        # Pods that already waited are released in order of their names, after this pod; one
+        # without a delay is first.
+        at_once = [a for a in self._actions if isinstance(a, Bind) and self._has_no_delay(a)]
+        for action in at_once:
+            self._actions.remove(action)
+        self._actions.extendleft(reversed(at_once))
         decisions = self.machine.last_decisions
         if decisions is not before:
             self.decisions += decisions
+
+    def _has_no_delay(self, action: Bind) -> bool:
+        return action.pod in self._released and not _number_in(action.pod)
+
+    def _allowed(self) -> set[str]:
+        """Return the pods at permit that every plugin has allowed."""
+        return {name for name, plugins in self.machine.waiting().items() if not plugins}
 
     def _decide_fully(self) -> Decision:
         """Return what is decided for the next pod when nothing earlier is made use of."""
@@ -272,6 +303,11 @@ def _time_of(text: str) -> int:
     time_ns = timestamp_ns(text)
     assert time_ns is not None, f"{text!r} is no time"
     return time_ns
+
+
+def _number_in(name: str) -> int:
+    """Return the number that the digits of a pod's name form."""
+    return int("".join(filter(str.isdigit, name.rpartition("/")[2])) or 0)
 
 
 def _event_of(action: EmitEvent) -> dict[str, Any]:

@@ -94,7 +94,8 @@ class GangScheduling(Plugin):
                 Status.wait("waiting for minCount pods from a gang to be scheduled"),
                 _LONGEST_WAIT_NS,
             )
-        for uid in handle.waiting():
-            if uid in members.scheduled:
-                handle.allow(uid, self.name)
+        # Upstream goes through a set; by name, the order is always the same.
+        held = [uid for uid in handle.waiting() if uid in members.scheduled]
+        for uid in sorted(held, key=lambda uid: members.pods[uid].key):
+            handle.allow(uid, self.name)
         return Status.OK, 0

@@ -121,9 +121,10 @@ def _read(
         pods = {placed.pod.metadata.uid: placed.pod for placed in cluster.pods_on[slot].values()}
         for uid in uids:
             if uid not in pods:
+                # Upstream prints a pointer to the MetaPod, hence the ampersand and the braces.
                 raise ExtenderError(
                     f"extender: {extender.settings.url_prefix} claims to preempt pod "
-                    f"(UID: {uid}) on node: {node}, but the pod is not found on that node"
+                    f"(UID: &{{{uid}}}) on node: {node}, but the pod is not found on that node"
                 )
         victims = tuple(pods[uid] for uid in uids)
         found[node] = Candidate(

@@ -20,16 +20,19 @@ from podwright.framework.extenders import (
     run_steps,
 )
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
+from podwright.framework.profile import TieRule
 from podwright.framework.run import Runner
 from podwright.testing import make_node, make_pod
 
 
-def configured(*extenders: dict[str, Any]):
+def configured(*extenders: dict[str, Any], plugins: dict[str, Any] | None = None):
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "extenders": [{"urlPrefix": f"http://e{i}/x/"} | e for i, e in enumerate(extenders)],
     }
+    if plugins is not None:
+        document["profiles"] = [{"plugins": plugins}]
     registry = Registry()
     configuration = pw.read_configuration(document, source="config")
     return effective(configuration, implements=registry.points_of), registry
@@ -67,6 +70,92 @@ def decide(answering, *extenders, pod=None, **given):
 
 NAMES = {"filterVerb": "filter", "nodeCacheCapable": True}
 OBJECTS = {"filterVerb": "filter"}
+
+
+# -------------------------------------------------------------------- victims
+
+
+@pytest.mark.parametrize("is_ignorable", [False, True])
+def test_a_victim_that_is_not_on_the_node_is_named_as_upstream_names_it(is_ignorable):
+    preempt = {"preemptVerb": "preempt", "nodeCacheCapable": True, "ignorable": is_ignorable}
+    runner = runner_with(preempt, nodes=1)
+    runner.cluster.put(make_pod("big", cpu="4", node="n0"))
+    victims = {"n0": {"Pods": [{"UID": "u-unknown"}]}}
+    answers = Answering({"preempt": {"NodeNameToMetaVictims": victims}})
+    pod = make_pod("web", cpu="1", priority=10)
+    found = explain(runner, pod, cycle_number=1, call_extender=answers)
+    message = found.decision.post_filter.message
+    if is_ignorable:
+        assert found.decision.post_filter.nominated_node == "n0"
+    else:
+        assert message == (
+            "preemption: extender: http://e0/x/ claims to preempt pod (UID: &{u-unknown}) "
+            "on node: n0, but the pod is not found on that node"
+        )
+
+
+# -------------------------------------------------------------------- how many nodes
+
+
+BINDER = {"bindVerb": "bind"}
+SCORER = {"prioritizeVerb": "score", "nodeCacheCapable": True, "weight": 1}
+
+
+def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Runner:
+    configuration, registry = configured(
+        *extenders, plugins={"score": {"disabled": [{"name": "*"}]}}
+    )
+    profile = build_profiles(configuration, registry, tie_rule=tie_rule)["default-scheduler"]
+    cluster = Cluster()
+    for i, zone in enumerate("aabb"):
+        labels = {"topology.kubernetes.io/zone": zone}
+        cluster.put(make_node(f"n{i}", cpu="2", labels=labels))
+    return Runner(profile, cluster, extenders=extenders_of(configuration))
+
+
+@pytest.mark.parametrize("tie_rule", list(TieRule))
+@pytest.mark.parametrize(
+    ("extenders", "found"),
+    [
+        pytest.param((), 1, id="no extender"),
+        pytest.param((BINDER,), 1, id="one that binds"),
+        pytest.param(({"preemptVerb": "preempt"},), 1, id="one that is asked about victims"),
+        pytest.param((SCORER,), 4, id="one that scores"),
+        pytest.param((NAMES,), 4, id="one that filters"),
+        pytest.param(
+            (SCORER | {"managedResources": [{"name": "x.io/a"}]},), 4, id="not interested in it"
+        ),
+    ],
+)
+def test_the_first_feasible_node_is_enough_where_nothing_tells_nodes_apart(
+    extenders, found, tie_rule
+):
+    names = [f"n{i}" for i in range(4)]
+    answers = Answering(
+        *[{"score": [], "prioritize": [], "filter": {"NodeNames": names}} for _ in extenders]
+    )
+    runner = runner_without_scores(*extenders, tie_rule=tie_rule)
+    pod = make_pod("web", cpu="1")
+    decision = run_steps(runner.steps(pod, cycle_number=1), answers)
+    assert decision.feasible_count == found
+    if found == 1:
+        assert decision.node == "n0"
+        assert decision.evaluated_count == 1
+        # The next search begins behind it, in the order of zones in turn.
+        following = [
+            run_steps(runner.steps(pod, cycle_number=2 + i), answers).node for i in range(4)
+        ]
+        assert following == ["n2", "n1", "n3", "n0"]
+
+
+def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
+    runner = runner_without_scores(tie_rule=TieRule.DRAWN)
+    runner.cluster.put(make_pod("full", cpu="2", node="n0"))
+    found = explain(runner, make_pod("web", cpu="1"), cycle_number=1)
+    assert found.feasible == found.winners == ("n2",)
+    assert list(found.rejected) == ["n0"]
+    assert found.not_examined == ("n1", "n3")
+    assert found.decision.node == "n2"
 
 
 # -------------------------------------------------------------------- interest

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from podwright.config import ExtenderReply
+from podwright.framework import Cycle, Plugin, Status
 from podwright.machine import Bind, CallExtender, ExtenderReplied, FlushBackoff, PatchPodGroupStatus
 from podwright.machine.tests.driving import SECOND_NS, Driver
 from podwright.objects import Pod, PodGroup, decode_as, with_fields
@@ -137,3 +139,94 @@ def test_groups_are_known_again_after_a_snapshot():
     second.put(member("b"))
     second.cycle()
     assert {bind.pod for bind in second.all_of(Bind)} == {"default/a", "default/b"}
+
+
+class _Held(Plugin):
+    """Asks to wait, with the name of the plugin as its reason."""
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        return Status.wait(f"{self.name} waits"), SECOND_NS
+
+
+class HeldFirst(_Held):
+    name = "HeldFirst"
+
+
+class HeldLast(_Held):
+    name = "HeldLast"
+
+
+class Accepting(Plugin):
+    name = "Accepting"
+
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+        return Status.OK, 0
+
+
+def enabled_at_permit(*names: str, is_first: bool = False) -> dict[str, Any]:
+    plugins: dict[str, Any] = {"permit": {"enabled": [{"name": name} for name in names]}}
+    if is_first:
+        # An override of a plugin of multiPoint comes first; the others of the point come last.
+        plugins["permit"]["enabled"].append({"name": "GangScheduling"})
+        plugins["permit"]["disabled"] = [{"name": "*"}]
+    return {**HEAD, "profiles": [{"plugins": plugins}]}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "is_first", "reason"),
+    [
+        pytest.param((HeldFirst,), False, "HeldFirst waits", id="after the group"),
+        pytest.param((HeldFirst, HeldLast), False, "HeldLast waits", id="two after the group"),
+        pytest.param((HeldLast, HeldFirst), False, "HeldFirst waits", id="in the other order"),
+        pytest.param((HeldLast, Accepting), False, "HeldLast waits", id="one that accepts"),
+        pytest.param(
+            (HeldFirst,),
+            True,
+            "waiting for minCount pods from a gang to be scheduled",
+            id="before the group",
+        ),
+    ],
+)
+def test_the_last_plugin_that_asks_to_wait_gives_the_reason(plugins, is_first, reason):
+    config = enabled_at_permit(*[plugin.name for plugin in plugins], is_first=is_first)
+    driver = Driver(*plugins, config=config, gates=GATES)
+    driver.put(make_node("n1", cpu="1"), gang("g", 2), member("a", cpu="1"), member("b", cpu="1"))
+    driver.cycle()
+    assert driver.condition("default/a")[1] == (
+        f"pod group is unschedulable, {reason}, "
+        "one or more plugins asked to wait and no plugin rejected pod"
+    )
+
+
+class FailsOnce(Plugin):
+    """PreBind, which says in its first preflight that it cannot."""
+
+    name = "FailsOnce"
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        if cycle.pod.metadata.name != "a" or self.failed:
+            return Status.SKIPPED
+        self.failed = True
+        return Status.error("not yet")
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.OK
+
+
+def test_members_that_wait_for_the_last_one_are_released_in_order_of_their_names():
+    driver = Driver(FailsOnce, gates=GATES)
+    driver.put(make_node("n1"), gang("g", 4))
+    driver.put(*[member(name) for name in ("c", "b", "d", "a")])
+    driver.cycle()
+    held = [name for name, plugins in driver.machine.waiting().items() if plugins]
+    assert held == ["default/c", "default/a", "default/b", "default/d"]
+    assert not driver.all_of(Bind)
+    driver.now_ns += 3 * SECOND_NS
+    driver.tell(FlushBackoff())
+    driver.cycle()
+    bound = [bind.pod for bind in driver.all_of(Bind) if bind.pod != "default/a"]
+    assert bound == ["default/b", "default/c", "default/d"]
+    assert driver.node_of("default/a") == "n1"
