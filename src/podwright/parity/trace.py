@@ -185,15 +185,14 @@ class Replay:
         after a delay that grows with the number in its name, as in the recordings: at once if
         the number is 0, otherwise after the binding of the pod that released it.
         """
-        is_binding = isinstance(action, PatchPodStatus) and action.condition is None
-        if is_binding and action.pod in self._released and _number_in(action.pod):
+        if not isinstance(action, PatchPodStatus) or action.condition is not None:
+            self._tell(done)
+        elif action.pod in self._released and _number_in(action.pod):
             self._released.remove(action.pod)
             self._resuming.append((action.pod, done))
             self._resuming.sort(key=lambda resuming: _number_in(resuming[0]))
-        elif is_binding:
-            self._actions.extendleft(reversed(self.machine.handle(done, self.now_ns)))
         else:
-            self._tell(done)
+            self._actions.extendleft(reversed(self.machine.handle(done, self.now_ns)))
 
     def _later(self, due_ns: int, due: TimerFired | Call) -> None:
         self._counter += 1

@@ -84,11 +84,12 @@ def test_a_victim_that_is_not_on_the_node_is_named_as_upstream_names_it(is_ignor
     answers = Answering({"preempt": {"NodeNameToMetaVictims": victims}})
     pod = make_pod("web", cpu="1", priority=10)
     found = explain(runner, pod, cycle_number=1, call_extender=answers)
-    message = found.decision.post_filter.message
+    result = found.decision.post_filter
+    assert result is not None
     if is_ignorable:
-        assert found.decision.post_filter.nominated_node == "n0"
+        assert result.nominated_node == "n0"
     else:
-        assert message == (
+        assert result.message == (
             "preemption: extender: http://e0/x/ claims to preempt pod (UID: &{u-unknown}) "
             "on node: n0, but the pod is not found on that node"
         )
