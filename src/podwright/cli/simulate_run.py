@@ -202,6 +202,8 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
     with _stoppable() as stop:
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
+    for warning in simulation.warnings:
+        say(f"warning: {warning}")
     _print(summary, output)
     if output == "table":
         world = simulation.world

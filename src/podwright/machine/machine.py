@@ -26,7 +26,7 @@ for it, `FlushBackoff` every whole second and `FlushUnschedulable` every 30 seco
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
@@ -54,6 +54,7 @@ from podwright.machine.evictions import HELD, is_held
 from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
+from podwright.machine.plugin_state import PluginStates
 from podwright.machine.reporting import emit_failed
 from podwright.machine.rules import Asked, MachineRules, ModernRules
 from podwright.machine.snapshot import (
@@ -153,6 +154,7 @@ class Machine:
         for profile in profiles.values():
             for plugin in profile.all_plugins():
                 plugin.handle = handle
+        self._plugin_states = PluginStates()
         self._announced_ns: int | None = None
         self._held: deque[Event] = deque()
 
@@ -379,8 +381,30 @@ class Machine:
         is_idle = self._cycles.suspended is None
         return is_idle and self._rules.can_snapshot and is_capturable(self._state)
 
+    def watch_state(self, plugins: Collection[str]) -> None:
+        """Note what state the plugins of these names have now, for `unrestorable`.
+
+        The machine has to be new: this is the state that the plugins of a restored one have.
+        """
+        self._plugin_states = PluginStates(
+            plugin
+            for profile in self.profiles.values()
+            for plugin in profile.all_plugins()
+            if plugin.name in plugins
+        )
+
+    @property
+    def unrestorable(self) -> tuple[str, ...]:
+        """The names of the plugins with state that a restored machine would not have.
+
+        Of the plugins that `watch_state` was called with.
+        """
+        return self._plugin_states.changed()
+
     def snapshot(self, objects: ObjectNumbering) -> MachineSnapshot:
         """Write down everything that the machine knows; see `can_snapshot`.
+
+        The state of plugins is not in it; see `unrestorable`.
 
         Parameters
         ----------

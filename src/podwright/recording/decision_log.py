@@ -27,6 +27,7 @@ from podwright.recording.log_checkpoints import (
     Chain,
     CheckpointIndex,
     CheckpointObjects,
+    Missing,
     Start,
     next_link,
 )
@@ -36,6 +37,7 @@ from podwright.recording.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
+    OBJECTS,
     Entry,
     EventBlock,
     EventIndex,
@@ -60,6 +62,7 @@ EVENTS_PER_OBJECT: Final = 10
 """A checkpoint mentions every object, so the more there are the rarer it is. Of the first one it is
 known when it is due, of the others when the one before is made."""
 _EVENTS_BETWEEN_TRIES: Final = 64
+_CHECKPOINTS: Final = (CHECKPOINT, OBJECTS)
 
 
 class DecisionLog:
@@ -203,16 +206,16 @@ class DecisionLog:
 
     def _go_on(self) -> None:
         """Know what a writer of this log would know now."""
-        start = self.start()
+        start = self._start(None, _CHECKPOINTS)
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
         for entry in self.entries_from(start):
-            if start.snapshot is None and entry.index + 1 == self._checkpoint_events:
+            if start.chain is None and entry.index + 1 == self._checkpoint_events:
                 writer.go_on(objects)
                 self._checkpoint_due = self._next_checkpoint(0, len(writer))
         writer.go_on(objects)
         self._chain = start.chain
-        if start.snapshot is not None:
+        if start.chain is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
         missed = self._flushed - self._checkpoint_due
         if missed > 0:
@@ -339,6 +342,8 @@ class DecisionLog:
     def checkpoint(self, machine: Machine) -> bool:
         """Write down the machine as it is after the last event.
 
+        If a plugin has state that cannot be written down, only the objects are.
+
         Returns
         -------
         bool
@@ -358,7 +363,9 @@ class DecisionLog:
             writer.keep_only(mentioned.objects)
         self._chain = chain
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
-        self._write(CHECKPOINT, index, block, snapshot, first=self._flushed)
+        names = machine.unrestorable
+        kind, machine_part = (OBJECTS, Missing(names)) if names else (CHECKPOINT, snapshot)
+        self._write(kind, index, block, machine_part, first=self._flushed)
         return True
 
     def close(self) -> None:
@@ -402,31 +409,42 @@ class DecisionLog:
         return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
 
     @property
+    def unrestorable(self) -> tuple[str, ...]:
+        """The names of the plugins without whose state checkpoints were made."""
+        frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
+        parts = (self._read(frame, Missing, part=2) for frame in frames)
+        return tuple(sorted({name for part in parts for name in part.plugins}))
+
+    @property
     def ends(self) -> tuple[int, ...]:
         """Where the log can be cut back to: how many events there are up to the end of a block."""
         return tuple(dict.fromkeys(frame.end for frame in self._frames))
 
     def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
         """Give the events from one number on, in order, up to another one."""
-        for entry in self.entries_from(self.start(first)):
+        for entry in self.entries_from(self._start(first, _CHECKPOINTS)):
             if end is not None and entry.index >= end:
                 return
             if entry.index >= first:
                 yield entry
 
     def start(self, index: int | None = None) -> Start:
-        """Return the last place from which reading can begin to get to an event.
+        """Return the last place at which the machine was written down before an event.
 
         Parameters
         ----------
         index : int, optional
             The number of the event; None is the end.
         """
+        return self._start(index, (CHECKPOINT,))
+
+    def _start(self, index: int | None, kinds: tuple[int, ...]) -> Start:
         self._flush_to_read()
         for place in range(len(self._frames) - 1, -1, -1):
             frame = self._frames[place]
-            if frame.head.kind == CHECKPOINT and (index is None or frame.head.first <= index):
-                snapshot = self._read(frame, MachineSnapshot, part=2)
+            if frame.head.kind in kinds and (index is None or frame.head.first <= index):
+                is_whole = frame.head.kind == CHECKPOINT
+                snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
                 objects, chain = self._known_at(place)
                 return Start(
                     frame.head.first,
@@ -447,7 +465,7 @@ class DecisionLog:
         found = dict(decode_objects(block.objects, {}))
         while left:
             place -= 1
-            if self._frames[place].head.kind == CHECKPOINT:
+            if self._frames[place].head.kind in _CHECKPOINTS:
                 block = self._read(self._frames[place], CheckpointObjects, part=1)
                 found.update(decode_objects(block.objects, {}))
                 left -= 1
@@ -457,6 +475,7 @@ class DecisionLog:
         """Give the events after a place, in order."""
         self._flush_to_read()
         objects = start.objects
+        objects.update(start.given)
         for frame in self._frames[start.frame_index :]:
             if frame.head.kind == EVENTS:
                 index = self._read(frame, EventIndex)
@@ -464,13 +483,14 @@ class DecisionLog:
                 yield from decode_events(
                     index, block, frame.head.first, objects, source=self._medium.source
                 )
-            elif frame.head.kind == CHECKPOINT:
+            elif frame.head.kind in _CHECKPOINTS:
                 passed = self._read(frame, CheckpointIndex)
                 for number, obj in decode_objects(passed.objects, objects):
                     objects.setdefault(number, obj)
                 # What it does not mention is not mentioned any more.
                 known = {number: objects[number] for number in accumulate(passed.numbers)}
                 objects.clear()
+                objects.update(start.given)
                 objects.update(known)
 
     def objects(self) -> dict[int, KubernetesObject]:

@@ -135,6 +135,16 @@ class PastCycle:
             call_extender=_recorded_answers(self._replies),
         )
 
+    def confirm(self) -> None:
+        """Let the run go on to the end of the cycle; explain it first.
+
+        Raises
+        ------
+        LogError
+            If a plugin that is not in-tree decides otherwise than it is recorded.
+        """
+        self.run.run_to(self.end + 1)
+
 
 def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
     """Answer calls of extenders as they were answered then, in order."""
@@ -271,4 +281,7 @@ def explain_cycle(
     plugins: Iterable[type[Plugin]] = (),
 ) -> Explanation:
     """Explain one past cycle of a pod in full; see `find_cycle` for the parameters."""
-    return find_cycle(log, pod, attempt, at_ns=at_ns, plugins=plugins).explain()
+    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=plugins)
+    explanation = past.explain()
+    past.confirm()
+    return explanation

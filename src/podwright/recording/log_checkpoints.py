@@ -4,6 +4,9 @@ A checkpoint mentions everything that the machine knows, and most of that was th
 before. So it has only what that one did not mention; every so often one is whole. Who reads one
 reads those before it as well, back to a whole one: never more than some, nor much more than twice
 what is known.
+
+Where a plugin has state that cannot be written down, a checkpoint is of the objects alone. No
+machine is made of it, and who wants one begins before it.
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ class Chain(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CheckpointObjects(msgspec.Struct, kw_only=True, array_like=True):
-    """The objects of a checkpoint: its second part; the third is a `MachineSnapshot`.
+    """The objects of a checkpoint: its second part; the third is a `MachineSnapshot` or `Missing`.
 
     Parameters
     ----------
@@ -71,6 +74,18 @@ class CheckpointObjects(msgspec.Struct, kw_only=True, array_like=True):
     objects: Objects
 
 
+class Missing(msgspec.Struct, frozen=True, array_like=True):
+    """Why a checkpoint is of the objects alone: its third part then.
+
+    Parameters
+    ----------
+    plugins : tuple of str
+        The names of the plugins with state that a new instance would not have.
+    """
+
+    plugins: tuple[str, ...]
+
+
 class Start(msgspec.Struct, frozen=True):
     """Where reading begins.
 
@@ -79,7 +94,7 @@ class Start(msgspec.Struct, frozen=True):
     index : int
         The number of the first event.
     snapshot : MachineSnapshot, optional
-        The machine before that event; None is a new one.
+        The machine before that event; None is a new one, or a checkpoint of the objects alone.
     objects : dict of int to object
         What numbers stand for; grows while events are read.
     frame_index : int
@@ -87,7 +102,9 @@ class Start(msgspec.Struct, frozen=True):
     known_count, object_count : int
         How many objects the snapshot mentions, and how many had a number by then.
     chain : Chain, optional
-        The checkpoints that have them.
+        The checkpoints that have them; None at the beginning of the log.
+    given : mapping of int to object
+        Objects to be used for their numbers wherever they are mentioned.
     """
 
     index: int
@@ -97,6 +114,7 @@ class Start(msgspec.Struct, frozen=True):
     known_count: int = 0
     object_count: int = 0
     chain: Chain | None = None
+    given: Mapping[int, KubernetesObject] = {}
 
 
 def next_link(

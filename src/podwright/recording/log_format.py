@@ -6,10 +6,11 @@ alone. The payload is msgpack, compressed with zlib; what is looked for in a who
 that is needed to pass by, comes first and is compressed by itself.
 
 The first frame is the `Header`: all that is needed to make the same machine again. Then come
-blocks of events and, between them, checkpoints. Inside a block there is a column for each
-part of an event: times, kinds, numbers of objects, numbers of calls, actions. An object is
-written once, under a number, the first time that it is mentioned after a checkpoint; how, is
-`log_objects`' business.
+blocks of events and, between them, checkpoints. A checkpoint of the objects alone is written where
+a plugin has state that a checkpoint cannot hold: no machine is made of it. Inside a block there is
+a column for each part of an event: times, kinds, numbers of objects, numbers of calls, actions. An
+object is written once, under a number, the first time that it is mentioned after a checkpoint; how,
+is `log_objects`' business.
 
 An object is written as its typed fields and its document. It need not be the document that
 its fields were read from (a driver may have changed either), and a run that is repeated has
@@ -38,8 +39,13 @@ FORMAT: Final = 6
 MAGIC: Final = b"podwright log\r\n\x1a"
 """Begins every segment; its last bytes do not survive a transfer as text."""
 
-HEADER, EVENTS, CHECKPOINT = 1, 2, 3
-_KINDS = {HEADER: "header", EVENTS: "events", CHECKPOINT: "checkpoint"}
+HEADER, EVENTS, CHECKPOINT, OBJECTS = 1, 2, 3, 4
+_KINDS = {
+    HEADER: "header",
+    EVENTS: "events",
+    CHECKPOINT: "checkpoint",
+    OBJECTS: "checkpoint of the objects",
+}
 
 VERSION: Final = 0xFF
 """In place of a class of objects: a pod of which there was an older version."""
@@ -74,13 +80,14 @@ class FrameHead(msgspec.Struct, frozen=True, gc=False):
     Parameters
     ----------
     kind : int
-        HEADER, EVENTS or CHECKPOINT.
+        HEADER, EVENTS, CHECKPOINT or OBJECTS.
     length : int
         Bytes of the payload.
     checksum : int
         CRC-32 of the payload.
     first : int
-        The number of the first event; of a checkpoint, of the event that comes after it.
+        The number of the first event; of a checkpoint of either kind, of the event that comes
+        after it.
     count : int
         How many events.
     first_ns, last_ns : int

@@ -1,7 +1,9 @@
 """A recorded run again: to its end, to a moment, or only to see that it comes out the same.
 
 The machine is made as the log's header says, set to the last checkpoint before the moment,
-and given the events that follow. Since it is deterministic it then is what it was.
+and given the events that follow. Since it is deterministic it then is what it was. A checkpoint
+that was made without the state of a plugin is passed over: the machine then begins at an earlier
+one, or at the beginning.
 """
 
 from __future__ import annotations
@@ -173,6 +175,7 @@ def record(  # noqa: PLR0913 - what a machine can be told
         plugins=tuple(LoggedPlugin(plugin.name, class_name(plugin)) for plugin in own),
     )
     machine = machine_of(setup, plugins=own)
+    machine.watch_state({plugin.name for plugin in own})
     names = [p.scheduler_name or "default-scheduler" for p in written.profiles]
     log = DecisionLog.create(
         path,
@@ -192,7 +195,9 @@ def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Ma
         If this version or these plugins would not make the same machine.
     """
     header = log.header
-    machine = machine_of(header.setup, plugins=plugins, source="the log's configuration")
+    own = tuple(plugins)
+    machine = machine_of(header.setup, plugins=own, source="the log's configuration")
+    machine.watch_state({plugin.name for plugin in own})
     now = fingerprints_of(machine, header.fingerprints)
     for name, points in header.fingerprints.items():
         if now.get(name) != points:
@@ -219,6 +224,8 @@ class Replay:
     objects : mapping of int to object, optional
         Tell the machine of these, by their numbers, instead of copies; for who goes on with
         the log.
+    is_checked : bool
+        Whether `step` raises where plugins that are not in-tree decide otherwise than recorded.
     """
 
     def __init__(
@@ -228,14 +235,19 @@ class Replay:
         until: int | None = None,
         plugins: Iterable[type[Plugin]] = (),
         objects: Mapping[int, KubernetesObject] | None = None,
+        is_checked: bool = True,
     ) -> None:
         self.machine = new_machine(log, plugins=plugins)
         with without_collection():
             start: Start = log.start(until)
-            start.objects.update(objects or {})
+            if objects is not None:
+                start = msgspec.structs.replace(start, given=objects)
+                start.objects.update(objects)
             if start.snapshot is not None:
                 self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
+        # What a plugin that is not in-tree decides by is not known: it may have changed.
+        self._own = tuple(plugin.name for plugin in log.setup.plugins) if is_checked else ()
         self._entries = log.entries_from(start)
         self._next: Entry | None = None
 
@@ -246,13 +258,28 @@ class Replay:
         return self._next
 
     def step(self) -> tuple[Entry, list[Action]] | None:
-        """Let the machine handle the next event; None at the end of the log."""
+        """Let the machine handle the next event; None at the end of the log.
+
+        Raises
+        ------
+        LogError
+            If the run was recorded with plugins that are not in-tree, and the machine does not
+            answer as it is recorded: nothing that is said of it from here on would be right.
+        """
         entry = self.peek()
         if entry is None:
             return None
         self._next = None
         self.index = entry.index + 1
-        return entry, self.machine.handle(entry.event, entry.now_ns)
+        actions = self.machine.handle(entry.event, entry.now_ns)
+        if self._own and encode_actions(actions) != entry.actions:
+            raise LogError(
+                f"event {entry.index} does not come out as it is recorded, so the run cannot be"
+                f" looked at from there on: a plugin ({', '.join(self._own)}) decides by something"
+                " that is not in the log, such as a variable that earlier runs have changed;"
+                " podwright.verify(log, plugins=[...]) shows the difference"
+            )
+        return entry, actions
 
     def taken_in(self) -> Iterator[tuple[Entry, int]]:
         """Give events in the order in which the machine takes them in, each just before it does.
@@ -319,9 +346,10 @@ def resume(
 ) -> Recorder:
     """Go on with a recorded run where it ended.
 
-    The machine is set to the last checkpoint and given the events after it, and has to answer
-    as it is recorded; from then on everything is recorded again. A driver that told the
-    machine of objects uses `Recorder.machine.objects()`: the same objects.
+    The machine is set to the last checkpoint that has the state of all plugins, or to the
+    beginning, and given the events after it, and has to answer as it is recorded; from then on
+    everything is recorded again. A driver that told the machine of objects uses
+    `Recorder.machine.objects()`: the same objects.
 
     Parameters
     ----------
@@ -345,7 +373,7 @@ def resume(
     """
     with ExitStack() as opened:
         log = opened.enter_context(DecisionLog.open(path, append=True, until=until))
-        run = Replay(log, plugins=plugins, objects=log.objects())
+        run = Replay(log, plugins=plugins, objects=log.objects(), is_checked=False)
         outcome = _verify(run)
         if outcome.difference is not None:
             raise LogError(
@@ -422,7 +450,7 @@ def verify(
     LogError
         If the run cannot be repeated.
     """
-    return _verify(Replay(log, until=first, plugins=plugins))
+    return _verify(Replay(log, until=first, plugins=plugins, is_checked=False))
 
 
 def _verify(run: Replay) -> Verification:

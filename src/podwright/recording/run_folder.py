@@ -86,6 +86,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         Feature gates that differ from their defaults.
     options : dict
         Everything else that was chosen.
+    warnings : tuple of str
+        What is to be known of the run besides its results; when it is over.
     """
 
     format: int = FORMAT
@@ -98,6 +100,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     configuration: dict[str, Any] = {}
     gates: dict[str, bool] = {}
     options: dict[str, Any] = {}
+    warnings: tuple[str, ...] = ()
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -351,10 +354,10 @@ class RunFolder:
         self._replace("metrics.prom", metrics.encode())
         self._replace("objects.json", _json({"apiVersion": "v1", "kind": "List", "items": items}))
 
-    def close(self, status: Status) -> None:
+    def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
         """Say how far it came, and let others in; what only a run needs that goes on is removed."""
         try:
-            self._write_manifest(status)
+            self._write_manifest(status, warnings)
             if status == "finished":
                 (self.path / "checkpoint").unlink(missing_ok=True)
                 shutil.rmtree(self.path / "parts", ignore_errors=True)
@@ -373,8 +376,10 @@ class RunFolder:
         summary: dict[str, Any] = msgspec.json.decode((self.path / "summary.json").read_bytes())
         return summary
 
-    def _write_manifest(self, status: Status) -> None:
-        self.manifest = msgspec.structs.replace(self.manifest, status=status)
+    def _write_manifest(self, status: Status, warnings: Sequence[str] = ()) -> None:
+        self.manifest = msgspec.structs.replace(
+            self.manifest, status=status, warnings=tuple(warnings)
+        )
         self._replace("manifest.json", _json(self.manifest))
 
     def _replace(self, name: str, data: bytes) -> None:

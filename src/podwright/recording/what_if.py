@@ -89,14 +89,23 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     UnknownCycle
         If the pod was not tried then, or never.
     ImpossibleChange
-        If a plugin or node that is named does not exist, or a new node does.
+        If a plugin or node that is named does not exist, or a new node does, or if there is
+        another configuration and a plugin had state by then.
     InputError
         If the configuration is not valid.
     LogError
         If the run cannot be repeated.
     """
     own = tuple(plugins)
+    if own:
+        find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own).confirm()
     past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own)
+    unrestorable = past.machine.unrestorable
+    if configuration is not None and unrestorable:
+        raise ImpossibleChange(
+            f"another configuration makes new plugins, and {', '.join(unrestorable)} had state by"
+            " then that a new one does not have; change weights, taints or nodes instead"
+        )
     before = past.explain()
     runner = _runner(past, log.setup, configuration, own)
     if weights and isinstance(runner, ClassicRunner):

@@ -50,7 +50,7 @@ from podwright.recording.run_tables import TABLES, RunTables, joined, tables_of_
 from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.simulation.inputs import EventFile, Inputs, start_of
 from podwright.simulation.openb_arrivals import Ending
-from podwright.simulation.simulation import Rules, Simulation
+from podwright.simulation.simulation import Rules, Simulation, warnings_of
 from podwright.simulation.summary import Summary, summary_of
 from podwright.simulation.world import START_NS, World
 
@@ -91,6 +91,9 @@ class Run:
         Per pod (`namespace/name`) that is on a node, its name.
     pending : dict of str to str
         Per pod that has none, why, in kube-scheduler's words.
+    warnings : tuple of str
+        What is to be known of the run besides its results, such as a plugin with state that
+        checkpoints do not have.
     """
 
     def __init__(self, world: World, simulation: Simulation | None = None) -> None:
@@ -98,6 +101,7 @@ class Run:
         self._plugins = world.parts.plugins
         self._simulation = simulation
         self.log: DecisionLog = world.log
+        self.warnings: tuple[str, ...] = warnings_of(world.log)
         self.node_of: dict[NamespacedName, str] = world.node_of
         self.pending: dict[NamespacedName, str] = {
             pod.key: _why(pod.status.conditions)

@@ -2,10 +2,14 @@
 
 Theory of operation
 -------------------
-A run with a folder writes a checkpoint every so many events of the scheduler, and then sets
-itself up from it: whoever goes on with a run that was interrupted does exactly what the run
-itself has done, so both make the same bytes from there on. It follows that what a checkpoint
-forgets is forgotten in every run; tests hold runs with many checkpoints against runs without.
+A run with a folder writes a checkpoint every so many events of the scheduler, and goes on with
+the world and the scheduler that it has: what is written down changes nothing. A run that was
+interrupted is set up from its last checkpoint, and makes the same bytes from there on; tests hold
+runs that were interrupted, and runs with many checkpoints, against runs without.
+
+The state of plugins that are not in-tree is in no checkpoint. Where there is some, the scheduler
+of an interrupted run is set up by handling every event again, from the last checkpoint at which
+there was none, or from the first event; the run's warnings name the plugin.
 
 Nobody looks at a clock to decide when a checkpoint is due, so it is due at the same place in
 every run.
@@ -26,6 +30,7 @@ from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
 from podwright.machine.exposition import render_text
 from podwright.objects import KubernetesObject
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import LogError
 from podwright.recording.replay import resume
 from podwright.recording.run_folder import Checkpoint, Rows, RunError, RunFolder
@@ -37,7 +42,6 @@ from podwright.simulation.world import Parts, World
 from podwright.simulation.world_state import (
     WorldState,
     can_write_down,
-    inputs_left,
     restored_world,
     world_state,
 )
@@ -213,6 +217,11 @@ class Simulation:
         for _ in self.steps():
             pass
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be known of the run besides its results, a sentence each."""
+        return warnings_of(self.world.log)
+
     # ------------------------------------------------------------------- checkpoints
 
     def _write_checkpoint(self) -> None:
@@ -225,8 +234,6 @@ class Simulation:
         data = msgspec.msgpack.encode(state)
         world.log.flush(sync=True)
         folder.write_checkpoint(data, self.tables.take_rows())
-        world.log.close()
-        self.world = self._restored(_decoded(data), inputs_left(world))
         self._checkpoint_due = self._next_checkpoint()
 
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
@@ -281,8 +288,18 @@ class Simulation:
                 folder.write_tables(TABLES, rows)
             metrics = world.machine.metrics_snapshot()
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
-            folder.close("interrupted" if is_interrupted else "finished")
+            folder.close("interrupted" if is_interrupted else "finished", self.warnings)
         return summary
+
+
+def warnings_of(log: DecisionLog) -> tuple[str, ...]:
+    """Return what is to be known of how a run was written down."""
+    return tuple(
+        f"plugin {name} keeps state that checkpoints cannot hold; they were written without it, and"
+        " whoever goes on with the run or explains its past has to repeat it from the beginning, or"
+        " from the last checkpoint before there was any"
+        for name in log.unrestorable
+    )
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:

@@ -10,8 +10,7 @@ A state is taken between two steps: then nothing is under way but what is in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -131,13 +130,6 @@ def _numbered(world: World) -> tuple[list[int], dict[int, KubernetesObject]]:
                 others[number] = obj
             numbers.append(number)
     return numbers, others
-
-
-def inputs_left(world: World) -> Iterator[tuple[int, Operation]]:
-    """Give the inputs that are not done: the one that is due, and those not asked for."""
-    due = [due for due in world._heap.entries() if isinstance(due.event, Fed)]
-    again = [(one.due_ns, one.event.operation) for one in due if isinstance(one.event, Fed)]
-    return chain(again, world._inputs)
 
 
 def restored_world(
