@@ -385,8 +385,8 @@ def test_durations_are_written_as_go_writes_them(write):
 
 
 def test_gates_that_change_nothing_are_told():
-    one = "warning: the feature gate SchedulerAsyncAPICalls changes nothing here"
-    two = "warning: the feature gates SchedulerAsyncAPICalls, SchedulerPopFromBackoffQ change"
+    one = "warning: the feature gate SchedulerAsyncAPICalls has no effect here"
+    two = "warning: the feature gates SchedulerAsyncAPICalls, SchedulerPopFromBackoffQ have"
     gates = "--feature-gates SchedulerAsyncAPICalls=true,SchedulerPopFromBackoffQ=false"
     # There is a queue where a configuration is used, but not where pods are decided for.
     assert one in run(f"config show {gates}").stderr
@@ -394,6 +394,32 @@ def test_gates_that_change_nothing_are_told():
     assert two in run(f"explain web-0 {QUICKSTART} {gates}").stderr
     gates = "--feature-gates TaintTolerationComparisonOperators=true"
     assert "warning" not in run(f"schedule {QUICKSTART} --exit-zero {gates}").stderr
+
+
+def test_what_is_not_built_is_accepted_with_one_warning(write, tmp_path):
+    gates = "--feature-gates GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    config = write(
+        "c.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- plugins: {placementScore: {enabled: [{name: PodGroupPodsCount}]}}\n",
+    )
+    warning = (
+        "the feature gate TopologyAwareWorkloadScheduling has no effect here"
+        " (docs/reference/feature-gates.md says which do); the plugin PodGroupPodsCount has no"
+        " effect here (docs/reference/plugins.md says which do)"
+    )
+    for line in (
+        f"schedule {QUICKSTART} --exit-zero --config {config}",
+        f"explain web-0 {QUICKSTART} --config {config}",
+        f"compare-rules {QUICKSTART} --config {config}",
+        f"simulate {QUICKSTART} --exit-zero --config {config} --no-tables -o {tmp_path}/run",
+        f"shadow examples/shadow --config {config}",
+        f"config show {config}",
+        f"config check {config} {config}",
+    ):
+        said = run(f"{line} {gates}").stderr.splitlines()
+        assert [one for one in said if "warning" in one] == [f"warning: {warning}"], line
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["warnings"] == [warning]
 
 
 def test_a_wrong_configuration_is_exit_status_1_with_every_problem(write):

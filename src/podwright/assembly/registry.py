@@ -50,6 +50,9 @@ _MODULES = {
     "VolumeZone": "volume_zone",
 }
 
+NOT_BUILT: frozenset[str] = frozenset(IN_TREE_POINTS.keys() - _MODULES.keys())
+"""In-tree plugins that a configuration may name and that have no effect."""
+
 
 class Registry:
     """Plugin classes by name.

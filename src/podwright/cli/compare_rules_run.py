@@ -25,7 +25,13 @@ from podwright.cli.console import (
     progress,
     say,
 )
-from podwright.cli.inputs import Inputs, about_workloads, read_inputs, scheduler_of
+from podwright.cli.inputs import (
+    Inputs,
+    about_workloads,
+    modern,
+    read_inputs,
+    scheduler_of,
+)
 from podwright.cli.options import RuleName, Setup
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
@@ -39,9 +45,11 @@ def run_compare_rules(
     files: Sequence[str], setup: Setup, *, is_together: bool, output: str
 ) -> bool:
     """Compare and print; tell whether both rule sets treat every pod alike."""
-    inputs = read_inputs(files, replace(setup, rules=RuleName.classic))
-    modern, classic = _modern(inputs), _classic(inputs)
-    sides = scheduler_of(modern, replace(setup, workers=1)), scheduler_of(classic, setup)
+    inputs = read_inputs(files, replace(setup, rules=RuleName.classic), has_both=True)
+    sides = (
+        scheduler_of(modern(inputs), replace(setup, workers=1)),
+        scheduler_of(_classic(inputs), setup),
+    )
     for scheduler in sides:
         scheduler.add(*inputs.loaded.objects)
     announce_compilation()
@@ -56,11 +64,6 @@ def run_compare_rules(
     else:
         _print(compared, figures, is_wide=output == "wide")
     return not figures.differing_count
-
-
-def _modern(inputs: Inputs) -> Inputs:
-    configuration = inputs.configuration or KubeSchedulerConfiguration()
-    return inputs._replace(configuration=msgspec.structs.replace(configuration, rules=None))
 
 
 def _classic(inputs: Inputs) -> Inputs:

@@ -10,13 +10,13 @@ import msgspec
 from podwright.assembly.build import build_profiles
 from podwright.assembly.classic import classic_setup
 from podwright.assembly.registry import BrokenPlugin, Registry
+from podwright.assembly.without_effect import idle_choices
 from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.console import (
     hint_at_plugins,
     print_document,
     print_table,
     say,
-    warn_of_gates,
     write,
 )
 from podwright.cli.input_errors import Collected, read_text
@@ -26,6 +26,7 @@ from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
+    Effect,
     EffectiveConfiguration,
     Gates,
     KubeSchedulerConfiguration,
@@ -36,7 +37,6 @@ from podwright.config import (
     parse_gates,
     read_configuration,
     to_document,
-    without_effect,
 )
 from podwright.framework import Plugin
 from podwright.objects import InputError
@@ -48,7 +48,7 @@ def show_configuration(setup: Setup, *, output: str) -> None:
     own, gates = _surroundings(setup.plugins, setup.feature_gates)
     source = "the default configuration" if file is None else str(file)
     text = None if file is None else read_text(file)
-    configuration = _effective(text, own, gates, source, setup)
+    configuration = _effective(text, own, gates, source, setup, set())
     if output in ("yaml", "json"):
         print_document(_document(configuration), output)
     elif output == "table":
@@ -70,11 +70,12 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
             texts.append((file, read_text(file)))
     collected.raise_all()
     is_right = True
+    said: set[str] = set()
     for file, text in texts:
         try:
             told = _checked_policy(text, str(file))
             if not told:
-                told = _told(_effective(text, own, gates, str(file), setup))
+                told = _told(_effective(text, own, gates, str(file), setup, said))
         except BrokenPlugin:
             # No configuration would do: it is the plugin's file that is wrong.
             raise
@@ -139,12 +140,31 @@ def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[list[typ
     with collected:
         own = load_plugins(plugins)
     collected.raise_all()
-    warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
     return own, gates
 
 
+def _warn_of_idle(
+    configuration: KubeSchedulerConfiguration | None,
+    gates: Gates,
+    own: Sequence[type[Plugin]],
+    said: set[str],
+) -> None:
+    """Name what has no effect, once however many configurations there are."""
+    names = {plugin.name for plugin in own}
+    effects: tuple[Effect, ...] = ("configuration", "decisions", "machine")
+    for warning in idle_choices(configuration, gates, *effects, own=names):
+        if warning not in said:
+            said.add(warning)
+            say(f"warning: {warning}")
+
+
 def _effective(
-    text: str | None, own: Sequence[type[Plugin]], gates: Gates, source: str, setup: Setup
+    text: str | None,
+    own: Sequence[type[Plugin]],
+    gates: Gates,
+    source: str,
+    setup: Setup,
+    said: set[str],
 ) -> EffectiveConfiguration:
     """Read, default, validate and expand; plugins are made, so that their arguments count."""
     if text is None:
@@ -155,6 +175,7 @@ def _effective(
     told, installed = with_installed(configuration, own)
     configuration = told or configuration
     registry = Registry((*own, *(one.cls for one in installed)))
+    _warn_of_idle(configuration, gates, own, said)
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )

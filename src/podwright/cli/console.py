@@ -92,16 +92,6 @@ def hint_at_plugins(errors: Iterable[FieldError]) -> None:
         say("A plugin of your own has to be given as well: --plugin FILE, or to be installed")
 
 
-def warn_of_gates(names: Sequence[str]) -> None:
-    """Say which feature gates were set and change nothing."""
-    if names:
-        one = len(names) == 1
-        say(
-            f"warning: the feature gate{'s' * (not one)} {', '.join(names)} "
-            f"change{'s' * one} nothing here (docs/reference/feature-gates.md says which do)"
-        )
-
-
 def write(text: str) -> None:
     """Print plain text as a result, unchanged."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")

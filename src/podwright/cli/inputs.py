@@ -13,18 +13,19 @@ import msgspec
 from podwright.assembly.missing_resources import missing_resources
 from podwright.assembly.scheduler import Scheduler, UnknownPod
 from podwright.assembly.user_plugins import plugins_from
-from podwright.cli.console import say, waiting, warn_of_gates
+from podwright.assembly.without_effect import idle_choices
+from podwright.cli.console import say, waiting
 from podwright.cli.input_errors import Collected, read_text
 from podwright.cli.installed import with_installed
 from podwright.cli.options import OffsetName, Setup
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
+    Effect,
     Gates,
     KubeSchedulerConfiguration,
     parse_gates,
     read_configuration,
-    without_effect,
 )
 from podwright.files.manifests import LoadedObjects, load
 from podwright.framework import Plugin
@@ -86,8 +87,13 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
     return inputs.loaded, scheduler_of(inputs, setup)
 
 
-def read_inputs(files: Sequence[str], setup: Setup) -> Inputs:
+def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -> Inputs:
     """Read everything that the command line names.
+
+    Parameters
+    ----------
+    has_both : bool
+        Whether the modern rules decide beside the classic ones.
 
     Raises
     ------
@@ -102,9 +108,22 @@ def read_inputs(files: Sequence[str], setup: Setup) -> Inputs:
             require_objects(loaded, files)
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
-        warn_of_gates(without_effect(inputs.gates, "configuration", "decisions"))
+        warn_of_idle(modern(inputs) if has_both else inputs, "configuration", "decisions")
     warn_of_kinds(loaded)
     return inputs
+
+
+def modern(inputs: Inputs) -> Inputs:
+    """Return the inputs for the modern rules, whatever they choose."""
+    configuration = inputs.configuration or KubeSchedulerConfiguration()
+    return inputs._replace(configuration=msgspec.structs.replace(configuration, rules=None))
+
+
+def warn_of_idle(inputs: Inputs, *concerned: Effect) -> None:
+    """Name the feature gates and plugins that were chosen and have no effect."""
+    own = {plugin.name for plugin in inputs.plugins}
+    for warning in idle_choices(inputs.configuration, inputs.gates, *concerned, own=own):
+        say(f"warning: {warning}")
 
 
 def require_objects(loaded: LoadedObjects, files: Sequence[str]) -> None:

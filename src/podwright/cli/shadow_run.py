@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from podwright.assembly.without_effect import idle_choices
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -14,7 +15,6 @@ from podwright.cli.console import (
     progress,
     say,
     waiting,
-    warn_of_gates,
     write,
 )
 from podwright.cli.input_errors import Collected, read_text
@@ -24,7 +24,6 @@ from podwright.config import (
     KubeSchedulerConfiguration,
     parse_gates,
     read_configuration,
-    without_effect,
 )
 from podwright.files.record import Record, load_record
 from podwright.files.scheduler_log import SchedulerLog, load_scheduler_log
@@ -66,7 +65,8 @@ def run_shadow(
         with collected:
             gates = parse_gates(feature_gates)
         collected.raise_all()
-        warn_of_gates(without_effect(gates, "configuration", "decisions"))
+        for warning in idle_choices(configuration, gates, "configuration", "decisions"):
+            say(f"warning: {warning}")
         shadow = Shadow(
             record,
             log,

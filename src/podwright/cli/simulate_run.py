@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +23,6 @@ from podwright.cli.console import (
     say,
     stderr,
     waiting,
-    warn_of_gates,
     write,
 )
 from podwright.cli.input_errors import Collected
@@ -38,7 +37,6 @@ from podwright.cli.inputs import (
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
 from podwright.config import (
     format_duration,
-    without_effect,
 )
 from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
 from podwright.files.record import numbered_lines
@@ -199,11 +197,12 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
     announce_compilation()
     path = None if folder is None else str(folder)
     simulation = begin(rules, inputs, manifest, output=path, goes_on=goes_on)
+    known = simulation.warnings
+    _warn(known)
     with _stoppable() as stop:
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
-    for warning in simulation.warnings:
-        say(f"warning: {warning}")
+    _warn(warning for warning in simulation.warnings if warning not in known)
     _print(summary, output)
     if output == "table":
         world = simulation.world
@@ -214,6 +213,11 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
         say(f"interrupted {when} into the run{hint}")
         raise typer.Exit(INTERRUPTED)
     return not summary.pending_count
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        say(f"warning: {warning}")
 
 
 # -------------------------------------------------------------------------- reading
@@ -262,7 +266,6 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             )
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
-    warn_of_gates(without_effect(gates, "configuration", "decisions", "machine"))
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
     if not chosen.events and are_idle(loaded):
         say("Nothing to simulate: no pods, nothing that makes pods, and no events.")

@@ -95,7 +95,8 @@ GATES: Mapping[str, Gate] = {
     "SidecarContainers": _LOCKED,
     "StorageCapacityScoring": _alpha("configuration", "decisions"),
     "TaintTolerationComparisonOperators": _alpha("decisions"),
-    "TopologyAwareWorkloadScheduling": _alpha("configuration", requires=("GenericWorkload",)),
+    # It enables plugins, none of which is built.
+    "TopologyAwareWorkloadScheduling": _alpha(requires=("GenericWorkload",)),
     "VolumeAttributesClass": _LOCKED,
     "VolumeLimitScaling": _alpha("decisions"),
     "WorkloadAwarePreemption": _alpha(requires=("GangScheduling",)),

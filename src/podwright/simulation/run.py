@@ -92,8 +92,8 @@ class Run:
     pending : dict of str to str
         Per pod that has none, why, in kube-scheduler's words.
     warnings : tuple of str
-        What is to be known of the run besides its results, such as a plugin with state that
-        checkpoints do not have.
+        What is to be known of the run besides its results, such as a feature gate that has no
+        effect, or a plugin with state that checkpoints do not have.
     """
 
     def __init__(self, world: World, simulation: Simulation | None = None) -> None:

@@ -24,7 +24,13 @@ from typing import Final
 
 import msgspec
 
-from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.assembly.without_effect import idle_choices
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    read_configuration,
+)
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender
 from podwright.framework.profile import TieRule
@@ -293,13 +299,28 @@ class Simulation:
 
 
 def warnings_of(log: DecisionLog) -> tuple[str, ...]:
-    """Return what is to be known of how a run was written down."""
-    return tuple(
+    """Return what has no effect in a run, and what is to be known of how it was written down."""
+    setup = log.setup
+    configuration = (
+        read_configuration(setup.configuration, source="configuration")
+        if setup.configuration
+        else None
+    )
+    idle = idle_choices(
+        configuration,
+        Gates(setup.gates),
+        "configuration",
+        "decisions",
+        "machine",
+        own={plugin.name for plugin in setup.plugins},
+    )
+    stateful = (
         f"plugin {name} keeps state that checkpoints cannot hold; they were written without it, and"
         " whoever goes on with the run or explains its past has to repeat it from the beginning, or"
         " from the last checkpoint before there was any"
         for name in log.unrestorable
     )
+    return (*idle, *stateful)
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:

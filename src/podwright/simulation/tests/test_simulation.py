@@ -285,3 +285,14 @@ def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
 def test_times_seeds_and_files_that_are_none_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         pw.simulate(OBJECTS, **options)
+
+
+def test_a_run_has_a_warning_of_what_has_no_effect():
+    gates = pw.parse_gates("GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
+    run = pw.simulate([make_node("n", cpu="2"), make_pod("web", cpu="1")], gates=gates)
+    (warning,) = run.warnings
+    assert warning.startswith("the feature gate TopologyAwareWorkloadScheduling has no effect")
+    world = World(gates=gates)
+    world.run()
+    assert Run(world).warnings == run.warnings
+    assert pw.simulate([make_node("n", cpu="2")]).warnings == ()
