@@ -51,6 +51,7 @@ from podwright.objects.timestamps import timestamp_ns
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 _SECOND_NS = 1_000_000_000
+_NEVER_NS = -1
 
 
 class Coscheduling(Plugin):
@@ -62,7 +63,8 @@ class Coscheduling(Plugin):
 
     def __init__(self, args: CoschedulingArgs) -> None:
         self.args = args
-        # All by the group's name; times are when an entry ends to count.
+        # All by the group's name. An entry counts up to and including its time, as in the
+        # go-cache of upstream's core.go.
         self._backed_off_until_ns: dict[NamespacedName, int] = {}
         self._has_room_until_ns: dict[NamespacedName, int] = {}
         self._failed_ns: dict[NamespacedName, int] = {}
@@ -91,7 +93,7 @@ class Coscheduling(Plugin):
         """Tell whether a group is backed off, has failed, or is known to have room."""
         now_ns = 0 if self.handle is None else self.handle.now_ns
         timed = (*self._backed_off_until_ns.values(), *self._has_room_until_ns.values())
-        return bool(self._failed_ns) or any(until_ns > now_ns for until_ns in timed)
+        return bool(self._failed_ns) or any(until_ns >= now_ns for until_ns in timed)
 
     # ------------------------------------------------------------ the queue
 
@@ -119,7 +121,7 @@ class Coscheduling(Plugin):
         found = handle.find(CoschedulingPodGroup, group)
         if found is None:
             return Status.OK
-        if handle.now_ns < self._backed_off_until_ns.get(group, 0):
+        if handle.now_ns <= self._backed_off_until_ns.get(group, _NEVER_NS):
             return Status.unresolvable(f"podGroup {group} failed recently")
         members = handle.members(self.name, group)
         pod, least = cycle.pod.metadata.name, found.spec.min_member
@@ -144,7 +146,8 @@ class Coscheduling(Plugin):
         """Refuse a group that asks for more than all nodes together have left."""
         assert self.handle is not None, "there is no machine"
         now_ns = self.handle.now_ns
-        if not found.spec.min_resources or now_ns < self._has_room_until_ns.get(group, 0):
+        known_until_ns = self._has_room_until_ns.get(group, _NEVER_NS)
+        if not found.spec.min_resources or now_ns <= known_until_ns:
             return Status.OK
         wanted = {
             name: quantity_milli_value(amount) if name == "cpu" else quantity_value(amount)
@@ -189,7 +192,7 @@ class Coscheduling(Plugin):
 
     def _back_off(self, group: NamespacedName, now_ns: int, backoff_ns: int) -> None:
         # A back-off that runs is not made longer.
-        if self._backed_off_until_ns.get(group, 0) <= now_ns:
+        if self._backed_off_until_ns.get(group, _NEVER_NS) < now_ns:
             self._backed_off_until_ns[group] = now_ns + backoff_ns
 
     # ------------------------------------------------------------ placing

@@ -70,6 +70,16 @@ def test_a_failure_drops_the_records_that_nobody_touched_for_longer_than_the_lon
     assert list(records.all()) == [A]
 
 
+def test_a_renewed_record_does_not_keep_older_ones_alive():
+    records = BackoffRecords(10, 70)
+    records.fail("renewed", 0)
+    records.fail("old", 1)
+    records.fail("renewed", 20)
+    assert list(records.all()) == ["old", "renewed"]
+    records.fail(A, 72)
+    assert list(records.all()) == ["renewed", A]
+
+
 def test_a_dropped_record_begins_anew():
     records = BackoffRecords(10, 70)
     records.fail(A, 0)

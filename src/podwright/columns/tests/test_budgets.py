@@ -1,7 +1,8 @@
 import pytest
 
 from podwright.columns import Cluster
-from podwright.objects import with_fields
+from podwright.objects import LabelSelector, with_fields
+from podwright.objects.meta import LabelSelectorRequirement
 from podwright.preemption.tests.situations import budget, cluster_of, node, pod
 
 A, B, C = {"a": "1"}, {"b": "1"}, {"c": "1"}
@@ -119,6 +120,13 @@ def test_a_budget_covers_pods_of_its_namespace_only():
     assert split(with_namespace(budget("b", 0, A), "elsewhere"), elsewhere) == (["p"], [])
 
 
+def test_a_pod_without_labels_is_covered_by_no_selector():
+    anybody = budget("b", 0, A)
+    absent = LabelSelectorRequirement(key="a", operator="DoesNotExist")
+    anybody = with_fields(anybody, "spec", selector=LabelSelector(match_expressions=(absent,)))
+    assert split(anybody, there("bare"), there("labelled", b="1")) == (["labelled"], ["bare"])
+
+
 def test_a_pod_that_is_disrupted_already_is_not_charged():
     spent = budget("b", 1, A, disruptedPods={"going": "2026-01-01T00:00:00Z"})
     assert split(spent, there("going", a="1"), there("p", a="1")) == ([], ["going", "p"])
@@ -177,3 +185,11 @@ def test_a_budget_that_covers_other_pods_is_compiled_anew(changed):
     cluster.put(budget("b", 3, A))
     assert cluster.budgets.of(there("p", a="1")) == (0,)
     assert cluster.budgets.allowed == [3]
+
+
+def test_a_disrupted_pod_that_takes_the_place_of_another_is_noted():
+    when = "2026-01-01T00:00:00Z"
+    cluster = cluster_of(budget("b", 0, A, disruptedPods={"p": when}))
+    cluster.put(budget("b", 0, A, disruptedPods={"q": when}))
+    assert cluster.budgets.of(there("p", a="1")) == (0,)
+    assert cluster.budgets.of(there("q", a="1")) == ()

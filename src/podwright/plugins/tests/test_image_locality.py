@@ -144,9 +144,51 @@ def test_an_image_counts_as_often_as_the_pod_uses_it():
     assert scored(ImageLocality(), cycle) == {"a": 100 * (1600 - 23) // 1977}
 
 
-def test_bytes_are_scaled_image_by_image_and_cut_down():
-    size = 600 * MIB + 1
-    images = {"images": [{"names": ["app:1"], "sizeBytes": size}]}
-    cluster = cluster_of(node("a", status=images), node("b", status=images), node("c"))
-    wanted = 100 * (int(size * (2 / 3)) - 23 * MIB) // (977 * MIB)
-    assert scores_of(cluster) == {"a": wanted, "b": wanted, "c": 0}
+@pytest.mark.parametrize(
+    ("size_bytes", "with_image", "nodes", "score"),
+    [
+        # 373642581 * 3 / 4 is a quarter less than what is worth 25.
+        pytest.param(373_642_581, 3, 4, 24, id="a quarter less"),
+        pytest.param(373_642_582, 3, 4, 25, id="one byte more"),
+        # 1966604288 * 3 / 11 is what is worth 50; as a product of floats it is a little less.
+        pytest.param(1_966_604_288, 3, 11, 49, id="floats, as upstream"),
+        pytest.param(1_966_604_292, 3, 11, 50, id="one byte more on each"),
+    ],
+)
+def test_bytes_are_scaled_as_floats_and_cut_down(size_bytes, with_image, nodes, score):
+    images = {"images": [{"names": ["app:1"], "sizeBytes": size_bytes}]}
+    cluster = cluster_of(
+        *[node(f"has{i}", status=images) for i in range(with_image)],
+        *[node(f"lacks{i}") for i in range(nodes - with_image)],
+    )
+    found = scores_of(cluster)
+    assert {found[f"has{i}"] for i in range(with_image)} == {score}
+    assert {found[f"lacks{i}"] for i in range(nodes - with_image)} == {0}
+
+
+def test_images_of_init_containers_count():
+    wanted = pod(initContainers=[{"name": "i", "image": "init:1"}])
+    cycle = cycle_of(wanted, having("a", 1500, "init:1"), having("b", 500, "app:1"))
+    assert scored(ImageLocality(), cycle) == {
+        "a": 100 * (750 - 23) // 1977,
+        "b": 100 * (250 - 23) // 1977,
+    }
+
+
+def test_pods_share_answers_and_signatures_only_if_images_and_containers_are_the_same():
+    plugin = ImageLocality()
+    two = [{"name": "c", "image": "app:1"}, {"name": "d", "image": "data:1"}]
+    volume = [{"name": "v", "image": {"reference": "data:1"}}]
+    pods = [
+        pod(),
+        pod(containers=[{"name": "c", "image": "app:2"}]),
+        pod(containers=two),
+        pod(volumes=volume),
+        pod(containers=[two[0], two[0]]),
+    ]
+    keys = [plugin.pod_key(one) for one in pods]
+    assert len(set(keys)) == len(pods)
+    assert plugin.pod_key(pod(containers=two)) == keys[2]
+    signs = [plugin.sign_pod(one) for one in pods]
+    assert signs[2] == plugin.sign_pod(pod(containers=[*reversed(two)]))
+    assert signs[0] != signs[4], "the same image twice is another signature"

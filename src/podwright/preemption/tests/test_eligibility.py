@@ -44,6 +44,17 @@ def test_only_a_terminating_pod_of_lower_priority_makes_room(priority, waits):
     assert (verdict(going(priority=priority)) is WAITS) is waits
 
 
+def test_pods_that_run_or_are_deleted_by_somebody_else_make_no_room():
+    running = pod("running", "0", priority=1, on="n1")
+    leaving = with_fields(
+        pod("leaving", "0", priority=1, on="n1"),
+        "metadata",
+        deletion_timestamp="2026-01-01T00:00:00Z",
+    )
+    assert verdict(running, leaving).is_success
+    assert verdict(running, leaving, going(priority=1)) is WAITS
+
+
 def test_pods_of_equal_priority_do_not_hide_a_lower_one():
     equal = [going(f"equal{i}", priority=100) for i in range(3)]
     lower = going("lower", priority=99)

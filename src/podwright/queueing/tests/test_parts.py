@@ -206,6 +206,44 @@ def test_a_backoff_with_an_odd_maximum_ends_when_it_should(
     assert (len(backoff), backoff.next_release_ns()) == (0, None)
 
 
+def test_the_next_release_is_that_of_the_first_pod_of_either_heap():
+    backoff = BackoffQueue(QueueSettings(), priority_sort_key)
+    pods = [failed("late", rejections=3), failed("error", errors=2), failed("first", rejections=1)]
+    for queued in pods:
+        queued.place = backoff.add(queued)
+    # Released at the end of the second in which the back-off ends.
+    assert backoff.next_release_ns() == 2 * SECOND_NS
+    assert backoff.pop_completed(2 * SECOND_NS - 1) == []
+    assert backoff.pop_completed(2 * SECOND_NS) == [pods[2]]
+    assert backoff.next_release_ns() == 3 * SECOND_NS
+    assert backoff.pop_completed(9 * SECOND_NS) == [pods[0], pods[1]], "errors last"
+    assert backoff.next_release_ns() is None
+
+
+def test_all_pods_whose_backoff_is_over_are_released_at_once():
+    backoff = BackoffQueue(QueueSettings(), priority_sort_key)
+    pods = [failed(f"p{i}", rejections=1, at_ns=i) for i in range(3)]
+    for queued in reversed(pods):
+        backoff.add(queued)
+    assert backoff.pop_completed(2 * SECOND_NS) == pods
+
+
+def test_a_pod_that_a_plugin_left_pending_backs_off_as_a_rejected_one():
+    backoff = BackoffQueue(QueueSettings(), priority_sort_key)
+    queued = failed("p", rejections=1)
+    queued.unschedulable_plugins, queued.pending_plugins = frozenset(), frozenset({"Wait"})
+    assert backoff.add(queued) is QueueName.BACKOFF
+
+
+def test_a_maximum_of_zero_switches_backoff_off():
+    backoff = BackoffQueue(QueueSettings(max_backoff_ns=0), priority_sort_key)
+    queued = failed("p", rejections=5, at_ns=7 * SECOND_NS)
+    backoff.add(queued)
+    assert not backoff.is_backing_off(queued, 7 * SECOND_NS)
+    assert backoff.next_release_ns() == 0
+    assert backoff.pop_completed(7 * SECOND_NS) == [queued]
+
+
 # ------------------------------------------------------------------ events
 
 
