@@ -282,13 +282,22 @@ class Cluster:
         """Let pods wait for a node, as `homeless` gave them."""
         self._homeless[node_name] = {pod.key: pod for pod in pods}
 
-    def leave_home(self, key: str) -> None:
-        """Forget the pod of a name that waits for its node to appear, if there is one."""
+    def leave_home(self, key: str, uid: str | None = None) -> None:
+        """Forget the pod of a name that waits for its node to appear, if there is one.
+
+        Parameters
+        ----------
+        uid : str, optional
+            Leaves a pod alone that is another one of that name.
+        """
         if not self._homeless:
             return
         for name, pods in list(self._homeless.items()):
-            if pods.pop(key, None) is not None and not pods:
-                del self._homeless[name]
+            pod = pods.get(key)
+            if pod is not None and (uid is None or pod.metadata.uid == uid):
+                del pods[key]
+                if not pods:
+                    del self._homeless[name]
 
     def live_slots(self) -> I32Array:
         """Return the slots of all nodes that are there: (n_alive,) int32, ascending."""

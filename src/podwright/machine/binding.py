@@ -574,8 +574,10 @@ def forget(state: State, binding: Binding) -> bool:
         del state.assumed[binding.uid]
         key = binding.queued.key
         placed = state.cluster.pods.get(key)
-        # A pod of the same name may have taken its place, once its node was gone.
-        if placed is None or placed.pod.metadata.uid == binding.uid:
+        # A pod of the same name may have taken its place, also on a node that is not known yet.
+        if placed is None:
+            state.cluster.leave_home(key, binding.uid)
+        elif placed.pod.metadata.uid == binding.uid:
             state.cluster.remove(key)
         if state.groups.is_used:
             state.groups.mark(binding.pod, is_scheduled=False)

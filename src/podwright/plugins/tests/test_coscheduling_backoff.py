@@ -10,7 +10,7 @@ from podwright.columns import Cluster
 from podwright.config import CoschedulingArgs
 from podwright.framework import Cycle
 from podwright.framework.handle import Members
-from podwright.framework.status import Code
+from podwright.framework.status import Code, Status
 from podwright.objects import CoschedulingPodGroup, KubernetesObject, Pod, decode_as
 from podwright.plugins.coscheduling import LABEL, Coscheduling
 from podwright.testing import make_node, make_pod
@@ -83,10 +83,15 @@ class Situation:
         self.handle.now_ns = at_ns
         return self.plugin.post_filter(Cycle(pod, self.cluster), FAILED)
 
+    def pre_filter(self, pod: Pod) -> Status:
+        status = self.plugin.pre_filter(Cycle(pod, self.cluster))
+        assert isinstance(status, Status)
+        return status
+
     def tries(self, pod: Pod, *, at_ns: int) -> bool:
         """Tell whether PreFilter lets a member be tried."""
         self.handle.now_ns = at_ns
-        status = self.plugin.pre_filter(Cycle(pod, self.cluster))
+        status = self.pre_filter(pod)
         if status.is_success or "failed recently" not in status.message:
             return True
         assert status.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -128,8 +133,9 @@ def test_a_failure_while_it_runs_does_not_make_it_longer(at_ns: int):
 @pytest.mark.parametrize("later_ns", [1, 2, SECOND_NS, 5 * END_NS])
 def test_a_failure_after_it_begins_another_one(later_ns: int):
     situation = rejected()
-    for turn in range(1, 4):
-        begin_ns = turn * (END_NS + later_ns)
+    begin_ns = 0
+    for _ in range(3):
+        begin_ns += END_NS + later_ns
         assert situation.tries(A, at_ns=begin_ns)
         situation.fail(A, at_ns=begin_ns)
         assert not situation.tries(A, at_ns=begin_ns + END_NS)
@@ -202,7 +208,7 @@ def test_a_back_off_comes_before_all_other_reasons():
     situation.group("g", 3, A, B)
     assert not situation.tries(A, at_ns=END_NS)
     situation.handle.now_ns = END_NS + 1
-    status = situation.plugin.pre_filter(Cycle(A, situation.cluster))
+    status = situation.pre_filter(A)
     assert "cannot find enough sibling pods" in status.message
 
 
@@ -220,7 +226,7 @@ def test_a_group_that_has_room_is_not_asked_again_for_a_while():
         assert situation.plugin.remembers()
     situation.handle.now_ns = 5 * SECOND_NS + 1
     assert not situation.plugin.remembers()
-    status = situation.plugin.pre_filter(Cycle(A, situation.cluster))
+    status = situation.pre_filter(A)
     assert status.message == "resource gap: cpu: 1000m"
 
 
@@ -231,5 +237,5 @@ def test_a_member_that_fails_makes_the_group_s_room_be_looked_at_again():
     assert situation.tries(A, at_ns=0)
     situation.cluster.put(make_node("n1", cpu="1"))
     situation.fail(A, at_ns=1)
-    status = situation.plugin.pre_filter(Cycle(A, situation.cluster))
+    status = situation.pre_filter(A)
     assert status.message == "resource gap: cpu: 1000m"
