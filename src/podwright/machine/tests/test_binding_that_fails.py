@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from podwright.columns.nodes import CPU, PODS
+from podwright.columns.tests.storage_objects import claim
 from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.binding import CallError
+from podwright.framework.binding import CallError, ClaimUpdate, Pending, Progress
 from podwright.framework.events import POD, ActionType, EventHint, Hint
 from podwright.machine import (
     Bind,
@@ -16,8 +17,11 @@ from podwright.machine import (
     Event,
     ObjectDeleted,
     ObjectPut,
+    PatchPodStatus,
+    PodAllowed,
     PodRejected,
     TimerFired,
+    UpdateClaim,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.objects import Pod, with_fields, with_node_name
@@ -152,7 +156,8 @@ def test_a_refusal_in_pre_bind_wakes_others_and_waits_as_after_an_error():
     assert requested(driver, "n1") == requested(driver, "n2") == (0, 0)
 
 
-def test_hints_see_the_pod_that_left_with_its_node_and_the_room_that_it_left():
+@pytest.mark.parametrize("how", ["fails", "deleted", "terminates"])
+def test_hints_see_the_pod_that_left_with_its_node_and_the_room_that_it_left(how: str):
     seen: list[tuple[str, str, int, int]] = []
     drivers: list[Driver] = []
 
@@ -181,8 +186,43 @@ def test_hints_see_the_pod_that_left_with_its_node_and_the_room_that_it_left():
     driver.cycle()
     assert places(driver, "b") == ["unschedulable"]
     (bind,) = driver.all_of(Bind)
-    driver.tell(CallDone(bind.call, CallError("conflict")))
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    if how == "fails":
+        driver.tell(CallDone(bind.call, CallError("conflict")))
+    elif how == "deleted":
+        driver.remove(pod)
+    else:
+        when = "2026-01-01T00:00:00Z"
+        driver.put(with_fields(pod, "metadata", deletion_timestamp=when))
     assert seen == [("a", "n1", 0, 0)]
+
+
+def test_a_pod_that_is_deleted_with_its_bind_call_in_flight_wakes_others():
+    driver = full_with(extra=2)
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    driver.remove(pod)
+    assert places(driver, "a", "b0", "b1") == ["", "active", "active"]
+
+
+def test_a_pod_whose_binding_is_only_seen_when_it_is_deleted_counts_no_more():
+    driver = full_with(extra=1)
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    driver.remove(with_node_name(pod, "n1"))
+    assert driver.machine.assumed() == {}
+    assert requested(driver, "n1") == (0, 0)
+    assert places(driver, "a", "b0") == ["", "active"]
+
+
+def test_a_waiting_pod_that_is_deleted_leaves_the_queue():
+    driver = full_with(extra=2)
+    pod = driver.machine.pod("default/b0")
+    assert pod is not None
+    driver.remove(pod)
+    assert places(driver, "b0", "b1") == ["", "unschedulable"]
+    assert len(driver.machine.queue) == 1
 
 
 # -------------------------------------------------------------------- a successor of that name
@@ -322,8 +362,20 @@ def test_a_deleted_pod_is_not_queued_again_and_others_learn_of_the_room_again(er
     driver.now_ns += 10 * SECOND_NS
     assert places(driver, "b") == ["unschedulable"]
     driver.tell(CallDone(bind.call, error))
-    assert places(driver, "a") == [""]
+    assert places(driver, "a", "b") == ["", "active"]
     assert len(driver.machine.queue) == 1
+
+
+@pytest.mark.parametrize("error", FAILURES)
+def test_others_learn_of_the_room_although_a_successor_has_come(error: CallError):
+    driver, bind = binding_in_flight()
+    driver.put(with_node_name(successor(cpu="500m"), "n1"))
+    driver.put(pending("b", cpu="1"))
+    driver.cycle()
+    driver.now_ns += 10 * SECOND_NS
+    assert places(driver, "b") == ["unschedulable"]
+    driver.tell(CallDone(bind.call, error))
+    assert places(driver, "b") == ["active"]
 
 
 def test_the_old_binding_s_success_does_not_make_the_successor_bound():
@@ -360,3 +412,64 @@ def test_news_of_a_forerunner_s_deletion_does_not_touch_the_successor():
     tell(driver, ObjectPut(with_node_name(successor(cpu="1"), "n1")), ObjectDeleted(first))
     assert requested(driver, "n1") == (1_000, 1)
     assert driver.machine.pod("default/a") is not None
+
+
+# -------------------------------------------------------------------- on the way
+
+
+def test_an_attempt_is_over_for_the_queue_when_the_pod_is_past_permit():
+    driver = Driver(Gate)
+    driver.holds.add("Bind")
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    queue = driver.machine.queue
+    assert [queued.key for queued in queue.in_flight()] == ["default/a"]
+    driver.tell(PodAllowed("default/a", "Gate"))
+    assert len(driver.all_of(Bind)) == 1
+    assert queue.in_flight() == []
+    assert driver.machine.waiting() == {}
+
+
+def test_a_pod_whose_bind_call_is_in_flight_is_preempted_by_the_api_server():
+    driver = full_with(extra=0)
+    driver.holds.add("PatchPodStatus")
+    driver.put(pending("high", cpu="1", priority=10))
+    driver.cycle()
+    patches = [patch for patch in driver.all_of(PatchPodStatus) if patch.condition is not None]
+    assert [(patch.pod, patch.condition.type) for patch in patches if patch.condition][-1] == (
+        "default/a",
+        "DisruptionTarget",
+    )
+    assert driver.machine.assumed() == {"default/a": "n1"}
+
+
+class Two(Plugin):
+    """Make two calls before binding, and look at both answers."""
+
+    name = "Two"
+    answers: ClassVar[list[list[str]]] = []
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        return Pending(calls=(ClaimUpdate(claim("one")), ClaimUpdate(claim("two"))))
+
+    def continue_pre_bind(
+        self, cycle: Cycle, node_name: str, progress: Progress
+    ) -> Status | Pending:
+        errors = [answer.error.message if answer.error else "" for answer in progress.answers]
+        self.answers.append(errors)
+        return Status.OK
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_plugin_is_asked_again_when_all_its_calls_are_answered(first: int):
+    Two.answers.clear()
+    driver = Driver(Two)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    calls = driver.all_of(UpdateClaim)
+    assert len(calls) == 2
+    driver.tell(CallDone(calls[first].call, CallError(f"no {first}")))
+    assert Two.answers == []
+    driver.tell(CallDone(calls[1 - first].call))
+    assert Two.answers == [["no 0", ""] if first == 0 else ["", "no 1"]]
+    assert driver.node_of("default/a") == "n1"

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
+from podwright.columns.tests.storage_objects import claim
 from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
+from podwright.framework.events import (
+    NODE,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    ActionType,
+    EventHint,
+    Hint,
+)
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.objects import Pod, with_fields, with_node_name
@@ -136,6 +144,8 @@ def test_hints_see_an_assigned_pod_that_is_gone_as_gone(node: str, left: list[st
     scene.seen.clear()
     driver.tell(ObjectDeleted(make_pod(pod, node=node)))
     assert scene.seen == [("waits", pod, "", ["n1", "n2"], left)]
+    driver.put(make_node("n9"))
+    assert [*driver.machine.cluster.pods] == left, "nor does it come with its node"
 
 
 def test_hints_see_a_pod_that_was_assigned_by_others_in_its_place():
@@ -153,6 +163,91 @@ def test_hints_see_a_pod_that_was_bound_once_with_its_node():
     assert driver.node_of("default/mine")
     assert [entry[1:3] for entry in scene.seen] == [("", "mine")]
     assert scene.seen[0][4] == ["default/there", "default/mine"]
+
+
+def test_a_pod_made_anew_unseen_is_one_that_goes_and_one_that_comes():
+    scene = Scene()
+    anew = with_fields(make_pod("there", node="n2"), "metadata", uid="another")
+    scene.driver.put(anew)
+    assert [(*entry[1:3], entry[4]) for entry in scene.seen] == [
+        ("there", "", []),
+        ("", "there", ["default/there"]),
+    ]
+
+
+def test_hints_see_a_changed_pod_as_it_is_now():
+    scene = Scene()
+    driver = scene.driver
+    labels: list[dict[str, str]] = []
+    look = scene.look
+
+    def looking(pod: Pod, old: Any, new: Any) -> None:
+        labels.append(dict(driver.machine.cluster.pods["default/there"].pod.metadata.labels))
+        look(pod, old, new)
+
+    scene.look = looking  # type: ignore[method-assign]
+    driver.put(make_pod("there", node="n1", cpu="1", labels={"a": "1"}))
+    assert labels == [{"a": "1"}]
+    assert [entry[1:3] for entry in scene.seen] == [("there", "there")]
+
+
+def test_a_version_that_was_seen_already_is_no_event():
+    scene = Scene()
+    pod = scene.driver.machine.pod("default/waits")
+    assert pod is not None
+    same = with_fields(pod, "metadata", labels={"a": "1"})
+    scene.driver.tell(ObjectPut(same))
+    assert scene.seen == []
+    queued = scene.driver.machine.queue.get("default/waits")
+    assert queued is not None
+    assert queued.pod.metadata.labels == {}
+    scene.driver.put(same)
+    assert queued.pod.metadata.labels == {"a": "1"}
+
+
+def test_the_beginning_of_a_nomination_is_no_departure():
+    scene = Scene()
+    pod = pending("nominated", priority=10)
+    scene.driver.put(pod)
+    scene.seen.clear()
+    scene.driver.put(with_fields(pod, "status", nominated_node_name="n1"))
+    assert scene.seen == []
+    scene.driver.put(pod)
+    assert [entry[1:3] for entry in scene.seen] == [("nominated", "")]
+
+
+def test_hints_see_other_objects_that_are_gone_as_gone():
+    left: list[int] = []
+    drivers: list[Driver] = []
+
+    class Storing(Plugin):
+        name = "Storing"
+
+        def filter(self, cycle: Cycle, node: Any) -> Status:
+            return Status.unschedulable("not yet")
+
+        def events_to_register(self) -> tuple[EventHint, ...]:
+            return (EventHint(PERSISTENT_VOLUME_CLAIM, ANY, self.look),)
+
+        def look(self, pod: Pod, old: Any, new: Any) -> Hint:
+            left.append(drivers[0].machine.cluster.storage.version)
+            return Hint.SKIP
+
+    driver = Driver(Storing)
+    drivers.append(driver)
+    driver.put(make_node("n1"), pending("waits"))
+    driver.cycle()
+    storage = driver.machine.cluster.storage
+    before = storage.version
+    driver.put(claim("c"))
+    assert left == [storage.version]
+    assert storage.version > before
+    between = storage.version
+    driver.remove(claim("c"))
+    assert left == [between, storage.version]
+    assert storage.version > between
+    driver.remove(claim("c"))
+    assert len(left) == 2
 
 
 def test_a_pod_that_has_ended_is_gone_once():
