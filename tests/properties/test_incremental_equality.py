@@ -6,16 +6,17 @@ the same pod is decided
 - by runners that have lived through the history, with all that they remember,
 - by new runners on a new cluster, made of what is left, in the order of its arrival,
 - by the oracle in `tests/oracle`, which shares no code with podwright.
+
+A run counts what happened in its histories and asserts that it is enough.
 """
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
-import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -24,250 +25,88 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.oracle import evaluate
 from tests.properties.effort import effort
+from tests.properties.exercised import Exercised
+from tests.properties.limits import COMPACTIONS, tight_limits, watch_limits
+from tests.properties.long_lived import LIKE_UPSTREAM, PROFILES, SWEEPING, World
 from tests.properties.strategies import documents
 from tests.properties.strategies.documents import ZONE, Document
-from tests.properties.strategies.own_plugins import Crowd, FewPods, OnlyDisks
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
-from podwright.columns import Cluster
-from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.framework.decision import Decision
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import Runner
-from podwright.objects import ObjectMeta, Pod, decode, decode_pod
-from podwright.parity.decision import compare_explanation
+from podwright.objects import ObjectMeta, Pod, decode_pod
+from podwright.objects.quantity import quantity_milli_value
+from podwright.preemption import Preemption
 
 pytestmark = pytest.mark.property
 
-SEED = 11
 
+EXERCISED = Exercised()
+"""Of the histories that are played at the moment."""
 
-def profile_of(tie_rule: TieRule = TieRule.DRAWN, *plugins: Any) -> Profile:
-    registry = Registry(plugins)
-    configuration = effective(
-        registry.enable_own(KubeSchedulerConfiguration()),
-        DEFAULT_GATES,
-        implements=registry.points_of,
-    )
-    return build_profiles(configuration, registry, tie_rule=tie_rule)["default-scheduler"]
-
-
-SWEEPING = "sweeping"
-PROFILES = {
-    "drawn": profile_of(),
-    "heap": profile_of(TieRule.HEAP),
-    "first": profile_of(TieRule.FIRST),
-    SWEEPING: profile_of(),
-    "few pods": profile_of(TieRule.DRAWN, FewPods),
-    "crowd": profile_of(TieRule.FIRST, Crowd),
-    "only disks": profile_of(TieRule.DRAWN, OnlyDisks),
+FILLER: Document = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "template", "namespace": "default"},
+    "spec": {"schedulerName": "default-scheduler"},
+    "status": {"phase": "Pending"},
 }
-"""By name; the one called sweeping never takes the short way of settled totals."""
+"""What takes the room that a preemptor needs."""
 
-LIKE_UPSTREAM = ["drawn", "heap", "first", SWEEPING]
-
-
-def runner_of(name: str, cluster: Cluster) -> Runner:
-    runner = Runner(PROFILES[name], cluster, seed=SEED)
-    if name == SWEEPING:
-        runner._is_plain = False
-    return runner
-
-
-class World:
-    """What is left of a history, as documents, and the cluster that lived through it."""
-
-    def __init__(self) -> None:
-        self.cluster = Cluster()
-        self.nodes: dict[str, Document] = {}
-        self.pods: dict[str, Document] = {}
-        self.others: dict[tuple[str, str], Document] = {}
-        self.zones: dict[str, list[str]] = {}
-        self.runners = {name: runner_of(name, self.cluster) for name in PROFILES}
-
-    # ---------------------------------------------------------------- changes
-
-    def put_node(self, document: Document) -> None:
-        name = document["metadata"]["name"]
-        zone = document["metadata"]["labels"].get(ZONE, "")
-        old = self.nodes.get(name)
-        if old is None or old["metadata"]["labels"].get(ZONE, "") != zone:
-            self._leave_zone(name)
-            self.zones.setdefault(zone, []).append(name)
-        self.nodes[name] = document
-        self.cluster.put(decode(document))
-
-    def remove_node(self, name: str) -> None:
-        self._leave_zone(name)
-        self.cluster.delete(decode(self.nodes.pop(name)))
-
-    def _leave_zone(self, name: str) -> None:
-        for zone, names in list(self.zones.items()):
-            if name in names:
-                names.remove(name)
-                if not names:
-                    del self.zones[zone]
-
-    def put_other(self, document: Document) -> None:
-        self.others[document["kind"], _key(document)] = document
-        self.cluster.put(decode(document))
-
-    def remove_other(self, key: tuple[str, str]) -> None:
-        self.cluster.delete(decode(self.others.pop(key)))
-
-    def put_pod(self, document: Document) -> None:
-        self.pods[_key(document)] = document
-        self.cluster.put(decode(document))
-
-    def remove_pod(self, key: str) -> None:
-        self.cluster.delete(decode(self.pods.pop(key)))
-
-    # ---------------------------------------------------------------- comparisons
-
-    def visiting_order(self) -> list[str]:
-        """Return the nodes zone by zone in turn, from the history alone."""
-        lists = list(self.zones.values())
-        longest = max(map(len, lists), default=0)
-        return [names[i] for i in range(longest) for names in lists if i < len(names)]
-
-    def from_scratch(self, order: list[str]) -> Cluster:
-        cluster = Cluster()
-        for document in self.others.values():
-            cluster.put(decode(document))
-        for name in order:
-            cluster.put(decode(self.nodes[name]))
-        for document in self.pods.values():
-            cluster.put(decode(document))
-        return cluster
-
-    def decide(self, name: str, pod: Pod, number: int) -> Decision:
-        """Decide with a long-lived runner and hold it against a new one."""
-        old = self.runners[name]
-        assert [self.cluster.nodes.names[s] for s in self.cluster.nodes.visiting_order()] == (
-            self.visiting_order()
-        )
-        # The heap looks at nodes in visiting order, the other rules in order of arrival.
-        in_order = self.visiting_order() if name == "heap" else list(self.nodes)
-        new = runner_of(name, self.from_scratch(in_order))
-        new.next_start = old.next_start
-        expected = new.decide(pod, cycle_number=number)
-        actual = old.decide(pod, cycle_number=number)
-        assert in_words(actual) == in_words(expected)
-        assert old.next_start == new.next_start
-        assert columns(self.cluster) == columns(new.cluster)
-        return actual
-
-    def hold_against_explanation(
-        self, name: str, pod: Pod, decision: Decision, number: int
-    ) -> None:
-        """Compare with a cycle that asks every plugin anew, on the long-lived cluster."""
-        runner = self.runners[name]
-        runner_start = runner.next_start
-        found = explain(runner, pod, cycle_number=number)
-        runner.next_start = runner_start
-        if decision.error is not None or not self.nodes:
-            return
-        assert decision.node in (found.winners or ("",))
-        if decision.node:
-            assert decision.feasible_count == len(found.feasible)
-            assert decision.tie_count == len(found.winners)
-            if decision.total is not None:
-                assert decision.total == found.totals[decision.node]
-        elif decision.diagnosis is not None and decision.diagnosis.pre_filter is None:
-            assert not found.feasible
-
-    def hold_against_oracle(self, name: str, pod: Document, number: int) -> None:
-        """Compare every field that the golden vectors have."""
-        objects = [*self.others.values(), *self.nodes.values(), *self.pods.values()]
-        expect = evaluate(copy.deepcopy({"objects": objects, "pod": pod}))
-        runner = self.runners[name]
-        before = runner.next_start
-        found: Explanation = explain(runner, decode_pod(pod), cycle_number=number)
-        runner.next_start = before
-        if not self.nodes:
-            assert found.decision.message == expect["message"]
-            return
-        # Among pods of one priority that have not started, upstream takes any as a victim.
-        is_free = any("startTime" not in pod["status"] for pod in self.pods.values())
-        wrong = [
-            result
-            for result in compare_explanation(expect, found)
-            if not getattr(result, "agrees", True)
-            and not (is_free and getattr(result, "field", "").startswith("preemption."))
-        ]
-        assert not wrong, wrong
-
-
-def _key(document: Document) -> str:
-    metadata = document["metadata"]
-    return (
-        f"{metadata['namespace']}/{metadata['name']}"
-        if "namespace" in metadata
-        else (metadata["name"])
-    )
-
-
-def in_words(decision: Decision) -> dict[str, Any]:
-    """Return everything that a decision says, but for the slot."""
-    diagnosis = decision.diagnosis
-    found: dict[str, Any] = {
-        "node": decision.node,
-        "feasible": decision.feasible_count,
-        "evaluated": decision.evaluated_count,
-        "ties": decision.tie_count,
-        "total": decision.total,
-        "message": decision.message,
-    }
-    if diagnosis is not None:
-        found["blamed"] = (sorted(diagnosis.rejected_by), sorted(diagnosis.pending))
-        found["rejections"] = sorted(
-            (one.status.plugin, one.status.code.label, one.status.reasons, one.count)
-            for one in diagnosis.rejections
-        )
-    return found
-
-
-def columns(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return what is counted per node."""
-    nodes = cluster.nodes
-    return {
-        name: {
-            "requested": _amounts(nodes.resources, nodes.requested[slot]),
-            "allocatable": _amounts(nodes.resources, nodes.allocatable[slot]),
-            "non_zero": nodes.non_zero_requested[slot].tolist(),
-            "pods": sorted(cluster.pods_on[slot]),
-            "unschedulable": bool(nodes.unschedulable[slot]),
-            "taints": nodes.taint_sets.values[nodes.taint_set_ids[slot]],
-        }
-        for name, slot in nodes.slot_of.items()
-    }
-
-
-def _amounts(resources: dict[str, int], row: np.ndarray[Any, Any]) -> dict[str, int]:
-    return {name: int(row[index]) for name, index in resources.items() if row[index]}
+VICTIMS = st.lists(
+    st.tuples(st.sampled_from([0, 10, 100]), st.sampled_from([{"app": "web"}, {"app": "db"}, {}])),
+    min_size=2,
+    max_size=5,
+)
+"""Priorities and labels of pods that fill nodes, in turn."""
 
 
 class Histories(RuleBasedStateMachine):
     """Nodes, pods and objects come, change and go; pods are decided in between."""
 
     @initialize(
-        templates=st.lists(documents.pod_templates(), min_size=1, max_size=4),
-        nodes=st.lists(st.sampled_from(documents.NODES), min_size=1, max_size=5, unique=True),
+        plain=st.lists(documents.plain_templates(), min_size=2, max_size=2),
+        with_volumes=documents.templates_with_volumes(),
+        templates=st.lists(documents.pod_templates(), min_size=1, max_size=2),
+        nodes=st.lists(st.sampled_from(documents.NODES), min_size=3, max_size=6, unique=True),
+        is_busy=st.sampled_from([False, True, True, True, True]),
         data=st.data(),
     )
-    def begin(self, templates: list[Document], nodes: list[str], data: st.DataObject) -> None:
-        self.world = World()
+    def begin(
+        self,
+        plain: list[Document],
+        with_volumes: Document,
+        templates: list[Document],
+        nodes: list[str],
+        is_busy: bool,
+        data: st.DataObject,
+    ) -> None:
+        self.world = World(EXERCISED)
         self.number = 0
-        self.templates = templates
-        self.prototypes = [decode_pod(template) for template in templates]
+        self.templates = [*plain, with_volumes, *templates]
+        self.prototypes = [decode_pod(template) for template in self.templates]
         for name in nodes:
             self.world.put_node(data.draw(documents.nodes(name)))
-        for template in templates:
+        for template in self.templates:
             self._bring_claims_of(template, data)
+        for document in data.draw(st.lists(documents.budgets(), max_size=3)):
+            self.world.put_other(document)
+        if is_busy:
+            self._live_through_everything(data)
+
+    def _live_through_everything(self, data: st.DataObject) -> None:
+        """Begin with a past: rules are drawn, but some of everything has to happen in each run."""
+        who, victims = data.draw(st.sampled_from(LIKE_UPSTREAM)), data.draw(VICTIMS)
+        allowed = st.sampled_from([0, 1, 2])
+        for document in documents.overlapping_budgets(
+            data.draw(st.tuples(allowed, allowed, allowed))
+        ):
+            self.world.put_other(document)
+        self.decide_many(0, 4, True, 0)
+        self.preempt(victims, 1_000, True, "all go", who)
+        self.churn_nodes(documents.NODES[:4], "bring back", data)
+        self.decide_in_turn(5, who, 3)
+        self.preempt(victims[::-1], 50, False, "all go", who)
+        self.churn_nodes(documents.NODES[2:], "bring one", data)
+        self.decide_many(1, 6, True, 6)
 
     def _bring_claims_of(self, template: Document, data: st.DataObject) -> None:
         """Let the claims of a pod be there at the beginning, with a class."""
@@ -275,8 +114,11 @@ class Histories(RuleBasedStateMachine):
         for volume in template["spec"].get("volumes", ()):
             name = volume["persistentVolumeClaim"]["claimName"]
             self.world.put_other(data.draw(documents.storage_classes()))
-            self.world.put_other(data.draw(documents.volumes()))
-            self.world.put_other(data.draw(documents.claims(name, namespace)))
+            claim = data.draw(documents.claims(name, namespace))
+            self.world.put_other(claim)
+            volume_name = claim["spec"].get("volumeName")
+            if volume_name:
+                self.world.put_other(data.draw(documents.volumes(volume_name)))
 
     def _new_pod(self, which: int, nominated: str | None = None) -> tuple[Pod, Document]:
         """Return the next pod of a template; its object shares the template's spec.
@@ -309,43 +151,69 @@ class Histories(RuleBasedStateMachine):
     # ---------------------------------------------------------------- decisions
 
     @rule(
-        which=st.integers(0, 3),
+        which=st.integers(0, 4),
         who=st.sampled_from(list(PROFILES)),
-        is_placed=st.booleans(),
+        after=st.sampled_from(["start", "place", "leave"]),
         nominated=documents.maybe(st.sampled_from(documents.NODES)),
     )
-    def decide(self, which: int, who: str, is_placed: bool, nominated: str | None) -> None:
+    def decide(self, which: int, who: str, after: str, nominated: str | None) -> None:
         pod, document = self._new_pod(which, nominated)
+        self._decide(who, pod, document, after)
+
+    def _decide(self, who: str, pod: Pod, document: Document, after: str) -> Preemption | None:
+        """Decide with one profile, and do what it says; return what preemption found."""
         decision = self.world.decide(who, pod, self.number)
         self.world.hold_against_explanation(who, pod, decision, self.number)
+        found = None
         if who in LIKE_UPSTREAM:
-            self.world.hold_against_oracle(who, document, self.number)
-        if is_placed and decision.slot >= 0:
+            found = self.world.hold_against_oracle(who, document, self.number)
+        if after != "leave" and decision.slot >= 0:
             self.world.cluster.denominate(pod)
             self.world.cluster.place(pod, decision.slot)
             self.world.pods[pod.key] = document | {
                 "spec": document["spec"] | {"nodeName": decision.node},
                 "status": {"phase": "Pending"},
             }
+            if after == "start":
+                self._start(pod.key)
+        return found
 
-    @rule(which=st.integers(0, 3), count=st.integers(2, 8), is_started=st.booleans())
-    def decide_many(self, which: int, count: int, is_started: bool) -> None:
+    @rule(
+        which=st.integers(0, 2),
+        count=st.integers(3, 8),
+        is_started=st.booleans(),
+        drained=st.integers(0, 6),
+    )
+    def decide_many(self, which: int, count: int, is_started: bool, drained: int) -> None:
         """Pods of one template, one after the other, as a deployment brings them."""
+        self.drain(drained)
         for _ in range(count):
-            self.decide(which, "drawn", True, None)
+            self.decide(which, "drawn", "place", None)
         if is_started:
             for key in list(self.world.pods):
                 self._start(key)
+
+    @rule(count=st.integers(3, 8), who=st.sampled_from(LIKE_UPSTREAM), drained=st.integers(0, 6))
+    def decide_in_turn(self, count: int, who: str, drained: int) -> None:
+        """Pods of different templates by turns, which what is remembered has to survive."""
+        self.drain(drained)
+        for which in range(count):
+            self.decide(which, who, "start", None)
 
     def _start(self, key: str) -> None:
         """Let a placed pod run, each from another second on."""
         document = self.world.pods[key]
         if "nodeName" in document["spec"] and "startTime" not in document["status"]:
-            self.number += 1
-            since = f"2026-01-01T00:{self.number // 60:02d}:{self.number % 60:02d}Z"
-            self.world.put_pod(document | {"status": {"phase": "Running", "startTime": since}})
+            self.world.put_pod(
+                document | {"status": {"phase": "Running", "startTime": self._next_second()}}
+            )
 
-    @rule(which=st.integers(0, 3))
+    def _next_second(self) -> str:
+        self.number += 1
+        minutes, second = divmod(self.number, 60)
+        return f"2026-01-01T{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}Z"
+
+    @rule(which=st.integers(0, 4))
     def all_rules_see_the_same_totals(self, which: int) -> None:
         pod, _ = self._new_pod(which)
         found = [
@@ -356,26 +224,132 @@ class Histories(RuleBasedStateMachine):
         by_name = dict(zip(LIKE_UPSTREAM, found, strict=True))
         assert by_name["drawn"].node == by_name[SWEEPING].node
 
+    # ---------------------------------------------------------------- preemption
+
+    @rule(
+        victims=VICTIMS,
+        priority=st.sampled_from([50, 1_000, 100]),
+        is_labeled=st.booleans(),
+        ending=st.sampled_from(["all go", "go", "all go", "stay"]),
+        who=st.sampled_from(LIKE_UPSTREAM),
+    )
+    def preempt(
+        self,
+        victims: list[tuple[int, dict[str, str]]],
+        priority: int,
+        is_labeled: bool,
+        ending: str,
+        who: str,
+    ) -> None:
+        """Fill every node, and let pods preempt, wait for their victims, and be placed."""
+        for key in list(self.world.pods):
+            self._start(key)
+        fillers = self._fill(victims)
+        for attempt in range(2):
+            document = self._filler(priority + attempt, {"app": "web"} if is_labeled else {}, "1")
+            found = self._decide(who, decode_pod(document), document, "start")
+            if found is None or found.choice is None:
+                continue
+            node = found.choice.candidate.node
+            document = document | {"status": {"phase": "Pending", "nominatedNodeName": node}}
+            self.world.put_pod(document)
+            for victim in found.victims:
+                self._evict(victim.key)
+            # It is not eligible while they are there, unless none of them is less important.
+            self._decide(who, decode_pod(document), document, "leave")
+            if ending == "stay":
+                continue
+            for victim in found.victims:
+                self.world.remove_pod(victim.key)
+            self._decide(who, decode_pod(document), document, "start")
+        if ending == "all go":
+            for key in fillers:
+                if key in self.world.pods:
+                    self.world.remove_pod(key)
+
+    def _fill(self, victims: list[tuple[int, dict[str, str]]]) -> list[str]:
+        """Put two pods on every node that take what it has; return their names."""
+        fillers: list[str] = []
+        for name, node in self.world.nodes.items():
+            half = quantity_milli_value(node["status"]["allocatable"]["cpu"]) // 2
+            for _ in range(2):
+                priority, labels = victims[len(fillers) % len(victims)]
+                document = self._filler(priority, labels, f"{half}m")
+                document["spec"] = document["spec"] | {"nodeName": name}
+                document["status"] = {"phase": "Running", "startTime": self._next_second()}
+                self.world.put_pod(document)
+                fillers.append(f"default/{document['metadata']['name']}")
+        return fillers
+
+    def _filler(self, priority: int, labels: dict[str, str], cpu: str) -> Document:
+        self.number += 1
+        name = f"p{self.number}"
+        metadata: Document = {"name": name, "uid": f"u-{name}"}
+        if labels:
+            metadata["labels"] = labels
+        container = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
+        return FILLER | {
+            "metadata": FILLER["metadata"] | metadata,
+            "spec": FILLER["spec"] | {"priority": priority, "containers": [container]},
+        }
+
+    def _evict(self, key: str) -> None:
+        """Let a pod be deleted as a victim is; it is there until it has ended."""
+        old = self.world.pods[key]
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+        }
+        metadata = old["metadata"] | {"deletionTimestamp": "2026-01-02T00:00:00Z"}
+        status = old["status"] | {"conditions": [condition]}
+        self.world.put_pod(old | {"metadata": metadata, "status": status})
+
     # ---------------------------------------------------------------- changes
 
     @rule(
         name=st.sampled_from(documents.NODES),
-        change=st.sampled_from(["put", "put", "put", "remove", "bring back", "renumber all"]),
+        change=st.sampled_from(
+            ["images", "labels", "taints", "allocatable", "heartbeat", "everything", "remove"]
+        ),
         data=st.data(),
     )
     def change_node(self, name: str, change: str, data: st.DataObject) -> None:
         known = self.world.nodes.get(name)
-        if change == "put":
+        if known is None:
             self.world.put_node(data.draw(documents.nodes(name)))
-        elif change == "renumber all":
-            self.world.cluster._renumber()
-        elif known is not None:
+            return
+        if change == "remove":
             self.world.remove_node(name)
-            if change == "bring back":
-                self.world.put_node(known)
+            return
+        drawn = data.draw(documents.nodes(name)) if change != "heartbeat" else known
+        self.world.put_node(_with_part(known, drawn, change))
 
     @rule(
-        which=st.integers(0, 3),
+        names=st.lists(st.sampled_from(documents.NODES), min_size=1, max_size=4, unique=True),
+        ending=st.sampled_from(["bring back", "bring others", "bring back", "bring one"]),
+        data=st.data(),
+    )
+    def churn_nodes(self, names: list[str], ending: str, data: st.DataObject) -> None:
+        """Remove some nodes, and add them again as they were or otherwise, in another order."""
+        known = {name: self.world.nodes[name] for name in names if name in self.world.nodes}
+        for name in known:
+            self.world.remove_node(name)
+        for name in reversed(names):
+            if ending == "bring back" and name in known:
+                self.world.put_node(known[name])
+            elif ending != "bring one" or len(self.world.nodes) < 3:
+                self.world.put_node(data.draw(documents.nodes(name)))
+
+    def drain(self, nodes: int) -> None:
+        """Let the pods of some nodes go."""
+        drained = list(self.world.nodes)[:nodes]
+        for key, pod in list(self.world.pods.items()):
+            if pod["spec"].get("nodeName") in drained:
+                self.world.remove_pod(key)
+
+    @rule(
+        which=st.integers(0, 4),
         node=st.sampled_from(documents.NODES),
         is_nominated=documents.maybe(st.just(True)),
     )
@@ -393,7 +367,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.world.pods)
     @rule(
         index=st.integers(0, 20),
-        change=st.sampled_from(["remove", "terminate", "relabel", "finish", "nominate"]),
+        change=st.sampled_from(["remove", "terminate", "evict", "relabel", "finish", "nominate"]),
         node=st.sampled_from(documents.NODES),
         app=st.sampled_from(documents.APPS),
     )
@@ -405,6 +379,8 @@ class Histories(RuleBasedStateMachine):
         match change:
             case "remove":
                 self.world.remove_pod(key)
+            case "evict":
+                self._evict(key)
             case "terminate":
                 metadata = metadata | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
                 self.world.put_pod(old | {"metadata": metadata})
@@ -428,22 +404,70 @@ class Histories(RuleBasedStateMachine):
         self.world.remove_other(keys[index % len(keys)])
 
 
-QUICK = effort(40, stateful_step_count=30)
-THOROUGH = effort(1_500, stateful_step_count=60)
+def _with_part(node: Document, drawn: Document, part: str) -> Document:
+    """Return a node with one part of another, as updates mostly bring them."""
+    status = node["status"]
+    match part:
+        case "images":
+            images = drawn["status"].get("images", [])
+            return node | {"status": status | {"images": images}}
+        case "allocatable":
+            allocatable = drawn["status"]["allocatable"]
+            return node | {"status": status | {"allocatable": allocatable}}
+        case "labels":
+            return node | {"metadata": drawn["metadata"]}
+        case "taints":
+            return node | {"spec": drawn["spec"]}
+        case _:
+            return drawn
 
 
-def test_a_cluster_with_a_history_decides_like_a_new_one() -> None:
-    run_state_machine_as_test(Histories, settings=QUICK)
+NEEDED = {
+    "decisions": 2_000,
+    "nodes removed": 200,
+    "preemptions": 200,
+    "preemptions with a choice": 100,
+    "preemptions against budgets": 20,
+    "with volumes": 50,
+}
+
+
+def play(effort_: settings, needed: dict[str, int], record: Callable[[str, object], None]) -> None:
+    """Play histories, and assert how much has happened in them."""
+    EXERCISED.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        watch_limits(patch, EXERCISED)
+        run_state_machine_as_test(Histories, settings=effort_)
+    EXERCISED.at_least(record, needed)
+    assert 3 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED
+
+
+def test_a_cluster_with_a_history_decides_like_a_new_one(
+    record_property: Callable[[str, object], None],
+) -> None:
+    needed = {name: count // 8 for name, count in NEEDED.items()}
+    play(effort(20, stateful_step_count=30), needed, record_property)
+
+
+def test_a_cluster_that_forgets_and_compacts_all_the_time_decides_like_a_new_one(
+    record_property: Callable[[str, object], None],
+) -> None:
+    with tight_limits():
+        needed = NEEDED | dict.fromkeys(COMPACTIONS, 20)
+        play(effort(80, stateful_step_count=30), needed, record_property)
 
 
 @pytest.mark.slow
-def test_a_cluster_with_a_long_history_decides_like_a_new_one() -> None:
-    run_state_machine_as_test(Histories, settings=THOROUGH)
+def test_a_cluster_with_a_long_history_decides_like_a_new_one(
+    record_property: Callable[[str, object], None],
+) -> None:
+    with tight_limits():
+        play(effort(1_500, stateful_step_count=60), NEEDED, record_property)
 
 
 def test_slots_are_renumbered_when_most_nodes_are_gone() -> None:
     """Nodes are removed until the cluster renumbers by itself; nobody notices."""
-    world = World()
+    world = World(Exercised())
     template: Document = {
         "apiVersion": "v1",
         "kind": "Pod",

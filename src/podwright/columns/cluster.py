@@ -63,6 +63,9 @@ _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), i
 _IMAGES = int(Reads.IMAGES)
 _ENDED = frozenset({"Succeeded", "Failed"})
 
+_DEAD_SLOTS_KEPT = 1_024
+"""So many slots of removed nodes are kept, besides one per live node, before renumbering."""
+
 
 class Cluster:
     """All state that decisions read.
@@ -271,7 +274,7 @@ class Cluster:
         self.storage.node_changed(slot)
         if staying:
             self._homeless[name] = {pod.key: pod for pod in staying}
-        if self.nodes.n_slots > 2 * self.nodes.n_alive + 1_024:
+        if self.nodes.n_slots > 2 * self.nodes.n_alive + _DEAD_SLOTS_KEPT:
             self._renumber()
 
     def homeless(self) -> dict[str, tuple[Pod, ...]]:

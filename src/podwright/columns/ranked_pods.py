@@ -24,6 +24,8 @@ from podwright.objects import Pod
 
 _LEAST_POOL = 1_024
 _LEAST_STRETCH = 4
+_WASTED_PART = 2
+"""The pool is compacted when more than one part in so many lies idle."""
 
 
 class Borrower(Protocol):
@@ -106,13 +108,17 @@ class RankedPods:
         stale = slots[self._stale[slots]]
         if not len(stale):
             return
-        if self._wasted > len(self.priorities) // 2:
-            self._start_over()
+        if self._wasted > len(self.priorities) // _WASTED_PART:
+            self._compact()
             stale = slots
         self._call_in()
         for slot in stale.tolist():
             self._write(slot)
         self._stale[stale] = False
+
+    def _compact(self) -> None:
+        """Drop the stretches that nobody uses; all slots are written again when they are read."""
+        self._start_over()
 
     def lend(self, borrower: Borrower) -> None:
         """Let somebody keep `pods` as it is now; they are told before it changes."""

@@ -29,6 +29,9 @@ _MOST_FRAMES = 4_096
 _ROW_BYTES = 128 << 20
 """How much memory rankings, filter rows and score rows may take each, roughly."""
 
+_LEAST_KEPT = 16
+"""So many of each are kept whatever they take."""
+
 _GROUPS_BYTES = 24 << 10
 """What a ranking may take that keeps its totals per group of nodes; most have few groups."""
 
@@ -333,7 +336,7 @@ class Rankings:
             (self._filter_rows, row_bytes),
             (self._score_rows, row_bytes),
         ):
-            while len(kept) > max(16, _ROW_BYTES // one_bytes):
+            while len(kept) > max(_LEAST_KEPT, _ROW_BYTES // one_bytes):
                 kept.popitem(last=False)
 
     def _forget_all(self) -> None:

@@ -20,6 +20,7 @@ INDEX = "index"
 CLAIMS = ["c0", "c1", "c2"]
 VOLUMES = ["v0", "v1", "v2"]
 IMAGES = {"registry/big:v1": 800 << 20, "registry/small:v1": 60 << 20}
+BUDGETS = ["b0", "b1", "b2"]
 
 
 @st.composite
@@ -37,10 +38,13 @@ def _present(fields: Document) -> Document:
 
 
 TAINTS = [
-    {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
     {"key": "slow", "effect": "PreferNoSchedule"},
+    {"key": "slow", "value": "very", "effect": "PreferNoSchedule"},
+    {"key": "slow", "effect": "PreferNoSchedule"},
+    {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
     {"key": "broken", "effect": "NoExecute"},
 ]
+"""Most of them keep no pod away: a cluster in which little fits shows little."""
 
 
 @st.composite
@@ -48,18 +52,20 @@ def nodes(draw: st.DrawFn, name: str) -> Document:
     """Draw a node of this name."""
     labels = {
         HOSTNAME: name,
-        ZONE: draw(st.sampled_from(["a", "b", "c", None])),
+        ZONE: draw(st.sampled_from(["a", "b", "c", "a", "b", None])),
         "disk": draw(st.sampled_from([None, "ssd", "hdd"])),
         "rank": draw(st.sampled_from([None, None, "1", "7"])),
     }
     images = draw(st.lists(st.sampled_from(sorted(IMAGES)), unique=True, max_size=2))
+    # Kubelets may report one image with different sizes; the first one counts.
+    growth = draw(st.sampled_from([1, 2]))
     allocatable = {
-        "cpu": draw(st.sampled_from(["4", "2", "500m"])),
-        "memory": draw(st.sampled_from(["8Gi", "2Gi"])),
-        "pods": draw(st.sampled_from(["110", "3"])),
+        "cpu": draw(st.sampled_from(["4", "2", "8", "4", "500m"])),
+        "memory": draw(st.sampled_from(["8Gi", "16Gi", "2Gi"])),
+        "pods": draw(st.sampled_from(["110", "110", "110", "3"])),
         GPU: draw(st.sampled_from([None, None, "2"])),
     }
-    taints = draw(maybe(st.lists(st.sampled_from(TAINTS), max_size=2)))
+    taints = draw(maybe(st.lists(st.sampled_from(TAINTS), min_size=1, max_size=2)))
     spec = {"taints": taints, "unschedulable": draw(maybe(maybe(st.just(True))))}
     return {
         "apiVersion": "v1",
@@ -69,7 +75,7 @@ def nodes(draw: st.DrawFn, name: str) -> Document:
         "status": _present(
             {
                 "allocatable": _present(allocatable),
-                "images": [{"names": [i], "sizeBytes": IMAGES[i]} for i in images],
+                "images": [{"names": [i], "sizeBytes": growth * IMAGES[i]} for i in images],
             }
         ),
     }
@@ -175,6 +181,35 @@ _TOLERATIONS = [
     {"key": "slow", "operator": "Exists"},
     {"operator": "Exists"},
 ]
+
+
+@st.composite
+def plain_templates(draw: st.DrawFn) -> Document:
+    """Draw a pod template that most nodes have room for and that constrains itself in one way."""
+    template = draw(pod_templates())
+    spec = template["spec"]
+    kept = draw(st.sampled_from(["", "", "affinity", "topologySpreadConstraints", "tolerations"]))
+    for field in ("nodeSelector", "affinity", "topologySpreadConstraints", "tolerations"):
+        if field != kept:
+            spec.pop(field, None)
+    spec.pop("volumes", None)
+    spec["containers"][0].pop("ports", None)
+    spec["containers"][0].get("resources", {}).get("requests", {}).pop(GPU, None)
+    if "affinity" in spec:
+        # What no pod matches yet keeps the first pod away from every node.
+        spec["affinity"].pop("podAffinity", None)
+    return template
+
+
+@st.composite
+def templates_with_volumes(draw: st.DrawFn) -> Document:
+    """Draw a pod template that differs from plain ones by one or two claims."""
+    template = draw(plain_templates())
+    names = draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2, unique=True))
+    template["spec"]["volumes"] = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names
+    ]
+    return template
 
 
 @st.composite
@@ -284,15 +319,15 @@ def storage_classes() -> st.SearchStrategy[Document]:
             "provisioner": provisioner,
             "volumeBindingMode": mode,
         },
-        st.sampled_from(["kubernetes.io/no-provisioner", "csi.example.com"]),
+        st.sampled_from(["csi.example.com", "kubernetes.io/no-provisioner"]),
         st.sampled_from(["WaitForFirstConsumer", "Immediate"]),
     )
 
 
 @st.composite
-def volumes(draw: st.DrawFn) -> Document:
+def volumes(draw: st.DrawFn, name: str = "") -> Document:
     """Draw a persistent volume: of one zone by affinity or by label, or of everywhere."""
-    name = draw(st.sampled_from(VOLUMES))
+    name = name or draw(st.sampled_from(VOLUMES))
     zone = draw(st.sampled_from(["a", "b"]))
     place = draw(st.integers(0, 2))
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
@@ -372,6 +407,44 @@ def csi_nodes() -> st.SearchStrategy[Document]:
     )
 
 
+@st.composite
+def budgets(draw: st.DrawFn) -> Document:
+    """Draw a disruption budget; several of them cover the same pods."""
+    name = draw(st.sampled_from(BUDGETS))
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": draw(st.sampled_from(["default", *NAMESPACES]))},
+        "spec": {"selector": draw(_label_selectors())},
+        "status": {
+            "disruptionsAllowed": draw(st.sampled_from([0, 1, 2, -1])),
+            "disruptedPods": draw(maybe(st.just({"p3": "2026-01-01T00:00:00Z"}))) or {},
+        },
+    }
+
+
+def overlapping_budgets(allowed: tuple[int, int, int]) -> list[Document]:
+    """Return three budgets of one namespace: for all apps, for one of them, and for the other."""
+    return [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": selector},
+            "status": {"disruptionsAllowed": number},
+        }
+        for name, selector, number in zip(
+            BUDGETS,
+            [
+                {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+                *({"matchLabels": {"app": app}} for app in APPS),
+            ],
+            allowed,
+            strict=True,
+        )
+    ]
+
+
 def others() -> st.SearchStrategy[Document]:
     """Draw any object that is neither node nor pod."""
     return st.one_of(
@@ -382,4 +455,5 @@ def others() -> st.SearchStrategy[Document]:
         volumes(),
         claims(),
         csi_nodes(),
+        budgets(),
     )

@@ -1,0 +1,125 @@
+"""The limits up to which the engine remembers and keeps, made so small that they are reached.
+
+Whatever is compacted, cut off or forgotten has a limit that a history of some dozens of steps
+never reaches. `tight_limits` lowers all of them; decisions must not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+import pytest
+from tests.properties.exercised import Exercised
+
+from podwright.columns import (
+    cluster,
+    counters,
+    dry_runs,
+    images,
+    journal,
+    nodes,
+    nominations,
+    pod_keys,
+    ranked_pods,
+    selectors,
+)
+from podwright.framework import keys, prepare, rankings
+
+TIGHT: dict[tuple[ModuleType, str], int] = {
+    (cluster, "_DEAD_SLOTS_KEPT"): 4,
+    (counters, "_LEAST_COMPACTED"): 6,
+    (dry_runs, "_MOST_KEPT"): 1,
+    (journal, "_LEAST_KEPT"): 48,
+    (keys, "_MOST_NUMBERS"): 60,
+    (keys, "_MOST_TEMPLATES"): 3,
+    (nodes, "_LEAST_ROWS"): 2,
+    (nominations, "_LEAST_ROWS"): 1,
+    (pod_keys, "_MOST_REMEMBERED"): 8,
+    (prepare, "_MOST_KEPT"): 12,
+    (rankings, "_LEAST_KEPT"): 2,
+    (rankings, "_MOST_FRAMES"): 2,
+    (rankings, "_MOST_SEEN"): 20,
+    (rankings, "_ROW_BYTES"): 1,
+    (ranked_pods, "_LEAST_POOL"): 4,
+    (ranked_pods, "_LEAST_STRETCH"): 1,
+    (ranked_pods, "_WASTED_PART"): 8,
+    (selectors, "_LEAST_COUNTERS"): 2,
+}
+USUAL = {(module, name): getattr(module, name) for module, name in TIGHT}
+
+TIGHT_COUNTER_BYTES = 1
+"""For `SelectorCounters`, which is made with its limit."""
+
+COMPACTIONS = (
+    "placement logs compacted",
+    "journals cut off",
+    "slots renumbered",
+    "pools of ranked pods compacted",
+    "counters dropped",
+    "pod keys forgotten",
+    "images forgotten",
+    "dry runs forgotten",
+    "nominations removed",
+    "key numbers forgotten",
+    "templates forgotten",
+    "answers forgotten",
+    "rows forgotten",
+    "first sights forgotten",
+    "frames forgotten",
+)
+
+
+@contextmanager
+def tight_limits() -> Iterator[None]:
+    """Lower all limits."""
+    with _limits(TIGHT):
+        yield
+
+
+@contextmanager
+def usual_limits() -> Iterator[None]:
+    """Restore all limits for a while, for what a long-lived cluster is compared with."""
+    with _limits(USUAL):
+        yield
+
+
+def counters_are_few() -> bool:
+    """Tell whether the limits are lowered."""
+    return TIGHT[selectors, "_LEAST_COUNTERS"] == selectors._LEAST_COUNTERS
+
+
+@contextmanager
+def _limits(values: dict[tuple[ModuleType, str], int]) -> Iterator[None]:
+    before = {(module, name): getattr(module, name) for module, name in values}
+    _set(values)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(values: dict[tuple[ModuleType, str], int]) -> None:
+    for (module, name), value in values.items():
+        setattr(module, name, value)
+
+
+def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
+    """Count how often each limit is reached, under the names in `COMPACTIONS`."""
+    watch, forgetting = exercised.watch, exercised.watch_forgetting
+    watch(patch, counters.PlacementLog, "_compact", "placement logs compacted")
+    watch(patch, journal.Journal, "_drop_old", "journals cut off")
+    watch(patch, cluster.Cluster, "_renumber", "slots renumbered")
+    watch(patch, ranked_pods.RankedPods, "_compact", "pools of ranked pods compacted")
+    watch(patch, selectors.SelectorCounters, "_detach", "counters dropped")
+    forgetting(patch, pod_keys.PodKeysCache, "of", "_known", "pod keys forgotten")
+    forgetting(patch, images.ImageIndex, "_forget", "_states", "images forgotten")
+    forgetting(patch, dry_runs.DryRunMemory, "of", "_kept", "dry runs forgotten")
+    forgetting(patch, keys.PodKeyBook, "key_of", "_templates", "templates forgotten")
+    forgetting(patch, prepare._Keeper, "answer", "_kept", "answers forgotten")
+    forgetting(patch, rankings.Rankings, "_is_familiar", "_seen", "first sights forgotten")
+    forgetting(patch, rankings.Rankings, "_keep_frame", "_frames", "frames forgotten")
+    forgetting(patch, rankings.Rankings, "_forget_oldest", "_filter_rows", "rows forgotten")
+    watch(patch, rankings.Rankings, "_forget_all", "key numbers forgotten")
+    forgetting(patch, nominations.Nominations, "remove", "_row_of", "nominations removed")
