@@ -7,9 +7,10 @@ pod is bound as soon as it is there; it is ready `ready_after` seconds later and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import yaml
@@ -300,6 +301,31 @@ class Cluster:
         objects = [obj for kind in sorted(KINDS.values()) for obj in self.store.list(kind).objects]
         other.restore(msgspec.convert(state, type(self.controllers.state())), objects)
         self.controllers = other
+
+
+def counting(maker: Maker, looks: list[Counter[str]]) -> Maker:
+    """Return a maker whose controller counts the pods that it creates and deletes at each look."""
+
+    def make(view: View) -> Controller:
+        controller: Any = maker(view)
+        sync = controller.sync
+
+        def count(key: str, now_ns: int) -> list[ControllerAction]:
+            actions: list[ControllerAction] = sync(key, now_ns)
+            created = sum(isinstance(a, CreateObject) and type(a.obj) is Pod for a in actions)
+            deleted = sum(isinstance(a, DeleteObject) and a.object_kind == "Pod" for a in actions)
+            looks.append(Counter(created=created, deleted=deleted))
+            return actions
+
+        controller.sync = count
+        return cast(Controller, controller)
+
+    return make
+
+
+def counts(looks: Iterable[Counter[str]], what: str) -> list[int]:
+    """Return the counts that are not 0."""
+    return [look[what] for look in looks if look[what]]
 
 
 def key_of(kind: str, name: str) -> str:

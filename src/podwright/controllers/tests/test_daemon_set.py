@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 from podwright.controllers.daemon_pods import daemon_tolerations, target_node
 from podwright.controllers.daemon_set import DaemonSetController
 from podwright.controllers.pod_template import owner_document
-from podwright.controllers.tests.driving import Cluster
+from podwright.controllers.tests.driving import Cluster, counting, counts
 from podwright.objects import Pod
 
 SET = """
@@ -371,11 +372,22 @@ def test_tolerations_are_added_and_their_own_replaced(host_network):
     ]
 
 
-def test_nothing_is_done_at_once_for_more_than_a_burst():
-    world = cluster(nodes=600)
+@pytest.mark.parametrize(
+    ("nodes", "per_look"), [(249, [249]), (250, [250]), (251, [250, 1]), (600, [250, 250, 100])]
+)
+def test_at_most_250_pods_are_created_or_deleted_at_one_look(nodes, per_look):
+    looks: list[Counter[str]] = []
+
+    world = Cluster([counting(DaemonSetController, looks)], nodes=nodes)
     world.apply(SET)
     world.run(2)
-    assert len(world.pods()) == 600
+    assert counts(looks, "created") == per_look
+    assert len(world.pods()) == nodes
+    nowhere = {"nodeSelector": {"x": "y"}}
+    world.patch("daemonset", "agent", {"spec": {"template": {"spec": nowhere}}})
+    world.run(2)
+    assert counts(looks, "deleted") == per_look
+    assert world.pods() == []
 
 
 def test_what_was_written_down_goes_on_in_the_middle_of_an_update():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -19,7 +20,9 @@ from podwright.controllers.job_spec import (
     parse_indexes,
     pods_of,
 )
+from podwright.controllers.job_tally import BackOff, Ended, back_off_after
 from podwright.controllers.job_ttl import JobTTLController
+from podwright.controllers.tests.driving import counting, counts
 from podwright.controllers.tests.living import Cluster, at, document
 from podwright.objects import Pod
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
@@ -128,6 +131,92 @@ def test_pods_after_failures_wait_longer_each_time():
     ]
     assert cluster.status(JOB, "default/j")["failed"] == 4
     assert cluster.said("BackoffLimitExceeded") == ["Job has reached the specified backoff limit"]
+
+
+def test_a_success_ends_the_waiting_and_failures_are_counted_anew():
+    cluster = cluster_with(a_job(completions=3, parallelism=1, backoffLimit=9))
+    for phase in ("Failed", "Failed", "Failed", "Succeeded", "Failed", "Failed"):
+        (pod,) = (pod for pod in cluster.pods() if not pod.is_terminal)
+        end(cluster, pod, phase, exit_code=int(phase == "Failed"))
+        cluster.run(cluster.now + 60)
+    made = [obj.metadata.creation_timestamp for obj in cluster.creations if obj.kind == "Pod"]
+    # 10, 20 and 40 s after failures; a second after the success; 10 and 20 s after failures.
+    assert made == [at(0), at(10), at(80), at(160), at(181), at(250), at(320)]
+
+
+SECOND = 1_000_000_000
+
+
+def an_end(text: str) -> Ended:
+    """Return the end of a pod: `f7` failed at 7 s, `s8` succeeded at 8 s, `f` has no time."""
+    ended_ns = int(text[1:]) * SECOND if text[1:] else -1
+    return Ended(text, f"default/{text}", text[0] == "s", -1, ended_ns, "", "")
+
+
+@pytest.mark.parametrize(
+    ("ends", "failures", "failed_at"),
+    [
+        ("", 2, 5),
+        ("f9", 3, 9),
+        ("f9 f7", 4, 9),
+        ("f7 f9 f8", 5, 9),
+        ("f0", 3, 0),
+        ("f", 3, 20),
+        ("s8", 0, None),
+        ("f7 s8", 0, None),
+        ("s8 f7", 0, None),
+        ("s8 f8", 0, None),
+        ("s8 f9", 1, 9),
+        ("f9 s8", 1, 9),
+        ("f7 f10 s8 f9", 2, 10),
+        ("s5 f6 s8", 0, None),
+        ("s8 f6 s5", 0, None),
+        ("s5 f9 s8 f6", 1, 9),
+        ("s f19", 0, None),
+        ("s f20", 0, None),
+        ("s f21", 1, 21),
+        ("s8 f", 1, 20),
+        ("s0 f0", 0, None),
+        ("s0 f1", 1, 1),
+    ],
+)
+def test_failures_since_the_last_success_are_counted(ends, failures, failed_at):
+    before = BackOff(failures=2, failed_ns=5 * SECOND)
+    ended = [an_end(text) for text in ends.split()]
+    after = back_off_after(before, ended, now_ns=20 * SECOND)
+    assert after.failures == failures
+    if failed_at is None:
+        assert after.ends_ns() == 0
+    else:
+        assert after.failed_ns == failed_at * SECOND
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [(1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (99, 600)],
+)
+def test_the_time_to_wait_doubles_up_to_ten_minutes(failures, seconds):
+    assert BackOff(failures, 5 * SECOND).ends_ns() == (5 + seconds) * SECOND
+
+
+def test_without_failures_there_is_nothing_to_wait_for():
+    assert BackOff(0, 5 * SECOND).ends_ns() == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "per_look"), [(499, [499]), (500, [500]), (501, [500, 1]), (1_002, [500, 500, 2])]
+)
+def test_a_job_makes_or_deletes_at_most_500_pods_at_one_look(count, per_look):
+    looks: list[Counter[str]] = []
+
+    cluster = Cluster([counting(JobController, looks)], schedules=False)
+    cluster.add(a_job(completions=count, parallelism=count))
+    cluster.run(10)
+    assert counts(looks, "created") == per_look
+    cluster.edit(JOB, "default/j", "spec", suspend=True)
+    cluster.run(20)
+    assert counts(looks, "deleted") == per_look
+    assert cluster.pods() == []
 
 
 def test_a_job_that_fails_takes_its_other_pods_down_and_counts_them_as_failed():

@@ -175,6 +175,54 @@ def test_of_several_taints_the_shortest_time_counts():
     assert leaves_at(cluster) == 20
 
 
+def matching(*tolerations: tuple[str, str, int | None]) -> list[dict[str, Any]]:
+    """Return tolerations of (key, effect, seconds); an empty key or effect matches all."""
+    return [
+        {"operator": "Exists"}
+        | ({"key": key} if key else {})
+        | ({"effect": effect} if effect else {})
+        | ({} if seconds is None else {"tolerationSeconds": seconds})
+        for key, effect, seconds in tolerations
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "leaves"),
+    [
+        pytest.param([("t", "NoExecute", 20), ("t", "", 3)], 20, id="the longer one first"),
+        pytest.param([("t", "", 3), ("t", "NoExecute", 20)], 3, id="the shorter one first"),
+        pytest.param([("t", "", 20), ("", "", 3), ("t", "", 9)], 20, id="the first of three"),
+        pytest.param([("t", "", None), ("t", "", 3)], None, id="for ever first"),
+        pytest.param([("t", "", 3), ("t", "", None)], 3, id="for ever second"),
+        pytest.param([("", "", 20), ("t", "", 3)], 20, id="the general one first"),
+        pytest.param([("x", "", 3), ("t", "", 20)], 20, id="another key before it"),
+        pytest.param([("t", "NoSchedule", 3), ("t", "", 20)], 20, id="another effect before it"),
+        pytest.param([("t", "", 0), ("t", "", 20)], 0, id="no time first"),
+        pytest.param([("t", "", 20), ("t", "", 0)], 20, id="no time second"),
+        pytest.param([("t", "", 1), ("t", "", 20)], 1, id="a second first"),
+    ],
+)
+def test_the_first_toleration_that_matches_a_taint_says_how_long_a_pod_stays(tolerations, leaves):
+    cluster = cluster_with(a_pod("a", tolerations=matching(*tolerations)))
+    taint_with(cluster, "t")
+    assert leaves_at(cluster) == leaves
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "leaves"),
+    [
+        pytest.param([("s", "", 30), ("", "", 5)], 5, id="one for both after one of its own"),
+        pytest.param([("", "", 30), ("t", "", 5)], 30, id="one for both before one of its own"),
+        pytest.param([("t", "", None), ("", "", 5)], 5, id="for ever for one of them"),
+        pytest.param([("s", "", 30), ("s", "", None)], 0, id="two for one, none for the other"),
+    ],
+)
+def test_each_taint_has_its_own_first_toleration(tolerations, leaves):
+    cluster = cluster_with(a_pod("a", tolerations=matching(*tolerations)))
+    taint_with(cluster, "s", "t")
+    assert leaves_at(cluster) == leaves
+
+
 @pytest.mark.parametrize(
     ("later", "leaves", "said"),
     [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
-from podwright.controllers.tests.driving import NOW, SECOND, Cluster
+from podwright.controllers.tests.driving import NOW, SECOND, Cluster, counting, counts
 from podwright.objects import Pod
 
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
@@ -213,12 +214,24 @@ def test_a_set_that_is_being_deleted_makes_no_more_pods():
     assert world.status("replicaset", "web")["replicas"] == 2
 
 
-def test_nothing_is_done_at_once_for_more_than_a_burst():
-    world = cluster(ready_after=None)
-    world.apply(REPLICA_SET.replace("replicas: 3", "replicas: 1100"))
-    assert len(world.names()) == 1100
-    world.scale("replicaset", "web", 0)
+@pytest.mark.parametrize(
+    ("replicas", "per_look"),
+    [(499, [499]), (500, [500]), (501, [500, 1]), (1_100, [500, 500, 100])],
+)
+@pytest.mark.parametrize("text", [REPLICA_SET, CONTROLLER], ids=["set", "controller"])
+def test_at_most_500_pods_are_created_or_deleted_at_one_look(text, replicas, per_look):
+    looks: list[Counter[str]] = []
+
+    makers = [
+        counting(maker, looks) for maker in (ReplicaSetController, ReplicationControllerController)
+    ]
+    world = Cluster(makers, ready_after=None)
+    world.apply(re.sub("replicas: .", f"replicas: {replicas}", text))
+    assert counts(looks, "created") == per_look
+    assert len(world.names()) == replicas
+    world.scale("replicaset" if text is REPLICA_SET else "rc", "web", 0)
     world.run(2)
+    assert counts(looks, "deleted") == per_look
     assert world.names() == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.objects import (
@@ -19,6 +20,7 @@ from podwright.store import (
     InvalidVersion,
     KindRules,
     NotFound,
+    kind_of,
 )
 from podwright.store.tests.documents import (
     CONFIG_MAP,
@@ -168,6 +170,114 @@ def test_what_an_update_writes(store, scope, phase, image, generation):
     assert new.raw["spec"]["containers"][0]["image"] == image
     assert new.metadata.generation == new.raw["metadata"]["generation"] == generation
     assert new.metadata.labels == {"a": "b"}
+
+
+def with_parts(obj: Any, **parts: Any) -> Any:
+    """Return what a client sends that has read an object: all of it, some parts changed."""
+    return decode({**obj.raw, **parts}, source="test")
+
+
+def with_status_only(obj: Any, status: dict[str, Any]) -> Any:
+    """Return what the simulator's own writers send: the same metadata, another status."""
+    new = decode({**obj.raw, "status": status}, source="test")
+    return msgspec.structs.replace(new, metadata=obj.metadata, raw=obj.raw | {"status": status})
+
+
+ANY_STATUS = [
+    pytest.param(a_pod, {"phase": "Running"}, id="pod"),
+    pytest.param(
+        lambda: document("Deployment", "web", "apps/v1", spec={"replicas": 1}),
+        {"replicas": 1},
+        id="deployment",
+    ),
+    pytest.param(
+        lambda: document("ReplicaSet", "web", "apps/v1", spec={"replicas": 1}),
+        {"replicas": 1},
+        id="replica set",
+    ),
+    pytest.param(
+        lambda: document("Job", "web", "batch/v1", spec={"completions": 1}),
+        {"active": 1},
+        id="a kind whose status is read from its document",
+    ),
+]
+
+
+@pytest.mark.parametrize("send", [with_status_only, lambda obj, s: with_parts(obj, status=s)])
+@pytest.mark.parametrize(("new_object", "status"), ANY_STATUS)
+def test_a_write_of_the_status_has_a_version_and_no_generation(store, new_object, status, send):
+    made = store.create(new_object(), NOW).object
+    assert made.metadata.generation == made.raw["metadata"]["generation"] == 1
+    answer = store.update(send(made, status), scope="status")
+    new = answer.object
+    before = int(made.metadata.resource_version)
+    assert (answer.outcome, answer.resource_version) == ("updated", before + 1)
+    assert new.metadata.generation == new.raw["metadata"]["generation"] == 1
+    assert new.metadata.resource_version == str(before + 1)
+    assert new.raw["metadata"]["resourceVersion"] == str(before + 1)
+    assert new.raw["status"] == status
+    fresh: Any = decode(new.raw)
+    if hasattr(new, "status"):
+        assert new.status == fresh.status
+    assert {**new.raw, "metadata": made.raw["metadata"], "status": None} == {
+        **made.raw,
+        "status": None,
+    }
+    assert made.raw["metadata"]["resourceVersion"] == str(before), "what was read stays"
+    again = store.update(send(new, dict(status)), scope="status")
+    assert (again.outcome, again.resource_version) == ("unchanged", before + 1)
+    assert store.resource_version == before + 1
+    # The object itself still counts from where it was.
+    spec = {**new.raw["spec"], "paused": True}
+    third = store.update(with_parts(new, spec=spec, status={}), scope="main").object
+    assert third.metadata.generation == third.raw["metadata"]["generation"] == 2
+    assert third.raw["status"] == status
+
+
+@pytest.mark.parametrize(("new_object", "status"), ANY_STATUS)
+def test_a_write_of_the_status_writes_nothing_else(store, new_object, status):
+    made = store.create(new_object(), NOW).object
+    other = with_parts(made, spec={**made.raw["spec"], "paused": True})
+    assert store.update(other, scope="status").outcome == "unchanged"
+    new = store.update(with_parts(other, status=status), scope="status").object
+    assert new.raw["spec"] == made.raw["spec"]
+    assert new.raw["status"] == status
+    assert new.metadata.generation == 1
+    # Neither do annotations count, with which a deployment's generation goes up otherwise.
+    metadata = {**new.raw["metadata"], "annotations": {"a": "b"}}
+    noted = store.update(with_parts(new, metadata=metadata), scope="status").object
+    assert noted.metadata.annotations == {"a": "b"}
+    assert noted.metadata.generation == noted.raw["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(("new_object", "status"), ANY_STATUS)
+def test_a_status_in_a_write_of_the_object_is_no_change(store, new_object, status):
+    made = store.create(new_object(), NOW).object
+    assert store.update(with_parts(made, status=status), scope="main").outcome == "unchanged"
+    assert "phase" not in (store.get(kind_of(made), made.key).raw.get("status") or {})
+    both = store.update(with_parts(made, status=status), scope="whole").object
+    assert both.raw["status"] == status
+    assert both.metadata.generation == both.raw["metadata"]["generation"] == 1
+
+
+def test_a_write_without_a_status_takes_it_away(store):
+    made = store.create(a_pod(status={"phase": "Running"}), NOW).object
+    bare = decode({name: part for name, part in made.raw.items() if name != "status"})
+    assert store.update(bare, scope="main").outcome == "unchanged"
+    new = store.update(bare, scope="status").object
+    assert "status" not in new.raw
+    assert new.status == Pod().status
+    assert new.metadata.generation == 1
+
+
+def test_each_change_of_the_object_counts_once(store):
+    made = store.create(a_pod(), NOW).object
+    for count in (2, 3, 4):
+        spec = {**made.raw["spec"], "priority": count}
+        made = store.update(with_parts(made, spec=spec, status={"phase": "Running"})).object
+        assert made.metadata.generation == made.raw["metadata"]["generation"] == count
+        made = store.update(with_status_only(made, {"message": str(count)}), scope="status").object
+        assert made.metadata.generation == made.raw["metadata"]["generation"] == count
 
 
 def test_a_write_of_the_status_keeps_the_owners(store):
