@@ -379,7 +379,7 @@ def test_at_most_250_pods_are_created_or_deleted_at_one_look(nodes, per_look):
     looks: list[Counter[str]] = []
 
     world = Cluster([counting(DaemonSetController, looks)], nodes=nodes)
-    world.apply(SET)
+    world.apply(SET + "  updateStrategy: {type: OnDelete}\n")
     world.run(2)
     assert counts(looks, "created") == per_look
     assert len(world.pods()) == nodes

@@ -88,6 +88,10 @@ def test_a_name_is_given_once(store):
 
 def test_kinds_without_generation_get_none(store):
     assert "generation" not in store.create(a_config_map(), NOW).object.raw["metadata"]
+    changed = store.update(a_config_map(data={"a": "1"})).object
+    assert changed.raw["data"] == {"a": "1"}
+    assert changed.metadata.generation == 0
+    assert "generation" not in changed.raw["metadata"]
 
 
 # --------------------------------------------------------------------------- updating
@@ -243,6 +247,11 @@ def test_a_write_of_the_status_writes_nothing_else(store, new_object, status):
     assert new.raw["spec"] == made.raw["spec"]
     assert new.raw["status"] == status
     assert new.metadata.generation == 1
+    # So it is where the metadata are those that were read.
+    sent = with_status_only(new, {"message": "hello"})
+    sent = msgspec.structs.replace(sent, raw=sent.raw | {"spec": other.raw["spec"]})
+    new = store.update(sent, scope="status").object
+    assert (new.raw["spec"], new.raw["status"]) == (made.raw["spec"], {"message": "hello"})
     # Neither do annotations count, with which a deployment's generation goes up otherwise.
     metadata = {**new.raw["metadata"], "annotations": {"a": "b"}}
     noted = store.update(with_parts(new, metadata=metadata), scope="status").object
