@@ -8,16 +8,18 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 EXTRAS ?= dev,tables
 ARGS   ?=
+AREA   ?=
+MUTANTS ?=
 SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-all lint types imports check format docs soak bench coverage wheel clean
+.PHONY: mutants mutants-ci help run test test-all lint types imports check format docs soak bench coverage wheel clean
 
 help:  ## Show this list
-	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The stamp is remade when dependencies change; an interrupted install leaves no stamp.
 $(VENV)/.installed: pyproject.toml tools/bootstrap.py
@@ -65,8 +67,14 @@ coverage: $(VENV)/.installed  ## Lines of the deciding rooms that the tests run
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --append -m pytest -q src/podwright/kernels src/podwright/plugins src/podwright/preemption src/podwright/framework
 	$(BIN)/coverage report
 
+mutants: $(VENV)/.installed  ## Which small bugs does no test notice? (AREA="queueing store" MUTANTS=70)
+	$(BIN)/python -m tests.mutants $(AREA:%=--area %) $(MUTANTS:%=--mutants %) $(ARGS)
+
+mutants-ci: $(VENV)/.installed  ## Twenty of them, fixed; none may survive
+	$(BIN)/python -m tests.mutants --share 20 $(ARGS)
+
 wheel: $(VENV)/.installed  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants dist

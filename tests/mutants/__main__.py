@@ -1,0 +1,154 @@
+"""Try mutants, and say which ones no test notices.
+
+    python -m tests.mutants                        all areas
+    python -m tests.mutants --area queueing        one (again for more)
+    python -m tests.mutants --share 20             a fixed share of all; none may survive
+    python -m tests.mutants --list                 what is known, without running anything
+
+Exit status 0 when enough are killed, 1 when not or when nothing was tried, 2 for wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from tests.mutants import report
+from tests.mutants.areas import ROOT, Settings, read_settings
+from tests.mutants.equivalent import UnknownEquivalentError, declared_among, read_equivalents
+from tests.mutants.sample import Mutant, all_of, draw
+from tests.mutants.stages import Session, Stages, digest_of_tree, name_of
+from tests.mutants.workers import pool_of
+
+FOLDER = ROOT / ".mutants"
+KILLERS = Path(__file__).parent / "killers.json"
+
+
+def main() -> int:
+    """Run the command; return its exit status."""
+    settings = read_settings()
+    options = read_options(settings)
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - started:6.0f}s  {line}", file=sys.stderr, flush=True)
+
+    areas = options.area or list(settings.areas)
+    every = {area: all_of(area, settings, options.seed) for area in areas}
+    try:
+        declared = declared_among(
+            [mutant for mutants in every.values() for mutant in mutants],
+            [entry for entry in read_equivalents() if entry.area in areas],
+        )
+    except UnknownEquivalentError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.share is None:
+        drawn = [mutant for area in areas for mutant in draw(every[area], options.mutants)]
+    else:
+        drawn = list(share_of(every, set(declared), options.share))
+
+    if options.fresh:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(exist_ok=True)
+    session = Session(FOLDER / "session.sqlite", digest_of_tree())
+    judged = [mutant for mutant in drawn if mutant.key not in declared]
+    say(f"{len(drawn)} mutants drawn with seed {options.seed}, {len(judged)} to be killed")
+    if not options.list:
+        run_all(judged, settings, session, options, say)
+    session.close()
+
+    results = session.results
+    counts = report.tally(drawn, declared, results)
+    lines = [*report.survivors(drawn, declared, results), "", *report.table(counts)]
+    is_share = options.share is not None
+    missing = list(report.shortcomings(counts, settings, none_may_survive=is_share))
+    print("\n".join([*lines, *([""] if missing else []), *missing]))
+    say("done")
+    return 1 if missing else 0
+
+
+def run_all(
+    mutants: list[Mutant],
+    settings: Settings,
+    session: Session,
+    options: argparse.Namespace,
+    say: Callable[[str], None],
+) -> None:
+    """Try the mutants, and write down the killers if that is wanted."""
+    killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
+    stages = Stages(session, settings, FOLDER, say, is_near_only=options.near)
+    pool = pool_of(options.jobs, FOLDER)
+    try:
+        stages.play(mutants, killers, pool)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        for copy in FOLDER.glob("copy-*"):
+            shutil.rmtree(copy, ignore_errors=True)
+    if options.update_killers:
+        found = {name_of(mutant): session.results[mutant.key].killed_by for mutant in mutants}
+        written = {name: test for name, test in sorted(found.items()) if "::" in test}
+        KILLERS.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+def share_of(every: dict[str, list[Mutant]], declared: set[str], count: int) -> Iterator[Mutant]:
+    """Yield `count` mutants, from each area in turn, in the order of the draw."""
+    rows = [
+        draw([mutant for mutant in mutants if mutant.key not in declared], count)
+        for mutants in every.values()
+    ]
+    in_turn = (mutant for row in zip_longest(*rows) for mutant in row if mutant is not None)
+    yield from islice(in_turn, count)
+
+
+def read_options(settings: Settings) -> argparse.Namespace:
+    """Read the command line."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--area", action="append", choices=settings.areas, help="only this area; may be repeated"
+    )
+    parser.add_argument(
+        "--mutants", type=at_least_one, default=settings.mutants, help="how many in each area"
+    )
+    parser.add_argument(
+        "--share", type=at_least_one, help="that many over all areas, none of which may survive"
+    )
+    parser.add_argument("--seed", type=int, default=settings.seed)
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count() or 1)
+    parser.add_argument("--fresh", action="store_true", help="forget the results of earlier runs")
+    parser.add_argument("--list", action="store_true", help="show what is known and run nothing")
+    parser.add_argument(
+        "--near",
+        action="store_true",
+        help="run only the tests beside each module: quick, not final",
+    )
+    parser.add_argument(
+        "--update-killers",
+        action="store_true",
+        help=f"write into {KILLERS.name} which test kills each: the next run begins with it",
+    )
+    return parser.parse_args()
+
+
+def at_least_one(text: str) -> int:
+    """Read a count."""
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

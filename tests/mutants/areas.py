@@ -1,0 +1,80 @@
+"""Which folders are mutated, and which tests may notice: `areas.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(__file__).parent / "areas.toml"
+
+
+class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Folders that are judged together.
+
+    Parameters
+    ----------
+    folders : tuple of str
+        Their modules are mutated, folders below included, tests excluded.
+    compiled : bool
+        Whether kernels are compiled when the tests run.
+    tests : tuple of str
+        Tests that may kill a mutant, nearest first; empty for those of the settings.
+    """
+
+    folders: tuple[str, ...]
+    compiled: bool = True
+    tests: tuple[str, ...] = ()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of `areas.toml`, which explains each."""
+
+    seed: int
+    mutants: int
+    killed_in_area: float
+    killed_overall: float
+    declared: float
+    seconds_of_tests: float
+    tests: tuple[str, ...]
+    areas: dict[str, Area]
+
+    def tests_of(self, name: str) -> tuple[str, ...]:
+        """Return the tests that may kill a mutant of area `name`, nearest first."""
+        return self.areas[name].tests or self.tests
+
+
+def read_settings(path: Path = DATA) -> Settings:
+    """Read and check `areas.toml`."""
+    return msgspec.toml.decode(path.read_bytes(), type=Settings)
+
+
+def modules_of(area: Area, root: Path = ROOT) -> dict[str, Path]:
+    """Return the modules of an area by their name within its folder.
+
+    Names and not whole paths identify mutants, so a folder that is moved keeps its mutants.
+    """
+    found: dict[str, Path] = {}
+    for folder in area.folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            name = path.relative_to(root / folder)
+            if "tests" not in name.parts:
+                found[found_name(found, name, folder)] = path
+    return found
+
+
+def found_name(found: dict[str, Path], name: Path, folder: str) -> str:
+    """Return a name for a module; with its folder where two folders have the same."""
+    short = name.as_posix()
+    return short if short not in found else f"{Path(folder).name}/{short}"
+
+
+def modules_of_tests(paths: tuple[str, ...], root: Path) -> list[str]:
+    """Return the test modules at and below `paths`, in that order, each once."""
+    found: dict[str, None] = {}
+    for path in paths:
+        place = root / path
+        modules = sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
+        found.update({module.relative_to(root).as_posix(): None for module in modules})
+    return list(found)

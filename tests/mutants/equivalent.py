@@ -1,0 +1,71 @@
+"""Mutants that are declared to change nothing: `equivalent.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from tests.mutants.sample import Mutant
+
+DATA = Path(__file__).parent / "equivalent.toml"
+
+
+class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One declaration; the file explains the fields."""
+
+    area: str
+    module: str
+    line: str
+    mutated: str
+    reason: str
+
+    def matches(self, mutant: Mutant) -> bool:
+        """Tell whether a mutant is the declared one, wherever in its module it stands."""
+        return (
+            mutant.module == self.module
+            and mutant.area == self.area
+            and mutant.text == self.line
+            and mutant.mutated == self.mutated
+        )
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    equivalent: list[Equivalent] = []
+
+
+class UnknownEquivalentError(ValueError):
+    """A declaration matches no mutant."""
+
+
+def read_equivalents(path: Path = DATA) -> list[Equivalent]:
+    """Read the declarations."""
+    return msgspec.toml.decode(path.read_bytes(), type=_File).equivalent
+
+
+def declared_among(
+    mutants: Iterable[Mutant], equivalents: Iterable[Equivalent]
+) -> dict[str, Equivalent]:
+    """Return the declared mutants by key.
+
+    Raises
+    ------
+    UnknownEquivalentError
+        If a declaration matches none of `mutants`, or has no reason.
+    """
+    by_line: dict[tuple[str, str, str], list[Mutant]] = {}
+    for mutant in mutants:
+        by_line.setdefault((mutant.area, mutant.module, mutant.text), []).append(mutant)
+    found: dict[str, Equivalent] = {}
+    for entry in equivalents:
+        place = f"{DATA.name}: {entry.area}/{entry.module}: {entry.line!r}"
+        if not entry.reason.strip():
+            raise UnknownEquivalentError(f"{place}: it has no reason: say why no test can see it")
+        near = by_line.get((entry.area, entry.module, entry.line), [])
+        matching = [mutant for mutant in near if entry.matches(mutant)]
+        if not matching:
+            raise UnknownEquivalentError(
+                f"{place}: no mutant makes it {entry.mutated!r}: correct the entry or remove it"
+            )
+        found.update({mutant.key: entry for mutant in matching})
+    return found

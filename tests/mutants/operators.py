@@ -1,0 +1,220 @@
+"""The changes that are tried: a choice of Cosmic Ray's operators, and a few that it lacks.
+
+Of the 56 replacements of a comparison Cosmic Ray offers, two or fewer are taken for each: its
+boundary and its opposite. The others are killed by the same tests, or change nothing, as `==` for
+`is` between small integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from cosmic_ray.ast.ast_query import ASTQuery
+from cosmic_ray.operators.operator import Example, Operator
+from cosmic_ray.operators.provider import OperatorProvider
+from parso.python.tree import Keyword, Name
+from parso.python.tree import Operator as Token
+from parso.tree import Leaf
+
+Position = tuple[tuple[int, int], tuple[int, int]]
+
+COMPARISONS = (
+    "Eq_NotEq",
+    "NotEq_Eq",
+    "Lt_LtE",
+    "Lt_GtE",
+    "LtE_Lt",
+    "LtE_Gt",
+    "Gt_GtE",
+    "Gt_LtE",
+    "GtE_Gt",
+    "GtE_Lt",
+    "Is_IsNot",
+    "IsNot_Is",
+)
+ARITHMETIC = (
+    "Add_Sub",
+    "Sub_Add",
+    "Mul_FloorDiv",
+    "FloorDiv_Mul",
+    "Div_Mul",
+    "Mod_FloorDiv",
+    "Pow_Mul",
+    "BitAnd_BitOr",
+    "BitOr_BitAnd",
+    "BitXor_BitOr",
+    "RShift_LShift",
+    "LShift_RShift",
+)
+OTHERS = (
+    "AddNot",
+    "ExceptionReplacer",
+    "NumberReplacer",
+    "ReplaceAndWithOr",
+    "ReplaceBreakWithContinue",
+    "ReplaceContinueWithBreak",
+    "ReplaceFalseWithTrue",
+    "ReplaceOrWithAnd",
+    "ReplaceTrueWithFalse",
+    "ReplaceUnaryOperator_Delete_Invert",
+    "ReplaceUnaryOperator_Delete_Not",
+    "ReplaceUnaryOperator_Delete_USub",
+    "ZeroIterationForLoop",
+)
+
+
+class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
+    """Replace a statement that is there for its effect by ``pass``."""
+
+    EFFECTS = frozenset({"atom_expr", "power", "del_stmt", "raise_stmt"})
+
+    def mutation_positions(self, node: Any) -> Iterator[Position]:
+        """Yield calls, `raise`, `del`, and what is written into attributes and items."""
+        if node.type == "simple_stmt" and self._has_effect(node.children[0]):
+            yield node.children[0].start_pos, node.children[0].end_pos
+
+    def _has_effect(self, statement: Any) -> bool:
+        if statement.type == "expr_stmt":
+            target = statement.children[0]
+            # Without its assignment a plain name is missing, and so is an attribute that a
+            # constructor sets: every test notices.
+            is_name = isinstance(target, Leaf) or target.type.startswith("testlist")
+            around = ASTQuery(statement).get_definition_name()
+            return not (
+                is_name or around == "__init__" or statement.children[1].type == "annassign"
+            )
+        return str(statement.type) in self.EFFECTS
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Put `pass` in the statement's place."""
+        statement = node.children[0]
+        prefix = statement.get_first_leaf().prefix
+        node.children[0] = Keyword("pass", statement.start_pos, prefix)
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Show what becomes of a call and of an assignment."""
+        return (Example("queue.clear()\n", "pass\n"), Example("self.size = 3\n", "pass\n"))
+
+
+class ReplaceToken(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
+    """Replace tokens by others, one to one."""
+
+    others: ClassVar[dict[str, str]]
+
+    def mutation_positions(self, node: Any) -> Iterator[Position]:
+        """Yield the tokens that have another."""
+        if self.is_meant(node):
+            yield node.start_pos, node.end_pos
+
+    def is_meant(self, node: Any) -> bool:
+        """Tell whether `node` is a token to replace."""
+        return isinstance(node, Token) and node.value in self.others
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Write the other token."""
+        node.value = self.others[node.value]
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Show each replacement."""
+        return tuple(Example(f"a {one} b\n", f"a {other} b\n") for one, other in cls.others.items())
+
+
+class ReplaceAugmentedAssignment(ReplaceToken):
+    """Take away what is added, and the like."""
+
+    others: ClassVar[dict[str, str]] = {
+        "+=": "-=",
+        "-=": "+=",
+        "*=": "+=",
+        "//=": "*=",
+        "|=": "&=",
+        "&=": "|=",
+        "^=": "|=",
+        "<<=": ">>=",
+        ">>=": "<<=",
+    }
+
+
+class ReplaceExtreme(ReplaceToken):
+    """Take the least for the greatest, and all for any."""
+
+    others: ClassVar[dict[str, str]] = {
+        "min": "max",
+        "max": "min",
+        "minimum": "maximum",
+        "maximum": "minimum",
+        "any": "all",
+        "all": "any",
+    }
+
+    def is_meant(self, node: Any) -> bool:
+        """Tell whether `node` is the name of a called function that has an opposite."""
+        if not isinstance(node, Name) or node.value not in self.others:
+            return False
+        parent: Any = node.parent
+        last: Any = parent if parent.type == "trailer" else node  # as in np.minimum(a, b)
+        following = last.get_next_sibling()
+        return (
+            following is not None
+            and following.type == "trailer"
+            and following.children[0].value == "("
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Show each replacement."""
+        return tuple(Example(f"{one}(a)\n", f"{other}(a)\n") for one, other in cls.others.items())
+
+
+class ReplaceMembership(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
+    """Replace ``in`` by ``not in``, and back."""
+
+    def mutation_positions(self, node: Any) -> Iterator[Position]:
+        """Yield the words between the operands."""
+        if node.type == "comparison":
+            for word in self._words(node):
+                yield word.start_pos, word.end_pos
+
+    def _words(self, node: Any) -> list[Any]:
+        return [
+            child for child in node.children if child.get_code().split() in (["in"], ["not", "in"])
+        ]
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Write the opposite."""
+        word = self._words(node)[index]
+        opposite = "not in" if word.get_code().split() == ["in"] else "in"
+        prefix = word.get_first_leaf().prefix
+        node.children[node.children.index(word)] = Keyword(opposite, word.start_pos, prefix)
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Show both directions."""
+        return (Example("a in b", "a not in b"), Example("a not in b", "a in b"))
+
+
+OURS: tuple[type[Operator], ...] = (
+    RemoveStatement,
+    ReplaceAugmentedAssignment,
+    ReplaceExtreme,
+    ReplaceMembership,
+)
+
+
+def operators() -> dict[str, Operator]:
+    """Return an instance of every operator in use, by name."""
+    provider = OperatorProvider()
+    names = [
+        *(f"ReplaceComparisonOperator_{change}" for change in COMPARISONS),
+        *(f"ReplaceBinaryOperator_{change}" for change in ARITHMETIC),
+        *OTHERS,
+    ]
+    found: dict[str, Operator] = {name: provider[name]() for name in names}
+    found.update({operator.__name__: operator() for operator in OURS})
+    return found

@@ -1,0 +1,131 @@
+"""Which test reaches which function: found by running each test once, and kept.
+
+What is known of a test module is kept as long as the module is the same. Another change of the code
+can send a test elsewhere; a fresh run finds out again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from concurrent.futures import Executor, as_completed
+from pathlib import Path
+
+import msgspec
+from tests.mutants.areas import ROOT, Settings, modules_of_tests
+from tests.mutants.sample import Mutant
+from tests.mutants.workers import Run, Trace, perform
+
+
+class Known(msgspec.Struct, kw_only=True):
+    """What is known of one test module."""
+
+    digest: str
+    traces: dict[str, Trace]
+
+
+class Reach:
+    """The tests of one way to run them, with kernels compiled or not.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Where it is kept.
+    is_compiled : bool
+        Whether kernels are compiled.
+    """
+
+    def __init__(self, path: Path, *, is_compiled: bool) -> None:
+        self._path = path
+        self._is_compiled = is_compiled
+        self._known: dict[str, Known] = {}
+        if path.exists():
+            self._known = msgspec.json.decode(path.read_bytes(), type=dict[str, Known])
+
+    def learn(self, files: Iterable[str], pool: Executor) -> list[str]:
+        """Run the modules that are not known yet; return the tests that fail as it is."""
+        wanted = {file: digest_of(file) for file in files}
+        new = [
+            file
+            for file, digest in wanted.items()
+            if file not in self._known or self._known[file].digest != digest
+        ]
+        runs = [
+            Run(files=(file,), is_compiled=self._is_compiled, is_traced=True, seconds=60)
+            for file in new
+        ]
+        pending = {pool.submit(perform, run): run.files[0] for run in runs}
+        written = 0
+        try:
+            for done, future in enumerate(as_completed(pending), 1):
+                file = pending[future]
+                self._known[file] = Known(digest=wanted[file], traces=future.result().traces)
+                if done >= written + 20:
+                    self._keep()
+                    written = done
+        finally:
+            if new:
+                self._keep()
+        return [
+            test
+            for file in wanted
+            for test, trace in self._known[file].traces.items()
+            if not trace.has_passed
+        ]
+
+    def _keep(self) -> None:
+        self._path.write_bytes(msgspec.json.encode(self._known))
+
+    def tests_for(
+        self, mutant: Mutant, files: Iterable[str], most_seconds: float
+    ) -> dict[str, float]:
+        """Return tests of `files` that may notice a mutant, most promising first, with seconds.
+
+        First those that reach the changed function, the shortest first; then the others of their
+        modules, which may look at what a fixture has kept. For a line outside of all functions,
+        those that reach any function of the module, then all. If none reaches the function, all.
+        """
+        path = mutant.path.as_posix()
+        start = f"{path}::{mutant.function}" if mutant.function else f"{path}::"
+        classes: list[list[tuple[float, str]]] = [[], [], []]
+        for file in files:
+            traces = self._known[file].traces
+            reaching = {test for test, trace in traces.items() if reaches(trace, start, mutant)}
+            for test, trace in traces.items():
+                if trace.has_passed:
+                    rank = 0 if test in reaching else 1 if reaching else 2
+                    classes[rank].append((trace.seconds, test))
+        if mutant.function and classes[0]:
+            classes.pop()
+        chosen: dict[str, float] = {}
+        left = most_seconds
+        for seconds, test in (pair for rank in classes for pair in sorted(rank)):
+            if seconds <= left:
+                chosen[test] = seconds
+                left -= seconds
+        return chosen
+
+
+def reaches(trace: Trace, start: str, mutant: Mutant) -> bool:
+    """Tell whether a test ran the changed function, or any of its module."""
+    if mutant.function:
+        return start in trace.functions
+    return any(function.startswith(start) for function in trace.functions)
+
+
+def digest_of(file: str) -> str:
+    """Return what tells one version of a test module from another."""
+    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+
+
+def near_and_far(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the test modules beside a mutated module, and all others that may notice."""
+    every = modules_of_tests(settings.tests_of(mutant.area), ROOT)
+    near = [file for file in every if is_beside(Path(file), mutant.path)]
+    return near, [file for file in every if file not in set(near)]
+
+
+def is_beside(file: Path, path: Path) -> bool:
+    """Tell whether a test module is in the `tests` folder of a module's room, or above it."""
+    room = file.parent.parent
+    return file.parent.name == "tests" and room in path.parents and len(room.parts) > 2

@@ -1,0 +1,221 @@
+"""Draws mutants: the same seed draws the same, and a change of one line moves no other draw.
+
+Each possible mutant has a rank, a hash of the seed, its place in the area and its text. Those of
+the lowest ranks are taken, one of a line at most.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from difflib import unified_diff
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from tests.mutants.areas import ROOT, Settings, modules_of
+from tests.mutants.operators import operators
+
+BINARY_PARENTS = frozenset(
+    {"arith_expr", "term", "power", "shift_expr", "expr", "and_expr", "xor_expr"}
+)
+"""Where a token stands between operands; elsewhere `*` separates parameters, say."""
+
+
+Span = tuple[tuple[int, int], tuple[int, int]]
+
+ARITHMETIC_TOKENS = frozenset({"+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"})
+
+
+class Mutant:
+    """One change of one line.
+
+    Parameters
+    ----------
+    area : str
+        Its area.
+    module : str
+        Its module within the area's folder.
+    path : pathlib.Path
+        The same file from the top of the project.
+    operator : str
+        What changes it.
+    occurrence : int
+        Which of the places in the file where the operator applies.
+    span : tuple
+        Line, from 1, and column of where the change begins and ends.
+    text : str
+        The line as it is, without spaces around it.
+    rank : str
+        Its place in the draw.
+    """
+
+    def __init__(
+        self,
+        area: str,
+        module: str,
+        path: Path,
+        *,
+        operator: str,
+        occurrence: int,
+        span: Span,
+        text: str,
+        rank: str,
+    ) -> None:
+        self.area = area
+        self.module = module
+        self.path = path
+        self.operator = operator
+        self.occurrence = occurrence
+        self.span = span
+        self.text = text
+        self.rank = rank
+
+    @property
+    def line(self) -> int:
+        """Number of the first line that changes, from 1."""
+        return self.span[0][0]
+
+    @cached_property
+    def source(self) -> str:
+        """The whole module with the change."""
+        after = mutate_code(source_of(self.path), operators()[self.operator], self.occurrence)
+        if after is None:
+            raise ValueError(f"{self.path}: {self.operator} applies less often than it did")
+        return str(after)
+
+    @property
+    def mutated(self) -> str:
+        """The changed line, or the first of the changed lines."""
+        return " ".join(self.source.splitlines()[self.line - 1].split())
+
+    @cached_property
+    def key(self) -> str:
+        """What identifies it as long as the module is the same."""
+        digest = hashlib.sha256(source_of(self.path).encode())
+        digest.update(f"{self.area}/{self.module}/{self.operator}/{self.occurrence}".encode())
+        return digest.hexdigest()[:32]
+
+    @property
+    def diff(self) -> str:
+        """The change as a diff, without its first two lines."""
+        before, after = source_of(self.path).splitlines(), self.source.splitlines()
+        return "\n".join(list(unified_diff(before, after, n=1, lineterm=""))[2:])
+
+    @property
+    def place(self) -> str:
+        """File and line, as editors read them."""
+        return f"{self.path.as_posix()}:{self.line}"
+
+    @cached_property
+    def function(self) -> str:
+        """Qualified name of the innermost function around it, empty at the top of a module."""
+        return function_at(self.path, self.line)
+
+
+@cache
+def source_of(path: Path) -> str:
+    """Return a module as it was when the run began."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@cache
+def functions_in(path: Path) -> tuple[tuple[int, int, str], ...]:
+    """Return first line of the body, last line and qualified name of each function of a module."""
+    found: list[tuple[int, int, str]] = []
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                name = prefix + child.name
+                found.append((child.body[0].lineno, child.end_lineno or 0, name))
+                visit(child, f"{name}.<locals>.")
+            elif isinstance(child, ast.ClassDef):
+                visit(child, f"{prefix}{child.name}.")
+            else:
+                visit(child, prefix)
+
+    visit(ast.parse(source_of(path)), "")
+    return tuple(found)
+
+
+def function_at(path: Path, line: int) -> str:
+    """Return the qualified name of the innermost function whose body has a line."""
+    around = [row for row in functions_in(path) if row[0] <= line <= row[1]]
+    return max(around)[2] if around else ""
+
+
+def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
+    """Yield every mutant of a module."""
+    source = source_of(path)
+    lines = source.splitlines()
+    repeats: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
+    used = operators()
+    for node in ast_nodes(get_ast(source)):
+        for name, operator in used.items():
+            for start, end in operator.mutation_positions(node):
+                occurrence = counts[name]
+                counts[name] += 1
+                if not is_meaningful(node):
+                    continue
+                text = " ".join(lines[start[0] - 1].split())
+                nth = repeats[name, text]
+                repeats[name, text] += 1
+                rank = hashlib.sha256(f"{seed}/{area}/{module}/{name}/{text}/{nth}".encode())
+                yield Mutant(
+                    area,
+                    module,
+                    path,
+                    operator=name,
+                    occurrence=occurrence,
+                    span=(start, end),
+                    text=text,
+                    rank=rank.hexdigest(),
+                )
+
+
+def is_meaningful(node: Any) -> bool:
+    """Tell whether a change here could be seen: annotations and assertions are not behavior."""
+    is_token = node.type == "operator" and node.value in ARITHMETIC_TOKENS
+    if is_token and node.parent.type not in BINARY_PARENTS:
+        return False
+    child, parent = node, node.parent
+    while parent is not None:
+        kind = parent.type
+        if kind in ("assert_stmt", "tfpdef"):
+            return False
+        if kind == "annassign" and child is parent.children[1]:
+            return False
+        if kind == "param" and child is parent.annotation:
+            return False
+        if kind == "funcdef" and child is parent.annotation:
+            return False
+        if kind == "if_stmt" and parent.children[1].get_code().strip() == "TYPE_CHECKING":
+            return False
+        child, parent = parent, parent.parent
+    return str(node.type) != "assert_stmt"
+
+
+def all_of(area: str, settings: Settings, seed: int) -> list[Mutant]:
+    """Return every mutant of an area, in the order of the draw."""
+    found = [
+        mutant
+        for module, path in modules_of(settings.areas[area]).items()
+        for mutant in possible(area, module, path.relative_to(ROOT), seed)
+    ]
+    return sorted(found, key=lambda mutant: mutant.rank)
+
+
+def draw(mutants: list[Mutant], count: int) -> list[Mutant]:
+    """Return the first `count` mutants, one of a line at most."""
+    taken: dict[tuple[Path, int], Mutant] = {}
+    for mutant in mutants:
+        if len(taken) == count:
+            break
+        taken.setdefault((mutant.path, mutant.line), mutant)
+    return list(taken.values())

@@ -1,0 +1,239 @@
+"""Performs a run: each mutant against the tests near it, then against all others that reach it.
+
+Results are kept in a session database of Cosmic Ray, so an interrupted run continues where it
+stopped. A killed mutant stays killed until its module changes. A survivor is tried again as soon as
+anything in the tree differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future, as_completed
+from pathlib import Path
+
+import msgspec
+from cosmic_ray.work_db import WorkDB
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
+from tests.mutants.areas import ROOT, Settings
+from tests.mutants.reach import Reach, near_and_far
+from tests.mutants.sample import Mutant
+from tests.mutants.workers import Outcome, Run, perform
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a mutant.
+
+    Parameters
+    ----------
+    killed_by : str
+        The test that failed, or what else stopped the tests; empty for a survivor.
+    ran : int
+        Tests that ran, for a survivor.
+    tree : str
+        What the tree was when it was tried.
+    """
+
+    killed_by: str = ""
+    ran: int = 0
+    tree: str
+
+
+class Session:
+    """What is known of mutants, kept in a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The database; made if it is not there.
+    tree : str
+        What the tree is now.
+    """
+
+    def __init__(self, path: Path, tree: str) -> None:
+        self._database = WorkDB(str(path), WorkDB.Mode.create)
+        self.tree = tree
+        self._items = {item.job_id for item in self._database.work_items}
+        self.results: dict[str, Result] = {
+            key: msgspec.json.decode(result.output, type=Result)
+            for key, result in self._database.results
+        }
+
+    def of(self, mutant: Mutant) -> Result | None:
+        """Return what is known of a mutant and still holds."""
+        result = self.results.get(mutant.key)
+        if result is None or (not result.killed_by and result.tree != self.tree):
+            return None
+        return result
+
+    def plan(self, mutants: Iterable[Mutant]) -> None:
+        """Write down mutants that are to be tried."""
+        new = {mutant.key: mutant for mutant in mutants if mutant.key not in self._items}
+        self._database.add_work_items(
+            [
+                WorkItem.single(
+                    key,
+                    MutationSpec(
+                        module_path=mutant.path,
+                        operator_name=mutant.operator,
+                        occurrence=mutant.occurrence,
+                        start_pos=mutant.span[0],
+                        end_pos=mutant.span[1],
+                        definition_name=mutant.function,
+                    ),
+                )
+                for key, mutant in new.items()
+            ]
+        )
+        self._items.update(new)
+
+    def keep(self, mutant: Mutant, outcome: Outcome, *, is_final: bool = True) -> Result:
+        """Write down what became of a mutant; it is tried again where that is not final."""
+        tree = self.tree if is_final else ""
+        result = Result(killed_by=outcome.failed, ran=outcome.ran, tree=tree)
+        self._database.set_result(
+            mutant.key,
+            WorkResult(
+                worker_outcome=WorkerOutcome.NORMAL,
+                output=msgspec.json.encode(result).decode(),
+                test_outcome=TestOutcome.KILLED if result.killed_by else TestOutcome.SURVIVED,
+                diff=mutant.diff,
+            ),
+        )
+        self.results[mutant.key] = result
+        return result
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+
+class Stages:
+    """One run.
+
+    Parameters
+    ----------
+    session : Session
+        Where results are kept.
+    settings : Settings
+        Areas and tests.
+    folder : pathlib.Path
+        Where what tests reach is kept.
+    say : callable
+        Prints a line of progress.
+    is_near_only : bool
+        Whether only the tests beside a module are run. What survives them may still be killed.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        folder: Path,
+        say: Callable[[str], None],
+        *,
+        is_near_only: bool = False,
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._say = say
+        self._is_near_only = is_near_only
+        self._reach = {
+            is_compiled: Reach(folder / f"reach-{name}.json", is_compiled=is_compiled)
+            for is_compiled, name in ((True, "compiled"), (False, "plain"))
+        }
+        self._ran: dict[str, int] = {}
+
+    def play(self, mutants: list[Mutant], killers: dict[str, str], pool: Executor) -> None:
+        """Try every mutant of which nothing is known."""
+        self._session.plan(mutants)
+        left = [mutant for mutant in mutants if self._session.of(mutant) is None]
+        if len(left) < len(mutants):
+            self._say(f"{len(mutants) - len(left)} of {len(mutants)} are known from before")
+        left = self._try(left, [self._last_killer(mutant, killers) for mutant in left], pool)
+        for name, which in (("near tests", 0), ("other tests", 1)):
+            if not left or (which and self._is_near_only):
+                break
+            self._learn(left, which, pool)
+            runs = [self._run(mutant, which) for mutant in left]
+            self._say(f"{len(left)} mutants, {name}")
+            left = self._try(left, runs, pool)
+        for mutant in left:
+            ran = self._ran.get(mutant.key, 0)
+            self._session.keep(mutant, Outcome(ran=ran), is_final=not self._is_near_only)
+            self._say(f"survived {ran} tests: {mutant.place}: {mutant.text}  ->  {mutant.mutated}")
+
+    def _is_compiled(self, mutant: Mutant) -> bool:
+        return self._settings.areas[mutant.area].compiled
+
+    def _last_killer(self, mutant: Mutant, killers: dict[str, str]) -> Run | None:
+        test = killers.get(name_of(mutant), "")
+        file = test.split("::", maxsplit=1)[0]
+        if not test or not (ROOT / file).exists():
+            return None
+        return Run(
+            path=mutant.path.as_posix(),
+            source=mutant.source,
+            files=(file,),
+            tests=(test,),
+            seconds=self._settings.seconds_of_tests / 3,
+            is_compiled=self._is_compiled(mutant),
+        )
+
+    def _learn(self, mutants: list[Mutant], which: int, pool: Executor) -> None:
+        files: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        for mutant in mutants:
+            wanted = near_and_far(mutant, self._settings)[which]
+            files[self._is_compiled(mutant)].update(dict.fromkeys(wanted))
+        for is_compiled, names in files.items():
+            for test in self._reach[is_compiled].learn(names, pool):
+                self._say(f"left out, it fails on the tree as it is: {test}")
+
+    def _run(self, mutant: Mutant, which: int) -> Run | None:
+        files = near_and_far(mutant, self._settings)[which]
+        reach = self._reach[self._is_compiled(mutant)]
+        tests = reach.tests_for(mutant, files, self._settings.seconds_of_tests)
+        if not tests:
+            return None
+        return Run(
+            path=mutant.path.as_posix(),
+            source=mutant.source,
+            files=tuple(dict.fromkeys(test.split("::", maxsplit=1)[0] for test in tests)),
+            tests=tuple(tests),
+            seconds=sum(tests.values()),
+            is_compiled=self._is_compiled(mutant),
+        )
+
+    def _try(self, mutants: list[Mutant], runs: list[Run | None], pool: Executor) -> list[Mutant]:
+        """Perform one run for each mutant that has one; return those that are still alive."""
+        pending: dict[Future[Outcome], Mutant] = {
+            pool.submit(perform, run): mutant
+            for mutant, run in zip(mutants, runs, strict=True)
+            if run is not None
+        }
+        killed: set[str] = set()
+        for done, future in enumerate(as_completed(pending), 1):
+            mutant, outcome = pending[future], future.result()
+            if outcome.failed:
+                self._session.keep(mutant, outcome)
+                killed.add(mutant.key)
+            self._ran[mutant.key] = self._ran.get(mutant.key, 0) + outcome.ran
+            if done % 50 == 0:
+                self._say(f"{done} of {len(pending)} tried, {len(killed)} killed")
+        return [mutant for mutant in mutants if mutant.key not in killed]
+
+
+def name_of(mutant: Mutant) -> str:
+    """Return what identifies a mutant over versions of its module."""
+    return f"{mutant.area}/{mutant.module}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
+
+
+def digest_of_tree(root: Path = ROOT) -> str:
+    """Return what tells one state of the code and its tests from another."""
+    digest = hashlib.sha256()
+    for folder in ("src", "tests"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(path.relative_to(root).as_posix().encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

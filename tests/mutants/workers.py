@@ -1,0 +1,285 @@
+"""Runs tests in processes: a copy of the tree for each worker, a fork of it for each run.
+
+A worker has imported the third-party modules that podwright and its tests use, and nothing of
+podwright, which saves each run the second that an interpreter needs to start. A run that takes far
+longer than the same tests on the unchanged tree is stopped. The limit is on processor time, which
+does not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import importlib
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.mutants.areas import ROOT
+
+FROM_ELSEWHERE = (
+    "hypothesis",
+    "msgspec",
+    "numba",
+    "numpy",
+    "pytest",
+    "rich.console",
+    "sqlite3",
+    "sybil",
+    "typer",
+    "yaml",
+)
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", ".mutants", ".hypothesis", ".*_cache", "dist", "*.sqlite"
+)
+MOST_MEMORY = 8 << 30
+STOPPED = "took too long"
+BROKEN = "did not come to an end"
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker is to do: some tests, on the tree with one file changed or as it is.
+
+    Parameters
+    ----------
+    path, source : str
+        The changed file and its content; empty for the tree as it is.
+    files : tuple of str
+        Test modules.
+    tests : tuple of str
+        The tests in them to run, in this order; empty for all.
+    seconds : float
+        What the tests take on the tree as it is.
+    is_compiled : bool
+        Whether kernels are compiled.
+    is_traced : bool
+        Whether to find out which functions each test reaches, and not to stop at a failure.
+    """
+
+    path: str = ""
+    source: str = ""
+    files: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    seconds: float = 0.0
+    is_compiled: bool = True
+    is_traced: bool = False
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """What one test reached: seconds, and functions as ``path::qualified name``."""
+
+    seconds: float = 0.0
+    has_passed: bool = True
+    functions: list[str] = []
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What a run showed.
+
+    Parameters
+    ----------
+    failed : str
+        The first test that failed, or what else stopped the run; empty if all passed.
+    ran : int
+        Tests that ran.
+    traces : dict
+        By test, for a run that is traced.
+    """
+
+    failed: str = ""
+    ran: int = 0
+    traces: dict[str, Trace] = {}
+
+
+class Observer:
+    """The plugin that picks tests and remembers what happened to them."""
+
+    def __init__(self, run: Run, source_folder: str) -> None:
+        self._run = run
+        self._places = {test: place for place, test in enumerate(run.tests)}
+        self._source_folder = source_folder
+        self.outcome = Outcome()
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Let Hypothesis stop at the first failing example: nobody reads the smallest one."""
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", settings.default, phases=phases, database=None)
+        settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the tests of the run, in its order."""
+        if self._places:
+            items[:] = sorted(
+                (item for item in items if item.nodeid in self._places),
+                key=lambda item: self._places[item.nodeid],
+            )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Trace what a test calls."""
+        if not self._run.is_traced:
+            return (yield)
+        trace = self.outcome.traces.setdefault(item.nodeid, Trace())
+        profile = cProfile.Profile(builtins=False)
+        started = time.process_time()
+        profile.enable()
+        try:
+            return (yield)
+        finally:
+            profile.disable()
+            trace.seconds = round(time.process_time() - started, 3)
+            trace.functions = sorted(set(self._functions(profile)))
+
+    def _functions(self, profile: cProfile.Profile) -> Iterator[str]:
+        for entry in profile.getstats():
+            code = entry.code
+            if not isinstance(code, str) and code.co_filename.startswith(self._source_folder):
+                path = code.co_filename[len(self._source_folder) - len("src/") :]
+                if "/tests/" not in path:
+                    yield f"{path}::{code.co_qualname}"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember the first test that failed."""
+        self.outcome.ran += report.when == "call"
+        if report.failed:
+            self.outcome.failed = self.outcome.failed or report.nodeid
+            if report.nodeid in self.outcome.traces:
+                self.outcome.traces[report.nodeid].has_passed = False
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember a module that cannot be imported."""
+        if report.failed:
+            self.outcome.failed = self.outcome.failed or f"collecting {report.nodeid}"
+
+
+def pool_of(jobs: int, folder: Path) -> ProcessPoolExecutor:
+    """Return workers, each with a copy of the tree in `folder`."""
+    context = multiprocessing.get_context("fork")
+    numbers = context.SimpleQueue()
+    for number in range(jobs):
+        numbers.put(number)
+    for name in FROM_ELSEWHERE:
+        importlib.import_module(name)
+    return ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_begin, initargs=(numbers, folder)
+    )
+
+
+def _begin(numbers: Any, folder: Path) -> None:
+    copy = folder / f"copy-{numbers.get()}"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
+    os.chdir(copy)
+    # Where a test starts a command, it too must find the copy and not the tree.
+    os.environ["PYTHONPATH"] = f"{copy / 'src'}"
+    here = (str(ROOT), str(ROOT / "src"), "")
+    sys.path[:] = [str(copy / "src"), str(copy), *(path for path in sys.path if path not in here)]
+
+
+def perform(run: Run) -> Outcome:
+    """Do a run in this worker's copy, in a process of its own."""
+    if not run.path:
+        return _forked(run)
+    changed = Path(run.path)
+    kept = changed.with_suffix(".kept")
+    # Copied with its time, so that what is compiled of it is good again afterwards.
+    shutil.copy2(changed, kept)
+    changed.write_text(run.source, encoding="utf-8")
+    try:
+        return _forked(run)
+    finally:
+        kept.replace(changed)
+
+
+def _forked(run: Run) -> Outcome:
+    result, log = Path("outcome.json").absolute(), Path("outcome.log").absolute()
+    result.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        _run_and_exit(run, result, log)
+    outcome = _wait(child, 60 + 20 * run.seconds)
+    if outcome:
+        return Outcome(failed=outcome)
+    if not result.exists():
+        if run.is_traced:
+            raise RuntimeError(f"{' '.join(run.files)}: the tests did not end\n{_tail(log)}")
+        return Outcome(failed=BROKEN)
+    return msgspec.json.decode(result.read_bytes(), type=Outcome)
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-2000:]
+
+
+def _wait(child: int, seconds: float) -> str:
+    """Wait for a process and stop all that it began; return why it did not end by itself."""
+    deadline = time.monotonic() + seconds
+    done, status = os.waitpid(child, os.WNOHANG)
+    pause = 0.005
+    while not done and time.monotonic() < deadline:
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.1)
+        done, status = os.waitpid(child, os.WNOHANG)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if not done:
+        os.waitpid(child, 0)
+        return STOPPED
+    return STOPPED if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU else ""
+
+
+def _run_and_exit(run: Run, result: Path, log: Path) -> None:
+    status = 70
+    try:
+        os.setsid()
+        with log.open("wb", buffering=0) as lines:
+            os.dup2(lines.fileno(), 1)
+            os.dup2(lines.fileno(), 2)
+        if not run.is_traced:
+            cpu = int(20 + 5 * run.seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            sys.dont_write_bytecode = True
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        _use_compiler(is_compiled=run.is_compiled)
+        for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+            del sys.modules[name]  # found in the tree; the copy has its own
+        outcome = _pytest(run)
+        result.write_text(json.dumps(msgspec.to_builtins(outcome)), encoding="utf-8")
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, the log has it and nothing follows
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _use_compiler(*, is_compiled: bool) -> None:
+    os.environ["NUMBA_DISABLE_JIT"] = "0" if is_compiled else "1"
+    importlib.import_module("numba.core.config").reload_config()
+
+
+def _pytest(run: Run) -> Outcome:
+    observer = Observer(run, f"{Path.cwd()}/src/")
+    first = [] if run.is_traced else ["-x"]
+    # Imported before pytest could rewrite their assertions, which nobody reads here.
+    imported = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    options = ["-q", "--tb=line", "-p", "no:cacheprovider", *imported, *first]
+    status = pytest.main([*options, *run.files], plugins=[observer])
+    outcome = observer.outcome
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        outcome.failed = outcome.failed or f"pytest ended with {status!r}"
+    return outcome

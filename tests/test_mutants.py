@@ -1,0 +1,137 @@
+"""The mutation tests themselves: what they change, what they draw, and when they fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cosmic_ray.mutating import mutate_code
+from tests.mutants import report
+from tests.mutants.areas import modules_of, read_settings
+from tests.mutants.equivalent import (
+    Equivalent,
+    UnknownEquivalentError,
+    declared_among,
+    read_equivalents,
+)
+from tests.mutants.operators import OURS
+from tests.mutants.reach import is_beside
+from tests.mutants.report import Tally
+from tests.mutants.sample import Mutant, draw, possible
+
+SETTINGS = read_settings()
+MODULE = Path("src/podwright/queueing/backoff.py")
+
+
+def mutants_of_module(seed: int = 1) -> list[Mutant]:
+    found = possible("queueing", "backoff.py", MODULE, seed)
+    return sorted(found, key=lambda mutant: mutant.rank)
+
+
+@pytest.mark.parametrize(
+    ("operator", "example"),
+    [(operator, example) for operator in OURS for example in operator.examples()],
+)
+def test_an_operator_of_our_own_does_what_its_examples_show(operator, example) -> None:
+    assert mutate_code(example.pre_mutation_code, operator(), 0) == example.post_mutation_code
+
+
+def test_a_seed_draws_the_same_mutants_each_time() -> None:
+    first, again = ([mutant.key for mutant in draw(mutants_of_module(), 10)] for _ in range(2))
+    other = [mutant.key for mutant in draw(mutants_of_module(seed=2), 10)]
+    assert len(first) == 10
+    assert first == again
+    assert first != other
+
+
+def test_a_mutant_differs_from_its_module_in_the_line_it_names() -> None:
+    for mutant in draw(mutants_of_module(), 10):
+        before, after = MODULE.read_text().splitlines(), mutant.source.splitlines()
+        assert before[: mutant.line - 1] == after[: mutant.line - 1]
+        assert before[mutant.line - 1] != after[mutant.line - 1]
+        compile(mutant.source, "mutant", "exec", dont_inherit=True)
+
+
+def test_annotations_and_assertions_are_not_mutated(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tests.mutants.sample.ROOT", tmp_path)
+    module = Path("annotated.py")
+    (tmp_path / module).write_text(
+        "def first(a: int | None, *, b: str | None = None) -> int | None:\n"
+        "    assert a < 3 and b is None\n"
+        "    c: int | None = a\n"
+        "    return c\n"
+    )
+    assert list(possible("queueing", "annotated.py", module, 1)) == []
+
+
+def test_every_area_has_modules_and_all_together_draw_600_mutants() -> None:
+    assert all(modules_of(area) for area in SETTINGS.areas.values())
+    assert SETTINGS.mutants >= 40
+    assert SETTINGS.mutants * len(SETTINGS.areas) >= 600
+
+
+def test_tests_beside_a_module_are_near() -> None:
+    assert is_beside(Path("src/podwright/queueing/tests/test_backoff.py"), MODULE)
+    assert not is_beside(Path("src/podwright/machine/tests/test_cycle.py"), MODULE)
+    assert not is_beside(Path("tests/stories/test_stories.py"), MODULE)
+
+
+def test_a_declared_mutant_is_found_wherever_its_line_stands() -> None:
+    mutant = mutants_of_module()[0]
+    entry = Equivalent(
+        area="queueing",
+        module="backoff.py",
+        line=mutant.text,
+        mutated=mutant.mutated,
+        reason="for this test",
+    )
+    assert mutant.key in declared_among(mutants_of_module(), [entry])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "complaint"),
+    [
+        ("no such line", "for this test", "no mutant makes it"),
+        ("no such line", " ", "it has no reason"),
+    ],
+)
+def test_a_declaration_without_a_mutant_or_a_reason_is_refused(line, reason, complaint) -> None:
+    entry = Equivalent(
+        area="queueing", module="backoff.py", line=line, mutated="pass", reason=reason
+    )
+    with pytest.raises(UnknownEquivalentError, match=complaint):
+        declared_among(mutants_of_module(), [entry])
+
+
+def test_every_declared_mutant_has_a_reason_and_an_area() -> None:
+    for entry in read_equivalents():
+        assert entry.reason.strip()
+        assert entry.area in SETTINGS.areas
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "complaints"),
+    [
+        ({"one": Tally(drawn=100, killed=95, survived=5)}, False, []),
+        ({"one": Tally(drawn=100, killed=94, survived=6)}, False, ["all: 94.0 %"]),
+        (
+            {
+                "one": Tally(drawn=100, killed=100),
+                "two": Tally(drawn=10, killed=8, survived=2),
+            },
+            False,
+            ["two: 80.0 %"],
+        ),
+        ({"one": Tally(drawn=10, declared=1, killed=9)}, False, ["1 of 10 are declared"]),
+        ({"one": Tally(drawn=10, killed=9)}, False, ["1 mutants were not tried"]),
+        ({"one": Tally(drawn=20, killed=19, survived=1)}, True, ["1 survived"]),
+        ({"one": Tally(drawn=20, killed=20)}, True, []),
+        ({"one": Tally(drawn=1, declared=1)}, False, ["no mutant was tried"]),
+        ({}, True, ["no mutant was tried"]),
+    ],
+)
+def test_a_run_fails_when_too_few_are_killed_or_none_was_tried(counts, share, complaints) -> None:
+    found = list(report.shortcomings(counts, SETTINGS, none_may_survive=share))
+    assert len(found) == len(complaints), found
+    for line, start in zip(found, complaints, strict=True):
+        assert line.startswith(start)
