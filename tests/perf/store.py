@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.perf import templates
 from tests.perf.case import OPERATIONS_PER_SECOND, SECONDS, Case
 
+from podwright.api.tests.writable import WritableStore, open_writable
 from podwright.objects import (
     Pod,
     decode_pod,
@@ -19,7 +20,6 @@ from podwright.objects import (
     parse_label_selector,
     with_fields,
 )
-from podwright.store import ObjectStore, open_store
 
 _NOW_NS = 1_767_225_600_000_000_000
 _GROUPS = 20
@@ -40,12 +40,12 @@ def _pods(count: int) -> list[Pod]:
     return pods
 
 
-def _in(place: str, measure: Callable[[ObjectStore], float]) -> float:
+def _in(place: str, measure: Callable[[WritableStore], float]) -> float:
     if place == "memory":
-        return measure(ObjectStore())
+        return measure(WritableStore())
     with (
         tempfile.TemporaryDirectory() as folder,
-        closing(open_store(Path(folder) / "store.db")) as store,
+        closing(open_writable(Path(folder) / "store.db")) as store,
     ):
         return measure(store)
 
@@ -53,7 +53,7 @@ def _in(place: str, measure: Callable[[ObjectStore], float]) -> float:
 def _creates(place: str, batch: int = 1) -> float:
     pods = _pods(20_000)
 
-    def measure(store: ObjectStore) -> float:
+    def measure(store: WritableStore) -> float:
         start = time.perf_counter()
         for first in range(0, len(pods), batch):
             with store.batch() if batch > 1 else nullcontext():
@@ -67,7 +67,7 @@ def _creates(place: str, batch: int = 1) -> float:
 def _updates(place: str) -> float:
     pods = _pods(20_000)
 
-    def measure(store: ObjectStore) -> float:
+    def measure(store: WritableStore) -> float:
         with store.batch():
             stored = [store.create(pod, _NOW_NS).object for pod in pods]
         changed = [with_fields(obj, "status", phase="Running") for obj in stored]
@@ -106,7 +106,7 @@ def updates_file() -> float:
 
 def binds_memory() -> float:
     """20,000 pods bound, in memory."""
-    store, pods = ObjectStore(), _pods(20_000)
+    store, pods = WritableStore(), _pods(20_000)
     for pod in pods:
         store.create(pod, _NOW_NS)
     start = time.perf_counter()
@@ -117,7 +117,7 @@ def binds_memory() -> float:
 
 def list_by_label() -> float:
     """5,000 of 100,000 pods listed by a label, once the index is made."""
-    store = ObjectStore()
+    store = WritableStore()
     for pod in _pods(100_000):
         store.create(pod, _NOW_NS)
     selector = parse_label_selector("group=g7")
@@ -132,7 +132,7 @@ def list_by_label() -> float:
 
 def fan_out() -> float:
     """2,000 changes read by 110 watches, 100 of them of one node each; changes times watches."""
-    store, pods = ObjectStore(), _pods(2_000)
+    store, pods = WritableStore(), _pods(2_000)
     since = store.resource_version
     watches = [
         store.watch(Pod, since=since, fields=parse_field_selector(f"spec.nodeName=n{number}"))
@@ -156,11 +156,11 @@ def open_file() -> float:
     """A file with 100,000 pods opened: read, checked, decoded, indexed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
-        with closing(open_store(path)) as store, store.batch():
+        with closing(open_writable(path)) as store, store.batch():
             for pod in _pods(100_000):
                 store.create(pod, _NOW_NS)
         start = time.perf_counter()
-        open_store(path).close()
+        open_writable(path).close()
         return time.perf_counter() - start
 
 

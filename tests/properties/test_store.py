@@ -20,15 +20,14 @@ from hypothesis.stateful import (
 )
 from tests.properties.effort import effort
 
+from podwright.api.tests.writable import WritableStore, open_writable
 from podwright.objects import decode, parse_field_selector, parse_label_selector
 from podwright.store import (
     Cursor,
     Expired,
     ObjectError,
-    ObjectStore,
     Page,
     Stored,
-    open_store,
 )
 from podwright.store.indexes import SortedKeys
 
@@ -268,8 +267,8 @@ class Stores(RuleBasedStateMachine):
         self.model = Model()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "store.db"
-        self.memory = ObjectStore(seed=3, window=10_000)
-        self.file = open_store(self.path, seed=3, window=10_000)
+        self.memory = WritableStore(seed=3, window=10_000)
+        self.file = open_writable(self.path, seed=3, window=10_000)
 
     def teardown(self) -> None:
         self.file.close()
@@ -347,7 +346,7 @@ class Stores(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.file.close()
-        self.file = open_store(self.path, window=10_000)
+        self.file = open_writable(self.path, window=10_000)
 
     @rule(query=queries, back=st.integers(0, 5))
     def list(self, query: dict[str, Any], back: int) -> None:

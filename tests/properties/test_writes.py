@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.api.kind_rules import RULES
+from podwright.api.lifecycle import bound, created, updated
 from podwright.objects import (
     Condition,
     Pod,
@@ -18,8 +20,7 @@ from podwright.objects import (
     with_nominated_node_name,
 )
 from podwright.objects.timestamps import timestamp_text
-from podwright.store.kinds import RULES
-from podwright.store.lifecycle import at_version, bound, created, updated, with_metadata
+from podwright.store.versions import at_version, with_metadata
 
 pytestmark = pytest.mark.property
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.api.identity import uid_at
 from podwright.api.job_defaults import with_job_defaults
 from podwright.objects import (
     Document,
@@ -33,7 +34,6 @@ from podwright.objects import (
 )
 from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
 from podwright.store import ObjectStore
-from podwright.store.identity import uid_at
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

@@ -12,11 +12,13 @@ from typing import Final
 
 import msgspec
 
+from podwright.api.object_edits import is_ready
 from podwright.objects import (
     Condition,
     Document,
     Pod,
     PodDisruptionBudget,
+    PodwrightError,
     decode_as,
     encode,
     label_selector,
@@ -54,6 +56,20 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
         return self.code == 201
 
 
+class EvictionRefused(PodwrightError):  # noqa: N818 - an answer of the API, not a failure
+    """The API server does not evict a pod now, or not at all.
+
+    Attributes
+    ----------
+    eviction : Eviction
+        The code, the message and when to try again.
+    """
+
+    def __init__(self, eviction: Eviction) -> None:
+        super().__init__(eviction.message)
+        self.eviction = eviction
+
+
 def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: int) -> Eviction:
     """Decide whether a pod may be evicted.
 
@@ -83,7 +99,7 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
             " subresource does not support.",
         )
     budget = covering[0]
-    if not _is_ready(pod) and _lets_unhealthy_go(budget):
+    if not is_ready(pod) and _lets_unhealthy_go(budget):
         return Eviction()
     return _charged(budget, pod.name, now_ns)
 
@@ -150,10 +166,6 @@ def _exhausted(
     }
     others = [each for each in conditions if each.get("type") != "DisruptionAllowed"]
     return [*others, exhausted]
-
-
-def _is_ready(pod: Pod) -> bool:
-    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
 
 
 def with_disruption_target(

@@ -14,11 +14,7 @@ from podwright.objects import (
 )
 
 _UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
-
-
 _NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
-
-
 _NO_LIMIT: Final = 2**31 - 1
 
 

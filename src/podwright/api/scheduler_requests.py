@@ -1,4 +1,4 @@
-"""The machine's calls, made on a store: what the API server does with them.
+"""The scheduler's calls as requests to the API server.
 
 Upstream: pkg/registry/core/pod/storage/storage.go
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, get_args
 
+from podwright.api.api import Api
+from podwright.api.requests import BindPod, DeleteObject, UpdateObject, WriteRequest
 from podwright.framework.binding import CallError
 from podwright.machine import (
     Bind,
@@ -29,7 +31,8 @@ from podwright.objects import (
     with_condition,
     with_nominated_node_name,
 )
-from podwright.store import Conflict, NotFound, ObjectStore, version_number
+from podwright.store import Conflict, NotFound, ObjectStore
+from podwright.store.kinds import POD
 
 ApiCall: TypeAlias = (
     Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim
@@ -39,51 +42,55 @@ API_CALLS: Final = get_args(ApiCall)
 """The classes of calls."""
 
 
-def make_call(store: ObjectStore, call: ApiCall, now_ns: int) -> CallDone:
-    """Make a call and return its answer; what it changes is in the store's history."""
+USER: Final = "system:kube-scheduler"
+"""The user that makes the scheduler's requests, as upstream names it."""
+
+
+def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
+    """Execute a call of the scheduler and return its answer."""
     try:
-        obj = _made(store, call, now_ns)
-    except NotFound as error:
-        return CallDone(call.call, CallError(str(error), "NotFound"))
-    except Conflict as error:
-        return CallDone(call.call, CallError(str(error), "Conflict"))
-    return CallDone(call.call, obj=obj)
+        request = _request_of(api.store, call)
+        reply = api.handle(request, USER, now_ns)
+        reply.raise_for_error()
+    except (NotFound, Conflict) as error:
+        return CallDone(call.call, CallError(str(error), type(error).__name__))
+    if isinstance(call, UpdateVolume | UpdateClaim):
+        assert reply.stored is not None, "a reply has an object or an error"
+        return CallDone(call.call, obj=_typed(reply.stored.object))
+    return CallDone(call.call, obj=None)
 
 
-def _made(store: ObjectStore, call: ApiCall, now_ns: int) -> Object | None:
+def _request_of(store: ObjectStore, call: ApiCall) -> WriteRequest:
     match call:
         case Bind():
-            store.bind(call.pod, call.node, now_ns, uid=call.uid)
+            return BindPod(call.pod, call.node, call.uid, USER)
         case PatchPodStatus():
-            _patch(store, call)
+            return UpdateObject(_patched(store, call), "status", USER)
         case PatchPodGroupStatus():
-            _patch_group(store, call)
+            return UpdateObject(_patched_group(store, call), "status", USER)
         case DeletePod():
-            store.delete(Pod, call.pod, now_ns, uid=call.uid)
+            return DeleteObject("", "Pod", call.pod, call.uid, USER)
         case UpdateVolume(volume=obj) | UpdateClaim(claim=obj):
-            expected = obj.metadata.resource_version
-            stored = store.update(obj, expected=version_number(expected) if expected else None)
-            return _typed(stored.object)
-    return None
+            return UpdateObject(obj, "main", USER)
 
 
 def _typed(obj: KubernetesObject) -> Object:
     return obj  # type: ignore[return-value]  # what a store holds is of one of these classes
 
 
-def _patch(store: ObjectStore, call: PatchPodStatus) -> None:
+def _patched(store: ObjectStore, call: PatchPodStatus) -> Pod:
     pod = store.get(Pod, call.pod)
     if pod is None or (call.uid and pod.uid != call.uid):
-        raise NotFound(("", "Pod"), call.pod)
+        raise NotFound(POD, call.pod)
     patched = pod
     if call.condition is not None:
         patched = with_condition(patched, call.condition)
     if call.nominated_node is not None:
         patched = with_nominated_node_name(patched, call.nominated_node)
-    store.update(patched, scope="status")
+    return patched
 
 
-def _patch_group(store: ObjectStore, call: PatchPodGroupStatus) -> None:
+def _patched_group(store: ObjectStore, call: PatchPodGroupStatus) -> KubernetesObject:
     group = store.get(PodGroup, call.pod_group)
     if group is None:
         raise NotFound(("scheduling.k8s.io", "PodGroup"), call.pod_group)
@@ -93,7 +100,7 @@ def _patch_group(store: ObjectStore, call: PatchPodGroupStatus) -> None:
         each for each in status.get("conditions") or () if each["type"] != call.condition.type
     ]
     status["conditions"] = [*others, _plain(call.condition)]
-    store.update(decode(document | {"status": status}), scope="status")
+    return decode(document | {"status": status})
 
 
 def _plain(condition: Condition) -> Document:

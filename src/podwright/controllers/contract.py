@@ -23,6 +23,7 @@ import msgspec
 
 from podwright.api.events import RecordEvent
 from podwright.api.node_faults import NodeDown, NodeUp
+from podwright.api.requests import CreateObject, DeleteObject, EvictPod, UpdateObject
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.kinds import GroupKind
@@ -36,6 +37,7 @@ __all__ = [
     "CreateRefused",
     "DeleteObject",
     "DrainNode",
+    "EvictPod",
     "GroupKind",
     "NodeController",
     "NodeDown",
@@ -107,21 +109,6 @@ NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
 # ------------------------------------------------------------------------------ actions
 
 
-class CreateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Create an object; one that is there already is left alone.
-
-    Attributes
-    ----------
-    obj : KubernetesObject
-        With a name, or a `generateName`.
-    controller : str
-        Who wants it.
-    """
-
-    obj: KubernetesObject
-    controller: str
-
-
 class CreateRefused(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """The API server did not let in what a controller wanted.
 
@@ -136,43 +123,6 @@ class CreateRefused(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
     message: str
 
 
-class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Write an object; that it is gone is no error.
-
-    Attributes
-    ----------
-    obj : KubernetesObject
-        As it is to be.
-    scope : str
-        What has changed: `status`, `main` (all but the status) or `whole`.
-    controller : str
-    """
-
-    obj: KubernetesObject
-    scope: Literal["main", "status", "whole"]
-    controller: str
-
-
-class DeleteObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Delete an object; that it is gone, or another one of its name, is no error.
-
-    Attributes
-    ----------
-    grace_seconds : int, optional
-        How long a pod has to stop; its own if left out.
-    propagation : str, optional
-        What becomes of what it owns.
-    """
-
-    group: str
-    object_kind: str
-    key: NamespacedName
-    uid: str
-    controller: str
-    grace_seconds: int | None = None
-    propagation: Literal["Background", "Foreground", "Orphan"] | None = None
-
-
 class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Send `SyncDue` at a time; an earlier wish for the same object still holds."""
 
@@ -184,7 +134,9 @@ ControllerEvent: TypeAlias = (
     ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRefused
 )
 
-ControllerAction: TypeAlias = CreateObject | UpdateObject | DeleteObject | RecordEvent | SyncAt
+ControllerAction: TypeAlias = (
+    CreateObject | UpdateObject | DeleteObject | EvictPod | RecordEvent | SyncAt
+)
 
 # --------------------------------------------------------------------------- controllers
 

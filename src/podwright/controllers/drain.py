@@ -12,14 +12,13 @@ Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from podwright.api.eviction import decide_eviction, with_disruption_target
 from podwright.api.object_edits import changed
-from podwright.controllers.actions import deletion_by
 from podwright.controllers.contract import (
     ControllerAction,
     DrainNode,
+    EvictPod,
     GroupKind,
     NodeEvent,
     SyncAt,
@@ -28,7 +27,7 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.disruption_budget import BUDGET, POD
 from podwright.controllers.view import View
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodDisruptionBudget
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 
 NODE: Final[GroupKind] = ("", "Node")
 MIRROR: Final = "kubernetes.io/config.mirror"
@@ -91,7 +90,7 @@ class DrainController:
             if self._is_held_up(leaving) and not is_time:
                 return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
         self._tried_ns[key] = now_ns
-        actions.extend(self._evictions(leaving, now_ns))
+        actions.extend(self._evictions(leaving))
         if not leaving:
             self._forget(key)
         return actions
@@ -116,35 +115,15 @@ class DrainController:
         is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
         return is_daemon or MIRROR in pod.metadata.annotations
 
-    def _evictions(self, leaving: dict[NamespacedName, str], now_ns: int) -> list[ControllerAction]:
-        budgets: dict[NamespacedName, PodDisruptionBudget] = {}
-        charged: dict[NamespacedName, PodDisruptionBudget] = {}
+    def _evictions(self, leaving: dict[NamespacedName, str]) -> list[ControllerAction]:
         actions: list[ControllerAction] = []
         for key, uid in list(leaving.items()):
             pod = self._view.get(POD, key)
             if not isinstance(pod, Pod) or pod.uid != uid:
                 del leaving[key]
-                continue
-            if pod.is_terminating:
-                continue
-            found = self._view.in_namespace(BUDGET, pod.namespace)
-            budgets = cast(dict[NamespacedName, PodDisruptionBudget], dict(found)) | charged
-            eviction = decide_eviction(pod, budgets.values(), now_ns)
-            if not eviction.is_allowed:
-                continue
-            if eviction.budget is not None:
-                charged[eviction.budget.key] = eviction.budget
-            target = with_disruption_target(
-                pod,
-                "EvictionByEvictionAPI",
-                "Eviction API: evicting",
-                now_ns,
-                names_generation=False,
-            )
-            actions.append(UpdateObject(target, "status", self.name))
-            actions.append(deletion_by(self.name, pod))
-        writes = [UpdateObject(budget, "status", self.name) for budget in charged.values()]
-        return [*writes, *actions]
+            elif not pod.is_terminating:
+                actions.append(EvictPod(key, uid, self.name))
+        return actions
 
     def state(self) -> dict[str, Any]:
         """Return who has yet to go, and when that was tried last."""

@@ -72,7 +72,7 @@ from podwright.controllers.pod_template import owners_of_class
 from podwright.controllers.view import View
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, PriorityClass
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.lifecycle import with_metadata
+from podwright.store.versions import with_metadata
 
 JOB: Final[GroupKind] = ("batch", "Job")
 POD: Final[GroupKind] = ("", "Pod")

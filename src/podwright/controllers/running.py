@@ -114,7 +114,7 @@ class Controllers:
         Upstream tries one first, and no more if that fails: controller_utils.go, slowStartBatch,
         createPods; pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent
         """
-        obj, name = event.wanted.obj, event.wanted.controller
+        obj, name = event.wanted.obj, event.wanted.user
         reference = obj.metadata.controller
         if reference is None or reference.uid in self._refused_owners:
             return []

@@ -40,24 +40,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from podwright.api import bootstrap_objects as first_objects
-from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
+from podwright.api.admission import Forbidden, NamespaceTerminating
+from podwright.api.api import Api
 from podwright.api.events import RecordEvent
-from podwright.api.scheduler_requests import API_CALLS, ApiCall, make_call
+from podwright.api.eviction import EvictionRefused
+from podwright.api.requests import CreateObject, DeleteObject, EvictPod, UpdateObject
+from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
 from podwright.api.validation import check_workloads
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.controllers import ALL_CONTROLLERS, Controllers, View
 from podwright.controllers.contract import (
     Controller,
-    CreateObject,
     CreateRefused,
-    DeleteObject,
     DrainNode,
     NodeDown,
     NodeUp,
     SyncAt,
     SyncDue,
     SyncNext,
-    UpdateObject,
 )
 from podwright.framework import Plugin
 from podwright.framework.extenders import CallExtender as Ask
@@ -76,7 +76,15 @@ from podwright.machine import (
     TimerFired,
     WakeAt,
 )
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, PodwrightError, decode
+from podwright.objects import (
+    InvalidObject,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    PodwrightError,
+    decode,
+)
 from podwright.queueing import Touch
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.replay import record
@@ -89,6 +97,7 @@ from podwright.simulation.observers import (
     Observer,
     noted,
 )
+from podwright.simulation.operation_requests import request_of
 from podwright.simulation.operations import (
     Apply,
     Delete,
@@ -98,11 +107,9 @@ from podwright.simulation.operations import (
     Operation,
     RestoreNode,
 )
-from podwright.simulation.outside import write
-from podwright.stages.lifecycle import Lifecycle, PlayAt, PutObject, RemoveObject, StageDue
+from podwright.stages.lifecycle import Lifecycle, PlayAt, StageDue
 from podwright.stages.stage import Stage
-from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
-from podwright.store.lifecycle import Propagation
+from podwright.store import ObjectError, ObjectStore, kind_of
 
 if TYPE_CHECKING:
     from podwright.simulation.run import Run
@@ -237,9 +244,9 @@ class World:
         self._life = Lifecycle(parts.stages, seed=seed)
         makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
         self._controllers = Controllers(makers)
-        self._admission = Admission(self.store)
+        self.api = Api(self.store)
         self._parties = Parties(
-            admission=self._admission,
+            admission=self.api.admission,
             life=self._life,
             tell_machine=self._tell_machine,
             controllers=self._controllers,
@@ -481,7 +488,9 @@ class World:
             case RestoreNode(node):
                 self._todo.extend(self._parties.tell_of_node(NodeUp(node), now_ns))
             case _:
-                write(self.store, self._admission, operation, now_ns)
+                request = request_of(self.store, operation)
+                if request is not None:
+                    self.api.handle(request, request.user, now_ns).raise_for_error()
 
     # ------------------------------------------------------------------------------ actions
 
@@ -510,11 +519,10 @@ class World:
             EmitEvent: self._record,
             RecordEvent: self._record,
             PlayAt: self._play_at,
-            PutObject: self._update,
-            UpdateObject: self._update,
-            CreateObject: self._create,
-            RemoveObject: self._delete,
-            DeleteObject: self._delete,
+            UpdateObject: self._write,
+            CreateObject: self._write,
+            DeleteObject: self._write,
+            EvictPod: self._write,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
             CallExtender: self._ask,
@@ -532,7 +540,7 @@ class World:
     def _call(self, action: ApiCall) -> None:
         if type(action) is Bind:
             self.cycles_in_vain = 0
-        self._answers.append(make_call(self.store, action, self._heap.now_ns))
+        self._answers.append(execute(self.api, action, self._heap.now_ns))
 
     def _ask(self, action: CallExtender) -> None:
         assert self._call_extender is not None, "extenders, and nobody to call them"
@@ -545,37 +553,17 @@ class World:
             for observer in self._event_observers:
                 observer.noted(event, self._heap.now_ns)
 
-    def _create(self, action: CreateObject) -> None:
-        try:
-            self.store.create(self._admission.admit_new(action.obj), self._heap.now_ns)
-        except (AlreadyExists, NamespaceTerminating):
-            return  # upstream does not talk of what is on its way out either
-        except Forbidden as error:
-            refusal = CreateRefused(action, str(error))
-            self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
-
-    def _update(self, action: PutObject | UpdateObject) -> None:
-        try:
-            self.store.update(action.obj, scope=action.scope)
-        except (NotFound, Conflict):
-            return
-
-    def _delete(self, action: RemoveObject | DeleteObject) -> None:
-        grace_seconds: int | None = 0
-        propagation: Propagation | None = None
-        if isinstance(action, DeleteObject):
-            grace_seconds, propagation = action.grace_seconds, action.propagation
-        try:
-            self.store.delete(
-                (action.group, action.object_kind),
-                action.key,
-                self._heap.now_ns,
-                uid=action.uid,
-                grace_seconds=grace_seconds,
-                propagation=propagation,
-            )
-        except (NotFound, Conflict):
-            return
+    def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
+        """Execute a request of a controller or a stage; what is gone or replaced is no error."""
+        match self.api.handle(request, request.user, self._heap.now_ns).error:
+            case None | ObjectError() | NamespaceTerminating() | EvictionRefused():
+                # Upstream records no Event for a namespace that is being deleted either.
+                return
+            case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
+                refusal = CreateRefused(request, str(error))
+                self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
+            case error:
+                raise error
 
     # ------------------------------------------------------------------------------ looking
 

@@ -157,7 +157,7 @@ def restored_world(
     world.store.restore(objects, state.resource_version)
     for obj in objects:
         if kind_of(obj) in Admission.READ:
-            world._admission.put(obj)
+            world.api.admission.put(obj)
     alive = frozenset(world._life.kinds)
     world._life.restore(state.life, (obj for obj in objects if kind_of(obj) in alive))
     world._controllers.restore(state.controllers, objects)

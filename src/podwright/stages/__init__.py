@@ -13,8 +13,6 @@ from podwright.stages.lifecycle import (
     LifecycleAction,
     LifecycleEvent,
     PlayAt,
-    PutObject,
-    RemoveObject,
     StageDue,
     StageError,
 )
@@ -29,9 +27,7 @@ __all__ = [
     "LifecycleEvent",
     "LifecycleState",
     "PlayAt",
-    "PutObject",
     "RecordEvent",
-    "RemoveObject",
     "Stage",
     "StageDue",
     "StageError",

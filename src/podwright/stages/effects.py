@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
+from podwright.api.lifecycle import Scope
 from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, decode
 from podwright.stages.patches import apply_patch, plain_patch
 from podwright.stages.stage import FinalizersStep, Moment, PatchStep
-from podwright.store.lifecycle import Scope
 
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:

@@ -5,8 +5,8 @@ Theory of operation
 The machine hears of every change (`ObjectPut`, `ObjectDeleted`). For each object of a kind
 that has stages it keeps at most one plan: one stage, at one time. It says so (`PlayAt`), and
 whoever drives it sends `StageDue` at that time. Then the stage is played on the object as it
-is by then, and what it wants comes out as actions: the changed object (`PutObject`), its
-deletion (`RemoveObject`), a Kubernetes Event (`RecordEvent`). The driver does these and tells
+is by then, and what it wants comes out as actions: the changed object (`UpdateObject`), its
+deletion (`DeleteObject`), a Kubernetes Event (`RecordEvent`). The driver does these and tells
 the machine of the changes, its own included; so the next stage is found.
 
 - A change makes a new plan only if it changes what the plan is made of: the stages that
@@ -39,13 +39,13 @@ import msgspec
 
 from podwright.api.events import RecordEvent
 from podwright.api.node_faults import NodeDown, NodeUp
+from podwright.api.requests import DeleteObject, UpdateObject
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Node,
-    Object,
     Pod,
     PodwrightError,
     encode,
@@ -70,7 +70,6 @@ from podwright.stages.stage import (
 from podwright.stages.template_parser import TemplateError
 from podwright.store.history import Change
 from podwright.store.kinds import GroupKind, kind_of
-from podwright.store.lifecycle import Scope
 
 PLAYS_AT_ONCE_MAX = 100
 """How many stages of one object may be played at one time."""
@@ -127,37 +126,12 @@ class PlayAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     stage: str
 
 
-class PutObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Write an object that a stage has changed.
-
-    Attributes
-    ----------
-    obj : Object
-        As it is to be.
-    scope : str
-        What has changed: `status`, `main` (all but the status) or `whole`.
-    stage : str
-    as_user : str
-        Who is said to do it; empty for nobody in particular.
-    """
-
-    obj: Object
-    scope: Scope
-    stage: str
-    as_user: str = ""
+def user_of(stage: str) -> str:
+    """Return the user that makes the requests of a stage that names none."""
+    return f"kwok:{stage}"
 
 
-class RemoveObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Delete an object without grace; that it is gone already is no error."""
-
-    group: str
-    object_kind: str
-    key: NamespacedName
-    uid: str
-    stage: str
-
-
-LifecycleAction: TypeAlias = PlayAt | PutObject | RemoveObject | RecordEvent
+LifecycleAction: TypeAlias = PlayAt | UpdateObject | DeleteObject | RecordEvent
 
 
 class Lifecycle:
@@ -375,7 +349,7 @@ class Lifecycle:
             if isinstance(error, PodwrightError):
                 raise
             raise _error(stage, life.obj, str(error)) from None
-        if actions and type(actions[-1]) is RemoveObject:
+        if actions and type(actions[-1]) is DeleteObject:
             # What is said of the object on its way out is no reason to remove it once more.
             life.plan = msgspec.structs.replace(plan, number=REMOVED)
         if stage.is_immediate:
@@ -441,7 +415,7 @@ class Lifecycle:
             pod = quick(obj, moment)
             if pod is not None:
                 life.obj = pod
-                return [PutObject(pod, "status", stage.name)]
+                return [UpdateObject(pod, "status", user_of(stage.name))]
         before = after = encode(obj)
         user = ""
         events: list[LifecycleAction] = []
@@ -456,7 +430,9 @@ class Lifecycle:
                 case _ if removals:
                     continue
                 case DeleteStep():
-                    removals.append(RemoveObject(own.group, own.name, key, obj.uid, stage.name))
+                    removals.append(
+                        DeleteObject(own.group, own.name, key, obj.uid, user_of(stage.name), 0)
+                    )
                 case FinalizersStep():
                     after = with_finalizers(after, step)
                 case PatchStep():
@@ -467,7 +443,7 @@ class Lifecycle:
             scope = scope_of(before, after)
             source = f"{_who(stage)}: {own.name} {key}"
             changed = read_again(obj, after, scope, source=source)
-            writes.append(PutObject(changed, scope, stage.name, user))
+            writes.append(UpdateObject(changed, scope, user or user_of(stage.name)))
             # Only a stage that goes on at once looks at it before the driver has told of it.
             life.obj = changed
         return [*events, *writes, *removals]

@@ -16,7 +16,7 @@ import msgspec
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.errors import Expired, InvalidVersion
 from podwright.store.kinds import GroupKind
-from podwright.store.lifecycle import at_version
+from podwright.store.versions import at_version
 
 EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 

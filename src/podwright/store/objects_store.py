@@ -1,70 +1,43 @@
 """Versioned objects: one growing resourceVersion, compare-and-swap, lists and watches.
 
-Theory of operation. A write looks at the object as it is, works out the object as it will be
-(`lifecycle`), and commits one or two changes. Each change has the next version. A commit
-first goes to the journal, if the store has one, and then to the tables and the history; so
-what a write has returned is on disk, and what the journal refused has not happened.
+Theory of operation. A writer reads the object as it is, works out the object as it will be, and
+commits one or two changes; what a write means is decided in `api`. Each change has the next
+version. A commit first goes to the journal, if the store has one, and then to the tables and the
+history; so what a write has returned is on disk, and what the journal refused has not happened.
 
 Everything is read from memory: current objects by indexes (`table`), and older states and
 watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when
 a store is opened.
 
-Nothing here reads a clock or draws: `now_ns` is an argument, uids and generated names are
-functions of the seed and of the version.
+Nothing here reads a clock or draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeAlias, TypeVar, cast, overload
+from typing import TypeAlias, TypeVar, overload
 
 from podwright.objects import (
     EVERYTHING,
     FieldSelector,
     KubernetesObject,
     NamespacedName,
-    Pod,
     Selector,
 )
 from podwright.store.errors import (
-    AlreadyExists,
-    Conflict,
     Expired,
     FutureVersion,
     NotFound,
     UnusableStore,
 )
 from podwright.store.history import Change, History, change_of
-from podwright.store.identity import generated_name, uid_at
-from podwright.store.kinds import (
-    CUSTOM,
-    POD,
-    RULES,
-    GroupKind,
-    KindLike,
-    KindRules,
-    group_kind,
-    kind_of,
-)
-from podwright.store.lifecycle import (
-    Propagation,
-    Scope,
-    at_version,
-    binding_refusal,
-    bound,
-    created,
-    deletion,
-    is_released,
-    updated,
-    with_document,
-    with_metadata,
-)
+from podwright.store.kinds import GroupKind, KindLike, group_kind, kind_of
 from podwright.store.pages import NEWEST, Page, read_page, read_token, token_for
-from podwright.store.preconditions import check, check_body
 from podwright.store.query import NO_FIELDS, query_for
 from podwright.store.stored import Journal, Stored
 from podwright.store.table import KindTable
+from podwright.store.versions import at_version, with_document, with_metadata
 from podwright.store.watch import Cursor, initial_events
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -83,7 +56,7 @@ class ObjectStore:
     Parameters
     ----------
     seed : int
-        What uids and generated names are derived from.
+        What uids and generated names are derived from; kept with the objects.
     window : int
         How many changes are kept for watches and for lists in pages. A little more is kept
         between two clean-ups.
@@ -98,7 +71,6 @@ class ObjectStore:
         self._window = window
         self._kept_max = window * 5 // 4  # a quarter more, so that trimming is rare
         self._journal = journal
-        self._rules = dict(RULES)
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
         self._batch: list[Change] | None = None
@@ -122,197 +94,48 @@ class ObjectStore:
         """How many objects lists have looked at, ever: the work that indexes save."""
         return sum(table.examined_count for table in self._tables.values())
 
-    def define(self, kind: KindLike, rules: KindRules) -> None:
-        """Say how objects of a custom kind are written."""
-        self._rules[group_kind(kind)] = rules
-
     # ------------------------------------------------------------------------ writes
 
-    def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
-        """Store a new object, its status included.
+    def keys(self, kind: KindLike) -> Container[NamespacedName]:
+        """Return the keys of the objects of a kind, to look names up in; not a copy."""
+        return self._table(group_kind(kind)).objects
 
-        Parameters
-        ----------
-        obj : KubernetesObject
-            With a name or a `generateName`. The server's metadata in it is replaced.
-        now_ns : int
-            The time of creation.
-
-        Raises
-        ------
-        AlreadyExists
-            There is one of that name.
-        """
-        kind = kind_of(obj)
-        obj = with_document(obj)
-        table = self._table(kind)
-        version = self._history.current + 1
-        name, namespace = obj.metadata.name, obj.metadata.namespace
-        if not name:
-            prefix = obj.metadata.generate_name
-            assert prefix, f"{kind[1]}: neither name nor generateName"
-            name = generated_name(
-                prefix, namespace=namespace, taken=table.objects, seed=self.seed, version=version
-            )
-        key = f"{namespace}/{name}" if namespace else name
-        present = table.objects.get(key)
-        if present is not None:
-            is_terminating = present.metadata.deletion_timestamp is not None
-            raise AlreadyExists(kind, key, is_terminating=is_terminating)
-        made = created(
-            obj,
-            rules=self._rules.get(kind, CUSTOM),
-            name=name,
-            uid=uid_at(self.seed, version),
-            version=version,
-            now_ns=now_ns,
-        )
-        self._commit(table, change_of(version, kind, key, None, made))
-        return Stored(made, version, "created")
-
-    def update(
-        self, obj: KubernetesObject, *, scope: Scope = "main", expected: int | None = None
-    ) -> Stored:
-        """Change an object that is there.
-
-        Parameters
-        ----------
-        obj : KubernetesObject
-            The object as it is to be. A uid in it is a precondition.
-        scope : str
-            `main` leaves the status as it is where status is a subresource, `status` leaves
-            all but the status and metadata, `whole` writes both.
-        expected : int, optional
-            The version that must be there. Without it the `resourceVersion` in the object
-            is meant, and without that the write is unconditional.
-
-        Returns
-        -------
-        Stored
-            `unchanged` if the object is so already; `deleted` if it was being deleted and
-            this took its last finalizer.
+    def require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
+        """Return an object that must be there.
 
         Raises
         ------
         NotFound
             There is none of that name.
-        Conflict
-            It has another version or uid.
         """
-        kind = kind_of(obj)
-        obj = with_document(obj)
-        key = obj.key
-        table, current = self._require(kind, key)
-        check_body(kind, current, obj, expected)
-        version = self._history.current + 1
-        rules = self._rules.get(kind, CUSTOM)
-        new = updated(current, obj, scope=scope, rules=rules, version=version)
-        if new is None:
-            return Stored(current, int(current.metadata.resource_version), "unchanged")
-        if is_released(kind, current, new):
-            self._commit(table, change_of(version, kind, key, current, None))
-            return Stored(new, version, "deleted")
-        self._commit(table, change_of(version, kind, key, current, new))
-        return Stored(new, version, "updated")
+        table = self._tables.get(kind)
+        current = table.objects.get(key) if table is not None else None
+        if current is None:
+            raise NotFound(kind, key)
+        return current
 
-    def bind(
-        self,
-        key: NamespacedName,
-        node: str,
-        now_ns: int,
-        *,
-        uid: str = "",
-        expected: int | None = None,
-    ) -> Stored:
-        """Put a pod on a node, as `pods/binding` does.
-
-        Sets `spec.nodeName` and the condition PodScheduled, clears the nominated node, and
-        leaves the generation.
+    def commit(self, *changes: Change) -> None:
+        """Make changes of one write: the next versions, in their order.
 
         Raises
         ------
-        NotFound
-            There is no such pod.
-        Conflict
-            It has a node, is being deleted, has scheduling gates, or is another pod.
+        UnusableStore
+            The journal refused them; nothing has changed.
         """
-        table, there = self._require(POD, key)
-        pod = cast(Pod, there)
-        check(POD, pod, uid=uid, expected=expected)
-        refusal = binding_refusal(pod)
-        if refusal:
-            raise Conflict(POD, key, refusal)
-        version = self._history.current + 1
-        new = bound(pod, node, now_ns=now_ns, version=version)
-        self._commit(table, change_of(version, POD, key, pod, new))
-        return Stored(new, version, "updated")
-
-    def delete(
-        self,
-        kind: KindLike,
-        key: NamespacedName,
-        now_ns: int,
-        *,
-        uid: str = "",
-        expected: int | None = None,
-        grace_seconds: int | None = None,
-        propagation: Propagation | None = None,
-    ) -> Stored:
-        """Delete an object, or begin to.
-
-        An object with finalizers is marked and goes when the last is taken away. A pod with a
-        node that has not ended is marked and goes when it is deleted with grace 0.
-
-        Parameters
-        ----------
-        kind, key
-            Which.
-        now_ns : int
-            When.
-        uid, expected
-            Preconditions; not given, they hold.
-        grace_seconds : int, optional
-            How long a pod has to stop; its `terminationGracePeriodSeconds` otherwise.
-        propagation : str, optional
-            Foreground and Orphan add the finalizers that ask for it, Background takes them away.
-
-        Returns
-        -------
-        Stored
-            `deleted` if it is gone, `updated` if it is now marked, `unchanged` if it was.
-
-        Raises
-        ------
-        NotFound
-            There is none of that name.
-        Conflict
-            A precondition does not hold.
-        """
-        kind = group_kind(kind)
-        table, current = self._require(kind, key)
-        check(kind, current, uid=uid, expected=expected)
-        version = self._history.current + 1
-        step = deletion(
-            kind,
-            current,
-            rules=self._rules.get(kind, CUSTOM),
-            version=version,
-            now_ns=now_ns,
-            grace_seconds=grace_seconds,
-            propagation=propagation,
-        )
-        changes: list[Change] = []
-        last = current
-        if step.marked is not None:
-            changes.append(change_of(version, kind, key, current, step.marked))
-            last = step.marked
-        if step.is_removed:
-            version = self._history.current + len(changes) + 1
-            changes.append(change_of(version, kind, key, last, None))
-        if not changes:
-            return Stored(current, int(current.metadata.resource_version), "unchanged")
-        self._commit(table, *changes)
-        return Stored(changes[-1].object, version, "deleted" if step.is_removed else "updated")
+        if self._broken:
+            raise UnusableStore(f"{self._broken}; open the store again")
+        if self._batch is not None:
+            self._batch.extend(changes)
+        elif self._journal is not None:
+            self._journal.append(changes)
+        history = self._history
+        for change in changes:
+            self._table(change.kind).put(change.key, change.new)
+            history.append(change)
+            for follower in self._followers:
+                follower.append(change)
+        if self._batch is None:
+            self._trim()
 
     def put(self, obj: KubernetesObject) -> Stored:
         """Store an object as it is, new or not: only its version becomes ours.
@@ -331,7 +154,7 @@ class ObjectStore:
                 return Stored(current, int(current.metadata.resource_version), "unchanged")
         version = self._history.current + 1
         new = at_version(obj, version)
-        self._commit(table, change_of(version, kind, obj.key, current, new))
+        self.commit(change_of(version, kind, obj.key, current, new))
         return Stored(new, version, "created" if current is None else "updated")
 
     def drop(self, kind: KindLike, key: NamespacedName) -> Stored:
@@ -343,10 +166,10 @@ class ObjectStore:
             There is none of that name.
         """
         kind = group_kind(kind)
-        table, current = self._require(kind, key)
+        current = self.require(kind, key)
         version = self._history.current + 1
         change = change_of(version, kind, key, current, None)
-        self._commit(table, change)
+        self.commit(change)
         return Stored(change.object, version, "deleted")
 
     @contextmanager
@@ -375,30 +198,6 @@ class ObjectStore:
                     self._broken = str(error)
                     raise
             self._trim()
-
-    def _commit(self, table: KindTable, *changes: Change) -> None:
-        """Make changes of objects of one kind."""
-        if self._broken:
-            raise UnusableStore(f"{self._broken}; open the store again")
-        if self._batch is not None:
-            self._batch.extend(changes)
-        elif self._journal is not None:
-            self._journal.append(changes)
-        history = self._history
-        for change in changes:
-            table.put(change.key, change.new)
-            history.append(change)
-            for follower in self._followers:
-                follower.append(change)
-        if self._batch is None:
-            self._trim()
-
-    def _require(self, kind: GroupKind, key: NamespacedName) -> tuple[KindTable, KubernetesObject]:
-        table = self._tables.get(kind)
-        current = table.objects.get(key) if table is not None else None
-        if table is None or current is None:
-            raise NotFound(kind, key)
-        return table, current
 
     def _table(self, kind: GroupKind) -> KindTable:
         table = self._tables.get(kind)

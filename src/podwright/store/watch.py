@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from podwright.objects import KubernetesObject
 from podwright.store.history import Change, History, WatchEvent
 from podwright.store.kinds import GroupKind
-from podwright.store.lifecycle import at_version
 from podwright.store.query import Query
+from podwright.store.versions import at_version
 
 
 class Cursor:

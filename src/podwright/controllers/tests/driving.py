@@ -15,8 +15,10 @@ from typing import Any, cast
 import msgspec
 import yaml
 
-from podwright.api.admission import Admission, Forbidden
+from podwright.api import Api, EvictPod
+from podwright.api.admission import Forbidden
 from podwright.api.events import RecordEvent
+from podwright.api.tests.writable import WritableStore
 from podwright.controllers.contract import (
     Controller,
     ControllerAction,
@@ -42,7 +44,7 @@ from podwright.objects import (
     node_selector,
 )
 from podwright.objects.timestamps import timestamp_text
-from podwright.store import AlreadyExists, NotFound, ObjectStore
+from podwright.store import AlreadyExists, NotFound
 from podwright.store.kinds import GroupKind
 
 SECOND = 1_000_000_000
@@ -78,9 +80,10 @@ class Cluster:
         seed: int = 1,
     ) -> None:
         self.makers = tuple(makers)
-        self.store = ObjectStore(seed=seed, window=1_000_000)
+        self.store = WritableStore(seed=seed, window=1_000_000)
         self.controllers = Controllers(self.makers)
-        self.admission = Admission(self.store)
+        self.api = Api(self.store)
+        self.admission = self.api.admission
         self.ready_after = ready_after
         self.gone_after = gone_after
         self.now_ns = NOW
@@ -234,6 +237,8 @@ class Cluster:
                     )
                 except NotFound:
                     self.story.append(f"! {action.object_kind} {action.key} is gone")
+            case EvictPod():
+                self.api.handle(action, action.user, self.now_ns)
             case RecordEvent():
                 name = action.key.rpartition("/")[2]
                 self.story.append(f"{name}: {action.reason}: {action.note}")

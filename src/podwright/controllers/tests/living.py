@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, cast
 
+from podwright.api import Api, EvictPod
 from podwright.api.events import RecordEvent
+from podwright.api.tests.writable import WritableStore
 from podwright.controllers.contract import (
     Controller,
     CreateObject,
@@ -24,9 +26,9 @@ from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
 from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle
-from podwright.stages.lifecycle import PlayAt, PutObject, RemoveObject
+from podwright.stages.lifecycle import PlayAt
 from podwright.stages.stage import Stage
-from podwright.store import AlreadyExists, Conflict, NotFound, ObjectStore, kind_of
+from podwright.store import AlreadyExists, Conflict, NotFound, kind_of
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
@@ -78,7 +80,7 @@ class Cluster:
     ) -> None:
         self.makers = tuple(makers)
         self.stages = None if stages is None else tuple(stages)
-        self.store = ObjectStore(seed=1)
+        self.store = WritableStore(seed=1)
         self.life = Lifecycle(self.stages, seed=1)
         self.controllers = Controllers(self.makers)
         self.start_ns = start_ns
@@ -232,17 +234,18 @@ class Cluster:
                     self.writes.append(action)
                     with suppress(AlreadyExists):
                         self.store.create(_admitted(action.obj), now_ns)
-                case PutObject() | UpdateObject():
-                    if isinstance(action, UpdateObject):
+                case UpdateObject():
+                    if not action.user.startswith("kwok:"):
                         self.writes.append(action)
                     # A conflict is an error: two writes of one look are in each other's way.
                     with suppress(NotFound):
                         self.store.update(action.obj, scope=action.scope)
-                case RemoveObject():
-                    self._remove(action, 0, None)
                 case DeleteObject():
-                    self.writes.append(action)
+                    if not action.user.startswith("kwok:"):
+                        self.writes.append(action)
                     self._remove(action, action.grace_seconds, action.propagation)
+                case EvictPod():
+                    Api(self.store).handle(action, action.user, now_ns)
                 case _:
                     raise AssertionError(f"unknown: {action}")
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.api.lifecycle import FOREGROUND
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.tests.living import Cluster, document
-from podwright.store.lifecycle import FOREGROUND, with_metadata
+from podwright.store.versions import with_metadata
 
 MAP = ("", "ConfigMap")
 

@@ -26,7 +26,7 @@ from podwright.controllers.tests.driving import counting, counts
 from podwright.controllers.tests.living import Cluster, at, document
 from podwright.objects import Pod
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
-from podwright.store.lifecycle import with_metadata
+from podwright.store.versions import with_metadata
 
 MAKERS = (JobController, JobTTLController)
 

@@ -17,7 +17,7 @@ from podwright.controllers.contract import PodPart
 from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
 from podwright.simulation.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.simulation.world import World
-from podwright.store.lifecycle import with_metadata
+from podwright.store.versions import with_metadata
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

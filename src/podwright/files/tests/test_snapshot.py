@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.api.tests.writable import WritableStore
 from podwright.files.manifests import load_bytes
 from podwright.files.snapshot import (
     DEFAULT_CONFIGURATION,
@@ -11,7 +12,6 @@ from podwright.files.snapshot import (
     write_snapshot,
 )
 from podwright.objects import InputError, Namespace, decode, encode
-from podwright.store import ObjectStore
 from podwright.testing import make_node, make_pod
 
 KEYS = [
@@ -69,7 +69,7 @@ def test_kinds_that_a_snapshot_does_not_have_are_left_out():
 
 
 def test_a_store_is_written_and_an_empty_one_filled_with_the_same():
-    store = ObjectStore()
+    store = WritableStore()
     for obj in (make_node("n1"), make_pod("web"), a_priority_class("high")):
         store.create(obj, 0)
     kept = [obj for kind in store.kinds() for obj in store.list(kind).objects]

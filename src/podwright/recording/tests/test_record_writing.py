@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.api.tests.writable import WritableStore
 from podwright.files.record import apply_line, read_record
 from podwright.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.objects import decode, with_node_name
@@ -15,7 +16,6 @@ from podwright.recording.record_writing import (
     record_of_watch,
     write_record,
 )
-from podwright.store import ObjectStore
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -102,13 +102,13 @@ def test_a_recorded_run_is_written_as_the_changes_that_it_was_told_of():
 
 
 def test_what_a_watch_saw_is_a_record_of_the_store():
-    store = ObjectStore()
+    store = WritableStore()
     cursor = store.watch(since=store.resource_version)
     store.create(make_node("n1"), NOW)
     pod = store.create(make_pod("web"), NOW).object
     store.bind("default/web", "n1", NOW)
     lines = record_of_watch((NOW, event) for event in [*cursor.poll(), cursor.bookmark()])
-    again = ObjectStore()
+    again = WritableStore()
     for line in read_record(b"".join(lines), source="r").lines:
         apply_line(again, line)
     bound = again.get(("", "Pod"), "default/web")

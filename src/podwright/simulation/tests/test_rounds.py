@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from podwright.api import CreateObject
 from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject, Pod, decode, with_fields
@@ -142,7 +143,7 @@ def test_what_somebody_writes_to_the_store_is_followed_first():
     world = World()
     world.add(make_node("n1"), make_pod("web"))
     world.run()
-    world.store.create(make_pod("more"), world.now_ns)
+    world.api.handle(CreateObject(make_pod("more"), "test"), "test", world.now_ns).raise_for_error()
     world.run()
     assert world.node_of == {"default/web": "n1", "default/more": "n1"}
 

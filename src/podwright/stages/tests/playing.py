@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from podwright.api import DeleteObject, UpdateObject
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Object, decode
 from podwright.objects.timestamps import timestamp_text
@@ -12,14 +13,16 @@ from podwright.stages import (
     Lifecycle,
     LifecycleAction,
     PlayAt,
-    PutObject,
     RecordEvent,
-    RemoveObject,
     StageDue,
 )
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+
+
+def stage_of(request: UpdateObject | DeleteObject) -> str:
+    return request.user.removeprefix("kwok:")
 
 
 def at(seconds: float) -> str:
@@ -65,12 +68,12 @@ class Player:
             match action:
                 case PlayAt():
                     self.heap.push(action.due_ns, Turn.STAGE, action.event)
-                case PutObject():
+                case UpdateObject():
                     assert action.obj == decode(action.obj.raw), "as if it were read anew"
-                    self.tell(action.stage, action.obj.key)
+                    self.tell(stage_of(action), action.obj.key)
                     self.put(action.obj)
-                case RemoveObject():
-                    self.tell(action.stage, action.key)
+                case DeleteObject():
+                    self.tell(stage_of(action), action.key)
                     if action.key in self.objects:
                         self.delete(self.objects[action.key])
                 case RecordEvent():

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from podwright.api import DeleteObject, UpdateObject
+from podwright.api.tests.writable import WritableStore
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Pod
 from podwright.simulation import EventHeap, Turn
-from podwright.stages import Lifecycle, LifecycleAction, PlayAt, PutObject, RemoveObject, StageDue
-from podwright.stages.tests.playing import NOW, SECOND, a_node, a_pod
-from podwright.store import ObjectStore
+from podwright.stages import (
+    Lifecycle,
+    LifecycleAction,
+    PlayAt,
+    StageDue,
+)
+from podwright.stages.tests.playing import NOW, SECOND, a_node, a_pod, stage_of
 
 
 class Cluster:
     """A store whose objects live."""
 
     def __init__(self) -> None:
-        self.store = ObjectStore(seed=1)
+        self.store = WritableStore(seed=1)
         self.life = Lifecycle(seed=1)
         self.heap = EventHeap[StageDue](NOW)
         self.changes = self.store.watch()
@@ -35,15 +41,15 @@ class Cluster:
         for action in actions:
             if isinstance(action, PlayAt):
                 self.heap.push(action.due_ns, Turn.STAGE, action.event)
-            elif isinstance(action, PutObject):
+            elif isinstance(action, UpdateObject):
                 stored = self.store.update(action.obj, scope=action.scope)
-                self.tell(action.stage, stored.outcome)
-            elif isinstance(action, RemoveObject):
+                self.tell(stage_of(action), stored.outcome)
+            elif isinstance(action, DeleteObject):
                 kind = (action.group, action.object_kind)
                 stored = self.store.delete(
                     kind, action.key, now_ns, uid=action.uid, grace_seconds=0
                 )
-                self.tell(action.stage, stored.outcome)
+                self.tell(stage_of(action), stored.outcome)
 
     def tell(self, stage: str, outcome: str) -> None:
         self.story.append(((self.heap.now_ns - NOW) // SECOND, stage, outcome))

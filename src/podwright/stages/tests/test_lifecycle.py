@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from podwright.api import DeleteObject, UpdateObject
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import InputError, Object, decode
@@ -13,8 +14,6 @@ from podwright.stages import (
     Lifecycle,
     LifecycleState,
     PlayAt,
-    PutObject,
-    RemoveObject,
     Stage,
     StageDue,
     StageError,
@@ -161,7 +160,7 @@ def test_a_deleted_pod_goes_at_once_with_its_finalizers():
     player.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))
     (put, *_) = [event.event for event in player.heap.entries()]
     actions = player.life.handle(put, NOW)
-    assert isinstance(actions[0], PutObject)
+    assert isinstance(actions[0], UpdateObject)
     assert (actions[0].obj.metadata.finalizers, actions[0].scope) == ((), "main")
     player.do(actions)
     assert not player.objects
@@ -279,7 +278,7 @@ def test_an_object_that_was_removed_is_not_removed_again_for_what_is_said_of_its
     (plan,) = life.handle(ObjectPut(a_pod(deletionTimestamp=at(30))), NOW)
     assert isinstance(plan, PlayAt)
     (removal,) = life.handle(plan.event, NOW)
-    assert isinstance(removal, RemoveObject)
+    assert isinstance(removal, DeleteObject)
     ending = a_pod(deletionTimestamp=at(0), deletionGracePeriodSeconds=0)
     assert life.plan_of(ending) is None
     for each in (life, restored(life, ending)):
@@ -345,7 +344,7 @@ def test_a_stage_with_everything():
     (plan,) = life.handle(ObjectPut(decode(document, source="t")), NOW)
     assert isinstance(plan, PlayAt)
     event, put = life.handle(plan.event, NOW)
-    assert isinstance(put, PutObject)
+    assert isinstance(put, UpdateObject)
     player.do([event])
     assert player.notes == ["Normal Hi: I am c"]
     assert put.scope == "whole"

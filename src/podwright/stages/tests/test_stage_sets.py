@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from podwright.api import UpdateObject
 from podwright.controllers.tests.test_persistent_volume import a_claim, a_volume
 from podwright.objects import InputError, decode
 from podwright.simulation.world import World
@@ -193,7 +194,10 @@ def test_volumes_and_claims_have_stages_too():
     for name in ("kept", "gone"):
         volume = world.store.get(VOLUME, name)
         assert volume is not None
-        world.store.update(decode(volume.raw | {"status": {"phase": "Released"}}), scope="status")
+        released = decode(volume.raw | {"status": {"phase": "Released"}})
+        world.api.handle(
+            UpdateObject(released, "status", "test"), "test", world.now_ns
+        ).raise_for_error()
     world.run()
     phases = {each.name: each.raw["status"]["phase"] for each in world.store.list(VOLUME).objects}
     left = world.store.get(VOLUME, "gone")

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from podwright.store import ObjectStore, open_store
+from podwright.api.tests.writable import WritableStore, open_writable
 
-Make = Callable[..., ObjectStore]
+Make = Callable[..., WritableStore]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    made: list[ObjectStore] = []
+    made: list[WritableStore] = []
 
-    def _make(**options: Any) -> ObjectStore:
+    def _make(**options: Any) -> WritableStore:
         if request.param == "memory":
-            store = ObjectStore(**options)
+            store = WritableStore(**options)
         else:
-            store = open_store(tmp_path / f"{len(made)}.db", **options)
+            store = open_writable(tmp_path / f"{len(made)}.db", **options)
         made.append(store)
         return store
 
@@ -32,5 +32,5 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def store(make: Make) -> ObjectStore:
+def store(make: Make) -> WritableStore:
     return make(seed=7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.api.tests.writable import WritableStore
 from podwright.objects import (
     Node,
     Pod,
@@ -16,7 +17,6 @@ from podwright.store import (
     Expired,
     FutureVersion,
     InvalidContinue,
-    ObjectStore,
 )
 from podwright.store.tests.documents import (
     CONFIG_MAP,
@@ -32,7 +32,7 @@ from podwright.store.tests.documents import (
 
 
 @pytest.fixture
-def crowd(store: ObjectStore) -> ObjectStore:
+def crowd(store: WritableStore) -> WritableStore:
     """A thousand pods in ten namespaces, of fifty apps, on a hundred nodes."""
     for number in range(1_000):
         store.create(
@@ -332,7 +332,7 @@ def test_polls_can_be_limited(store):
     assert shown == [2, 3, 4, 5, 6]
 
 
-def test_whoever_follows_a_store_has_what_a_watch_of_everything_shows(store: ObjectStore) -> None:
+def test_whoever_follows_a_store_has_what_a_watch_of_everything_shows(store: WritableStore) -> None:
     store.create(a_pod("before"), NOW)
     changes = store.follow()
     cursor = store.watch(since=store.resource_version)

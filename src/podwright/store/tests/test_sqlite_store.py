@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.api.tests.writable import WritableStore, open_writable
 from podwright.objects import Pod, parse_field_selector, parse_label_selector
-from podwright.store import Expired, ObjectStore, UnusableStore, open_store, sqlite_store
+from podwright.store import Expired, UnusableStore, sqlite_store
 from podwright.store.tests.documents import CONFIG_MAP, NOW, a_config_map, a_pod, names, seen
 
 
@@ -28,9 +29,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def filled(path: Path, **options: Any) -> ObjectStore:
+def filled(path: Path, **options: Any) -> WritableStore:
     """Return a store with a history: things that came, changed and went."""
-    store = open_store(path, **options)
+    store = open_writable(path, **options)
     for number in range(60):
         store.create(a_pod(f"p{number}", metadata={"labels": {"app": f"a{number % 3}"}}), NOW)
     for number in range(0, 60, 2):
@@ -40,7 +41,7 @@ def filled(path: Path, **options: Any) -> ObjectStore:
     return store
 
 
-def contents(store: ObjectStore) -> Any:
+def contents(store: WritableStore) -> Any:
     """Return all that can be seen of a store."""
     cursor = store.watch(since=store.oldest_version)
     return (
@@ -74,7 +75,7 @@ def test_a_store_is_as_it_was(path, compacted):
         store.compact(store.resource_version - 20)
     before = contents(store)
     store.close()
-    again = open_store(path)
+    again = open_writable(path)
     assert contents(again) == before
     again.validate()
     assert names(again.list(Pod, labels=parse_label_selector("app=a1")))
@@ -83,12 +84,12 @@ def test_a_store_is_as_it_was(path, compacted):
 
 
 def test_versions_go_on_although_the_last_one_was_discarded(path):
-    store = open_store(path)
+    store = open_writable(path)
     store.create(a_config_map(), NOW)
     store.delete(CONFIG_MAP, "default/settings", NOW)
     store.compact(store.resource_version)
     store.close()
-    with closing(open_store(path)) as again:
+    with closing(open_writable(path)) as again:
         assert again.resource_version == 3
         assert again.create(a_config_map(), NOW).resource_version == 4
 
@@ -98,12 +99,12 @@ def test_a_watch_goes_on_after_a_restart(path):
     since = store.resource_version
     store.create(a_config_map(), NOW)
     store.close()
-    with closing(open_store(path)) as again:
+    with closing(open_writable(path)) as again:
         assert seen(again.watch(since=since)) == [("ADDED", "settings", since + 1)]
 
 
 def test_the_file_keeps_only_what_is_needed(path):
-    store = open_store(path, window=20)
+    store = open_writable(path, window=20)
     for number in range(200):
         store.put(a_config_map(data={"n": str(number)}))
     assert store.resource_version - store.oldest_version <= 25
@@ -111,22 +112,22 @@ def test_the_file_keeps_only_what_is_needed(path):
     with closing(sqlite3.connect(path)) as connection:
         (rows,) = connection.execute("SELECT count(*) FROM versions").fetchone()
     assert rows <= 26
-    with closing(open_store(path)) as again, pytest.raises(Expired):
+    with closing(open_writable(path)) as again, pytest.raises(Expired):
         again.watch(since=2)
 
 
 def test_a_store_keeps_its_seed(path):
-    open_store(path, seed=5).close()
-    with closing(open_store(path)) as again:
+    open_writable(path, seed=5).close()
+    with closing(open_writable(path)) as again:
         assert again.seed == 5
     with pytest.raises(UnusableStore, match="was made with seed 5, not 6"):
-        open_store(path, seed=6)
+        open_writable(path, seed=6)
 
 
 def test_a_store_has_one_owner(path):
     store = filled(path)
     with pytest.raises(UnusableStore, match="in use by another process"):
-        open_store(path)
+        open_writable(path)
     code = "import sys; from podwright.store import open_store; open_store(sys.argv[1])"
     refused = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
@@ -134,7 +135,7 @@ def test_a_store_has_one_owner(path):
     assert "in use by another process" in refused.stderr
     store.create(a_config_map(), NOW)
     store.close()
-    open_store(path).close()
+    open_writable(path).close()
 
 
 # ---------------------------------------------------------------------------- refusals
@@ -211,7 +212,7 @@ def test_a_file_that_is_no_good_is_refused_and_left_as_it_is(path, spoil, words)
     spoil(path)
     before = digest(path)
     with pytest.raises(UnusableStore, match=words) as refused:
-        open_store(path)
+        open_writable(path)
     assert str(path) in str(refused.value)
     assert digest(path) == before
 
@@ -224,14 +225,14 @@ def test_a_file_that_lost_its_first_half_does_not_take_its_log(path, tmp_path):
     path.unlink()
     shutil.move(tmp_path / "copy", log)
     with pytest.raises(UnusableStore, match=r"is missing but its store\.db-wal is there"):
-        open_store(path)
+        open_writable(path)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(UnusableStore, match="cannot be made"):
-        open_store(tmp_path / "nowhere" / "store.db")
+        open_writable(tmp_path / "nowhere" / "store.db")
     with pytest.raises(UnusableStore, match=r"cannot be opened"):
-        open_store(tmp_path)
+        open_writable(tmp_path)
 
 
 def test_flipped_bytes_are_noticed_or_do_not_matter(path):
@@ -247,7 +248,7 @@ def test_flipped_bytes_are_noticed_or_do_not_matter(path):
             bad[draw.randrange(len(bad))] ^= 1 << draw.randrange(8)
         path.write_bytes(bad)
         try:
-            again = open_store(path)
+            again = open_writable(path)
         except UnusableStore:
             refused += 1
             assert path.read_bytes() == bad
@@ -263,10 +264,10 @@ def test_sqlites_own_check_is_bounded(path, monkeypatch):
     filled(path).close()
     monkeypatch.setattr(sqlite_store, "CHECK_STEPS_MAX", 0)
     monkeypatch.setattr(sqlite_store, "_STEPS_AT_ONCE", 10)
-    open_store(path).close()
+    open_writable(path).close()
     one_letter(path)
     with pytest.raises(UnusableStore, match="checksum"):
-        open_store(path)
+        open_writable(path)
 
 
 # ----------------------------------------------------------------------- failing disks
@@ -289,8 +290,8 @@ class FullDisk:
 
 
 @pytest.fixture
-def disk(path: Path) -> tuple[ObjectStore, FullDisk]:
-    store = open_store(path, window=10)
+def disk(path: Path) -> tuple[WritableStore, FullDisk]:
+    store = open_writable(path, window=10)
     journal: Any = store._journal
     disk = journal._connection = FullDisk(journal._connection)
     return store, disk
@@ -307,7 +308,7 @@ def test_a_write_that_the_disk_refuses_has_not_happened(disk, path):
     store.create(a_pod("c"), NOW)
     before = contents(store)
     store.close()
-    with closing(open_store(path)) as again:
+    with closing(open_writable(path)) as again:
         assert contents(again) == before
 
 
@@ -326,7 +327,7 @@ def test_a_batch_that_the_disk_refuses_makes_the_store_useless(disk, path):
     with pytest.raises(UnusableStore, match="open the store again"):
         store.create(a_pod("c"), NOW)
     store.close()
-    with closing(open_store(path)) as again:
+    with closing(open_writable(path)) as again:
         assert names(again.list(Pod)) == ["a"]
 
 
@@ -342,7 +343,7 @@ def test_a_clean_up_that_the_disk_refuses_waits(disk, path):
     assert store.oldest_version == 5
     assert not full.is_full
     store.close()
-    open_store(path).close()
+    open_writable(path).close()
 
 
 def _refuse(*_: Any) -> None:
@@ -356,10 +357,11 @@ WRITER = """
 import os, sys
 from random import Random
 from podwright.objects import decode
-from podwright.store import NotFound, open_store
+from podwright.api.tests.writable import open_writable
+from podwright.store import NotFound
 
 path, seed, grouped = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "batch"
-store, draw = open_store(path, window=150), Random(seed)
+store, draw = open_writable(path, window=150), Random(seed)
 
 def write():
     name = f"p{draw.randrange(40)}"
@@ -417,7 +419,7 @@ def survives(path: Path, kills: int, seed: int) -> None:
                 assert int(number) > newest, f"kill {kill}: version {number} after {newest}"
                 newest = int(number)
             acknowledged[key] = (int(number), -1 if outcome == "deleted" else int(length))
-        store = open_store(path)
+        store = open_writable(path)
         store.validate()
         assert store.resource_version >= newest, f"kill {kill}: {newest} was acknowledged"
         for key, (version, size) in acknowledged.items():
@@ -431,7 +433,7 @@ def survives(path: Path, kills: int, seed: int) -> None:
         store.close()
 
 
-def _changed_after(store: ObjectStore, key: str, version: int) -> bool:
+def _changed_after(store: WritableStore, key: str, version: int) -> bool:
     cursor = store.watch(CONFIG_MAP, since=max(version, store.oldest_version))
     return any(event.object and event.object.key == key for event in cursor.poll())
 

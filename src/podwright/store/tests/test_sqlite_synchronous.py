@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from podwright.api.tests.writable import open_writable
 from podwright.objects import Pod
 from podwright.store import open_store
 from podwright.store.tests.documents import NOW, a_config_map, a_pod
@@ -114,7 +115,7 @@ def test_how_often_a_commit_waits_for_the_disk(tmp_path, syncs, synchronous, per
     path: Path = tmp_path / "store.db"
     if is_there:
         open_store(path).close()
-    with closing(open_store(path, synchronous=synchronous)) as store:
+    with closing(open_writable(path, synchronous=synchronous)) as store:
         # The first commit begins the log, whose head is written to the disk in any case.
         store.create(a_config_map("first"), NOW)
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.api.kind_rules import KindRules
 from podwright.objects import (
     Pod,
     decode,
@@ -18,7 +19,6 @@ from podwright.store import (
     AlreadyExists,
     Conflict,
     InvalidVersion,
-    KindRules,
     NotFound,
     kind_of,
 )

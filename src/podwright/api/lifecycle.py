@@ -22,19 +22,19 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from podwright.api.kind_rules import KindRules
 from podwright.objects import (
     Condition,
     Document,
     KubernetesObject,
     Pod,
     PodStatus,
-    decode,
-    encode,
     with_condition,
     with_nominated_node_name,
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.kinds import NAMESPACE, GroupKind, KindRules
+from podwright.store.kinds import NAMESPACE, GroupKind
+from podwright.store.versions import _KEY, at_version, with_metadata
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -52,57 +52,11 @@ DEFAULT_GRACE_SECONDS = 30
 
 _replace = msgspec.structs.replace
 _SECOND_NS = 1_000_000_000
-_KEY = {
-    "name": "name",
-    "namespace": "namespace",
-    "uid": "uid",
-    "resource_version": "resourceVersion",
-    "generation": "generation",
-    "creation_timestamp": "creationTimestamp",
-    "deletion_timestamp": "deletionTimestamp",
-    "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
-    "finalizers": "finalizers",
-}
 _KEPT = tuple(key for key in _KEY.values() if key != "finalizers")
 """What no update changes, whatever its body says."""
 
 _NOT_OF_NEW = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """What somebody may have written and no new object has."""
-
-
-def with_document(obj: KubernetesObject) -> KubernetesObject:
-    """Return the object with its document, made from the structs if it came without.
-
-    What a store keeps is read back from documents; so it keeps nothing that has none.
-    """
-    if obj.raw:
-        return obj
-    return decode(encode(obj), source=f"{obj.kind} {obj.key}")
-
-
-def with_metadata(obj: T, **changes: Any) -> T:
-    """Return a copy with other metadata, in the struct and in the document.
-
-    None, an empty text, an empty tuple and generation 0 remove the field.
-    """
-    document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
-    for name, value in changes.items():
-        if value is None or value in ("", ()) or (name == "generation" and not value):
-            document.pop(_KEY[name], None)
-        else:
-            document[_KEY[name]] = list(value) if isinstance(value, tuple) else value
-    metadata = _replace(obj.metadata, **changes)
-    return _replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
-
-
-def at_version(obj: T, version: int) -> T:
-    """Return a copy with another `resourceVersion`."""
-    text = str(version)
-    document = obj.raw["metadata"].copy()
-    document["resourceVersion"] = text
-    raw = obj.raw.copy()
-    raw["metadata"] = document
-    return _replace(obj, metadata=_replace(obj.metadata, resource_version=text), raw=raw)
 
 
 def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_ns: int) -> T:

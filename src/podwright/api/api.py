@@ -1,0 +1,161 @@
+"""The API server of one cluster, without a server: the one door for writes.
+
+Theory of operation
+-------------------
+A request goes down once: admission completes or refuses a new object, validation refuses what
+could not work, `ResourceStorage` works out what the write makes of the object, and the store
+commits it. What the store has committed is delivered to the subscribers by whoever drives the
+API; nothing climbs back from the store into it.
+
+A refusal is a value: the reply has the error. Nothing is written by a refused request.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from podwright.api.admission import Admission, Forbidden
+from podwright.api.bootstrap_objects import namespace
+from podwright.api.eviction import EvictionRefused, decide_eviction, with_disruption_target
+from podwright.api.object_edits import merge_patched
+from podwright.api.preconditions import check
+from podwright.api.requests import (
+    ApplyObject,
+    BindPod,
+    CreateObject,
+    DeleteObject,
+    EvictPod,
+    PatchObject,
+    Reply,
+    ScaleObject,
+    UpdateObject,
+    WriteRequest,
+)
+from podwright.api.resource_storage import ResourceStorage
+from podwright.api.validation import check_workloads
+from podwright.objects import (
+    InvalidObject,
+    Pod,
+    PodDisruptionBudget,
+    with_fields,
+)
+from podwright.store import ObjectError, ObjectStore, Stored, kind_of
+from podwright.store.kinds import NAMESPACE, POD
+
+
+class Api:
+    """Executes requests on the objects of one store.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        The objects.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        To read.
+    admission : Admission
+        Priority classes and namespaces are delivered to it, as to any subscriber.
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self.store = store
+        self.admission = Admission(store)
+        self._storage = ResourceStorage(store)
+        self._verbs: dict[type, Callable[[Any, int], Stored]] = {
+            CreateObject: self._create,
+            UpdateObject: self._update,
+            ApplyObject: self._apply,
+            PatchObject: self._patch,
+            DeleteObject: self._delete,
+            BindPod: self._bind,
+            EvictPod: self._evict,
+            ScaleObject: self._scale,
+        }
+
+    def handle(self, request: WriteRequest, user: str, now_ns: int) -> Reply:
+        """Execute a request.
+
+        Parameters
+        ----------
+        request : WriteRequest
+            What to write.
+        user : str
+            Who makes the request. Every user may do everything.
+        now_ns : int
+            When, in nanoseconds since 1970.
+
+        Returns
+        -------
+        Reply
+            What is stored now, or the error that refuses the request.
+        """
+        try:
+            return Reply(self._verbs[type(request)](request, now_ns))
+        except (ObjectError, Forbidden, InvalidObject, EvictionRefused) as error:
+            return Reply(error=error)
+
+    def _create(self, request: CreateObject, now_ns: int) -> Stored:
+        obj = request.obj
+        check_workloads((obj,))
+        return self._storage.create(self.admission.admit_new(obj), now_ns)
+
+    def _update(self, request: UpdateObject, now_ns: int) -> Stored:
+        del now_ns  # an update leaves all times
+        if request.scope != "status":
+            check_workloads((request.obj,))
+        return self._storage.update(request.obj, scope=request.scope)
+
+    def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
+        obj, scope = request.obj, request.scope
+        check_workloads((obj,))
+        if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
+            self._storage.create(namespace(obj.namespace), now_ns)
+        if self.store.get(kind_of(obj), obj.key) is not None:
+            body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
+            return self._storage.update(body, scope=scope)
+        if scope == "whole" and obj.uid:
+            return self.store.put(self.admission.admit(obj))
+        return self._storage.create(self.admission.admit_new(obj), now_ns)
+
+    def _patch(self, request: PatchObject, now_ns: int) -> Stored:
+        patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
+        return self._update(UpdateObject(patched, "main", request.user), now_ns)
+
+    def _scale(self, request: ScaleObject, now_ns: int) -> Stored:
+        patch = {"spec": {"replicas": request.replicas}}
+        return self._patch(
+            PatchObject(request.object_kind, request.key, patch, request.user), now_ns
+        )
+
+    def _delete(self, request: DeleteObject, now_ns: int) -> Stored:
+        return self._storage.delete(
+            (request.group, request.object_kind),
+            request.key,
+            now_ns,
+            uid=request.uid,
+            grace_seconds=request.grace_seconds,
+            propagation=request.propagation,
+        )
+
+    def _bind(self, request: BindPod, now_ns: int) -> Stored:
+        return self._storage.bind(request.pod, request.node, now_ns, uid=request.uid)
+
+    def _evict(self, request: EvictPod, now_ns: int) -> Stored:
+        pod = cast(Pod, self.store.require(POD, request.pod))
+        check(POD, pod, uid=request.uid, expected=None)
+        budgets = self.store.list(PodDisruptionBudget, namespace=pod.namespace).objects
+        decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), now_ns)
+        if not decision.is_allowed:
+            raise EvictionRefused(decision)
+        if decision.budget is not None:
+            self._storage.update(decision.budget, scope="status")
+        target = with_disruption_target(
+            pod, "EvictionByEvictionAPI", "Eviction API: evicting", now_ns, names_generation=False
+        )
+        self._storage.update(target, scope="status")
+        return self._storage.delete(Pod, request.pod, now_ns, uid=pod.uid)

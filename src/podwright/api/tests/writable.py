@@ -1,0 +1,45 @@
+"""A store that tests write to without requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from podwright.api.kind_rules import KindRules
+from podwright.api.resource_storage import ResourceStorage
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store import KindLike, ObjectStore, Stored, open_store
+
+
+class WritableStore(ObjectStore):
+    """A store with the writes of `ResourceStorage` as methods."""
+
+    _writes: ResourceStorage | None = None
+
+    @property
+    def storage(self) -> ResourceStorage:
+        if self._writes is None:
+            self._writes = ResourceStorage(self)
+        return self._writes
+
+    def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
+        return self.storage.create(obj, now_ns)
+
+    def update(self, obj: KubernetesObject, **options: Any) -> Stored:
+        return self.storage.update(obj, **options)
+
+    def bind(self, key: NamespacedName, node: str, now_ns: int, **options: Any) -> Stored:
+        return self.storage.bind(key, node, now_ns, **options)
+
+    def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
+        return self.storage.delete(kind, key, now_ns, **options)
+
+    def define(self, kind: KindLike, rules: KindRules) -> None:
+        self.storage.define(kind, rules)
+
+
+def open_writable(path: Path | str, **options: Any) -> WritableStore:
+    """Return a store in a file."""
+    store = open_store(path, **options)
+    store.__class__ = WritableStore
+    return cast(WritableStore, store)

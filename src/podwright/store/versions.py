@@ -1,0 +1,64 @@
+"""Copies of objects with other metadata, in the struct and in the document."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from podwright.objects import (
+    KubernetesObject,
+    decode,
+    encode,
+)
+
+T = TypeVar("T", bound=KubernetesObject)
+
+_replace = msgspec.structs.replace
+
+_KEY = {
+    "name": "name",
+    "namespace": "namespace",
+    "uid": "uid",
+    "resource_version": "resourceVersion",
+    "generation": "generation",
+    "creation_timestamp": "creationTimestamp",
+    "deletion_timestamp": "deletionTimestamp",
+    "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
+    "finalizers": "finalizers",
+}
+
+
+def with_document(obj: KubernetesObject) -> KubernetesObject:
+    """Return the object with its document, made from the structs if it came without.
+
+    What a store keeps is read back from documents; so it keeps nothing that has none.
+    """
+    if obj.raw:
+        return obj
+    return decode(encode(obj), source=f"{obj.kind} {obj.key}")
+
+
+def with_metadata(obj: T, **changes: Any) -> T:
+    """Return a copy with other metadata, in the struct and in the document.
+
+    None, an empty text, an empty tuple and generation 0 remove the field.
+    """
+    document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
+    for name, value in changes.items():
+        if value is None or value in ("", ()) or (name == "generation" and not value):
+            document.pop(_KEY[name], None)
+        else:
+            document[_KEY[name]] = list(value) if isinstance(value, tuple) else value
+    metadata = _replace(obj.metadata, **changes)
+    return _replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
+
+
+def at_version(obj: T, version: int) -> T:
+    """Return a copy with another `resourceVersion`."""
+    text = str(version)
+    document = obj.raw["metadata"].copy()
+    document["resourceVersion"] = text
+    raw = obj.raw.copy()
+    raw["metadata"] = document
+    return _replace(obj, metadata=_replace(obj.metadata, resource_version=text), raw=raw)
