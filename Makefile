@@ -13,10 +13,15 @@ MUTANTS ?=
 SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
+# Tests run side by side; ARGS=-n0 runs them in one process, as a debugger needs it.
+PYTEST = $(BIN)/python -m pytest
+SIDE_BY_SIDE = -n auto --maxprocesses=4 --dist=worksteal
+# What each test run of `make ci` came to.
+REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: mutants mutants-ci help run test test-all lint types imports check format docs soak bench coverage wheel clean
+.PHONY: mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,10 +37,10 @@ run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by
 	$(BIN)/podwright schedule examples/quickstart --explain --exit-zero $(ARGS)
 
 test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
 test-all: $(VENV)/.installed  ## Run everything this machine can run
-	$(BIN)/python -m pytest -m "not perf" -n auto $(ARGS)
+	$(PYTEST) -m "not perf" $(SIDE_BY_SIDE) $(ARGS)
 
 lint: $(VENV)/.installed  ## Style: ruff
 	$(BIN)/ruff check .
@@ -48,6 +53,12 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 	$(BIN)/lint-imports --no-logo --no-cache
 
 check: lint types imports test  ## What a change must pass
+
+ci: lint types imports coverage share mutants-ci  ## What .ci/run runs: check, coverage, a share of the slow tests
+
+share: $(VENV)/.installed  ## A fixed small share of each slow suite
+	$(PYTEST) tests -m share $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/share.xml
+	HYPOTHESIS_PROFILE=share $(PYTEST) tests/properties -m slow --junit-xml=$(REPORTS)/histories.xml
 
 format: $(VENV)/.installed  ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .
@@ -62,10 +73,13 @@ soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
 
-coverage: $(VENV)/.installed  ## Lines of the deciding rooms that the tests run
-	$(BIN)/coverage run -m pytest -q src tests
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --append -m pytest -q src/podwright/kernels src/podwright/plugins src/podwright/preemption src/podwright/framework
+coverage: $(VENV)/.installed  ## The fast tests, and the lines of the deciding rooms that they run
+	$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report= --junit-xml=$(REPORTS)/tests.xml $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) --cov --cov-append --cov-report= \
+		--junit-xml=$(REPORTS)/without-compiler.xml \
+		$(addprefix src/podwright/,kernels plugins preemption framework)
 	$(BIN)/coverage report
+	$(BIN)/python tools/coverage_of_rooms.py
 
 mutants: $(VENV)/.installed  ## Which small bugs does no test notice? (AREA="queueing store" MUTANTS=70)
 	$(BIN)/python -m tests.mutants $(AREA:%=--area %) $(MUTANTS:%=--mutants %) $(ARGS)
@@ -77,4 +91,4 @@ wheel: $(VENV)/.installed  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants .reports .coverage dist

@@ -108,7 +108,6 @@ def test_a_file_goes_before_an_installed_plugin_of_its_name(install, write, clus
 
 
 def test_a_run_with_it_is_looked_back_at_and_says_whose_it_was(install, write, cluster, tmp_path):
-    pytest.importorskip("pyarrow")
     install("KeepLarge = rack_plugins:KeepLarge")
     config = write("c.yaml", CONFIGURATION)
     run(f"simulate {cluster} --config {config} -o {tmp_path}/run")
@@ -121,7 +120,6 @@ def test_a_run_with_it_is_looked_back_at_and_says_whose_it_was(install, write, c
 
 
 def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, tmp_path):
-    pytest.importorskip("pyarrow")
     file = write("mine.py", CODE)
     config = write("c.yaml", CONFIGURATION)
     run(f"simulate {cluster} --config {config} --plugin {file} -o {tmp_path}/run")

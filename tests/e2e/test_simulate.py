@@ -17,8 +17,6 @@ from pathlib import Path
 import pytest
 from tests.e2e.command_line import NODES, ROOT, pod, run
 
-pytest.importorskip("pyarrow")
-
 MAIN = "from podwright.cli import main; main()"
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); "
 DAY = "examples/simulate --events examples/simulate/day.jsonl --until 24h"
@@ -269,7 +267,10 @@ def test_a_run_is_not_gone_on_with_when_a_file_of_it_has_changed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGKILL, marks=pytest.mark.share), signal.SIGINT, signal.SIGTERM],
+)
 def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace, number):
     whole = started(f"{trace} -o {tmp_path}/whole", 0)
     told, _ = whole.communicate()

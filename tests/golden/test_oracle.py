@@ -49,6 +49,8 @@ EXTENDERS_THAT_ONLY_BIND = 4
 
 SAMPLE = 5
 """The normal run looks at every fifth case; `-m slow` at all."""
+SHARE = {"edge", "gates", "images", "podantiaffinity", "preemption_criteria", "unschedulable"}
+"""Families of which `make ci` looks at all cases."""
 
 pytestmark = pytest.mark.golden
 
@@ -85,7 +87,13 @@ def test_a_sample_of_decisions_agrees(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", DECISIONS)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, marks=pytest.mark.share) if family in SHARE else family
+        for family in DECISIONS
+    ],
+)
 def test_every_decision_agrees(family: str) -> None:
     check_family(family, 1)
 

@@ -12,12 +12,11 @@ from podwright.objects import encode
 from podwright.objects.requests import assigned_requests
 from podwright.recording.run_folder import RunFolder
 
-pytest.importorskip("pyarrow")
-
 pytestmark = pytest.mark.golden
 
 
 @pytest.mark.slow
+@pytest.mark.share
 def test_the_pods_of_a_real_cluster_are_placed_by_us_as_well(tmp_path):
     record = tmp_path / "record.jsonl"
     record.write_bytes(real_cluster.content("record.jsonl"))

@@ -174,7 +174,6 @@ def test_a_file_is_no_folder(tmp_path, begun):
 
 
 def test_tables_have_types_and_nulls(tmp_path, begun):
-    pytest.importorskip("pyarrow")
     types = {"at": "time", "score": "maybe", "node": "name", "pod": "text", "share": "float"}
     rows: dict[str, list[Any]] = {
         "at": [1000],

@@ -15,8 +15,6 @@ SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 GIB = 1 << 30
 
-pytest.importorskip("pyarrow")
-
 
 def rows_of(run: pw.Run, table: str, *columns: str) -> list[Any]:
     start_ns = pw.World().start_ns

@@ -48,9 +48,8 @@ def test_an_explanation_is_one_row_per_node_and_plugin(scheduler):
 
 
 def test_arrow_gets_types_also_when_nothing_is_there(scheduler):
-    pyarrow = pytest.importorskip("pyarrow")
     table = pw.to_arrow([])
-    assert table.schema.field("score").type == pyarrow.int64()
+    assert table.schema.field("score").type == "int64"
     assert pw.to_arrow(scheduler.explain(make_pod("web"))).num_rows > 0
 
 

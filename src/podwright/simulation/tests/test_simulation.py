@@ -17,8 +17,6 @@ from podwright.simulation.run import Run
 from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod
 
-pytest.importorskip("pyarrow")
-
 RUN_DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"
 
 
