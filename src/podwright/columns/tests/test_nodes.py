@@ -178,6 +178,10 @@ def test_what_was_read_of_images_is_out_of_date_when_a_node_changes_its_images()
         versions.append(cluster.version_of(Reads.IMAGES))
     assert versions[2] == versions[3]
     assert len(set(versions)) == 4
+    cluster.put(node("n", **having((10, "b"))))
+    before = cluster.version_of(Reads.IMAGES)
+    cluster.delete(node("n"))
+    assert cluster.version_of(Reads.IMAGES) != before, "the last image went with its node"
 
 
 # -------------------------------------------------------------------- columns
@@ -251,6 +255,7 @@ def test_a_node_that_is_gone_is_dead_and_its_name_gets_a_slot_of_its_own():
     for name in ("b", "a"):
         cluster.put(node(name))
     before = nodes.node_journal.version
+    assert nodes.visiting_order().tolist() == [0, 1]
     cluster.delete(node("b"))
     assert slots_since(nodes.node_journal, before) == [0]
     assert (nodes.n_slots, nodes.n_alive) == (2, 1)
