@@ -9,7 +9,7 @@ import pytest
 from podwright.columns import Cluster
 from podwright.objects import Pod
 from podwright.preemption.candidates import DryRun
-from podwright.preemption.dry_run import dry_run
+from podwright.preemption.dry_run import Limits, dry_run
 from podwright.preemption.sums import SummedCandidates
 from podwright.preemption.tests.situations import (
     budget,
@@ -123,3 +123,26 @@ def test_more_kinds_of_preemptors_than_are_kept_find_what_they_would_find_alone(
         for priority in range(2, 9):
             one, plain = found(cluster, pod("one", "1500m", priority=priority))
             assert told(one) == told(plain)
+
+
+@pytest.mark.parametrize("use_sums", [True, False])
+@pytest.mark.parametrize("wanted", [1, 2, 3])
+@pytest.mark.parametrize("harmless", [(), (3,), (2, 3), (0, 1, 2, 3, 4, 5)])
+def test_a_search_ends_with_enough_candidates_of_which_one_is_harmless(
+    harmless: tuple[int, ...], wanted: int, use_sums: bool
+):
+    cluster = cluster_of(
+        *[node(f"n{i}") for i in range(6)],
+        *[pod(f"p{i}", "2", on=f"n{i}", labels={} if i in harmless else COVERED) for i in range(6)],
+        budget("b", 0, COVERED),
+    )
+    offsets = set()
+    for number in range(12):
+        run = dry_run(failed_cycle(HIGH, cluster, number), Limits(0, wanted), use_sums=use_sums)
+        order = [(run.offset + i) % 6 for i in range(6)]
+        firsts = [order.index(i) + 1 for i in harmless]
+        assert run.visited_count == max(wanted, min(firsts, default=6))
+        names = [candidate.node for candidate in run.candidates]
+        assert names == [f"n{i}" for i in order[: run.visited_count]]
+        offsets.add(run.offset)
+    assert len(offsets) > 3
