@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
-from tests.properties.test_machine import (
-    EXTENDERS,
-    HISTORIES,
-    START_NS,
-    Variant,
-    live,
-)
+from tests.properties.machine_variants import EXTENDERS, START_NS, Variant
+from tests.properties.test_machine import HISTORIES, live
 
 from podwright.assembly import Registry, build_machine
 from podwright.classic import ClassicQueue

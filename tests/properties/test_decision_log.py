@@ -14,15 +14,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.effort import effort
-from tests.properties.test_machine import (
-    HISTORIES,
-    START_NS,
-    Gate,
-    Slow,
-    Surroundings,
-    Variant,
-    step,
-)
+from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
+from tests.properties.test_machine import HISTORIES, Surroundings, step
 
 from podwright.config import read_configuration
 from podwright.framework import Plugin

@@ -10,17 +10,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.effort import effort
-from tests.properties.test_machine import (
-    KINDS,
-    OPERATIONS,
-    PODS,
-    START_NS,
-    Gate,
-    Slow,
-    Surroundings,
-    Variant,
-    step,
-)
+from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
+from tests.properties.test_machine import KINDS, OPERATIONS, PODS, Surroundings, step
 
 from podwright.config import parse_gates, read_configuration
 from podwright.framework.go_json import write_go_json

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.effort import effort
+from tests.properties.exercised import Exercised
+from tests.properties.machine_variants import LICENCE, START_NS, VARIANTS, Variant
 
-from podwright.assembly import Registry, build_machine
-from podwright.config import ExtenderCall, ExtenderReply, parse_gates
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.binding import CallError, Pending, Progress
+from podwright.config import ExtenderCall, ExtenderReply
+from podwright.framework.binding import CallError
+from podwright.framework.decision import Decision
 from podwright.machine import (
     Action,
     Bind,
@@ -26,7 +28,6 @@ from podwright.machine import (
     ExtenderReplied,
     FlushBackoff,
     FlushUnschedulable,
-    Machine,
     ObjectDeleted,
     ObjectPut,
     PatchPodGroupStatus,
@@ -35,6 +36,8 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
+from podwright.machine.cycle import SchedulingCycles
+from podwright.machine.profiles import RunningProfile
 from podwright.objects import (
     Node,
     Object,
@@ -45,119 +48,18 @@ from podwright.objects import (
     with_node_name,
 )
 from podwright.objects import with_nominated_node_name as with_nomination
-from podwright.parity.setup import effective_configuration
+from podwright.preemption import Preemption
 from podwright.queueing import SECOND_NS, QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property
 
-START_NS = 1_800_000_000 * SECOND_NS
 NODES = [f"n{i}" for i in range(3)]
-PODS = [f"p{i}" for i in range(6)]
+PODS = [f"p{i}" for i in range(12)]
 GROUPS = ["g0", "g1"]
 
-
-class Gate(Plugin):
-    """Hold pods with the label `hold=permit` for ten seconds."""
-
-    name = "Gate"
-
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        if cycle.pod.metadata.labels.get("hold") == "permit":
-            return Status.wait("held"), 10 * SECOND_NS
-        return Status.OK, 0
-
-
-class Slow(Plugin):
-    """Take three seconds before pods with the label `hold=pre_bind` are bound, or fail."""
-
-    name = "Slow"
-
-    def reserve(self, cycle: Cycle, node_name: str) -> Status:
-        if cycle.pod.metadata.labels.get("hold") == "reserve":
-            raise RuntimeError("the ledger is lost")
-        return Status.OK
-
-    def unreserve(self, cycle: Cycle, node_name: str) -> None:
-        pass
-
-    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        held = cycle.pod.metadata.labels.get("hold") == "pre_bind"
-        return Pending(delay_ns=3 * SECOND_NS) if held else Status.OK
-
-    def continue_pre_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
-        is_odd = progress.now_ns // SECOND_NS % 2
-        return Status.error("the disk is gone") if is_odd else Status.OK
-
-
-class Variant(NamedTuple):
-    """What kind of machine it is."""
-
-    name: str
-    gates: str = ""
-    coscheduling: bool = False
-    extenders: bool = False
-    assumed_pod_expiry_ns: int = 0
-
-    def new_machine(self) -> Machine:
-        registry = Registry([Gate, Slow])
-        configuration = effective_configuration(
-            self.configuration(), registry, parse_gates(self.gates)
-        )
-        return build_machine(
-            configuration,
-            registry,
-            start_ns=START_NS,
-            assumed_pod_expiry_ns=self.assumed_pod_expiry_ns,
-        )
-
-    def configuration(self) -> dict[str, Any]:
-        enabled = [{"name": "Gate"}, {"name": "Slow"}]
-        plugins: dict[str, Any] = {"multiPoint": {"enabled": enabled}}
-        if self.coscheduling:
-            enabled.append({"name": "Coscheduling"})
-            plugins["queueSort"] = {
-                "enabled": [{"name": "Coscheduling"}],
-                "disabled": [{"name": "*"}],
-            }
-        return {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}],
-            "extenders": EXTENDERS if self.extenders else [],
-        }
-
-
-LICENCE = "example.com/licence"
-EXTENDERS = [
-    {
-        "urlPrefix": "http://first",
-        "filterVerb": "filter",
-        "prioritizeVerb": "prioritize",
-        "preemptVerb": "preempt",
-        "weight": 2,
-        "nodeCacheCapable": True,
-    },
-    {
-        "urlPrefix": "http://second",
-        "filterVerb": "filter",
-        "bindVerb": "bind",
-        "nodeCacheCapable": True,
-        "ignorable": True,
-        "managedResources": [{"name": LICENCE, "ignoredByScheduler": True}],
-    },
-]
-GANGS = "GenericWorkload=true,GangScheduling=true"
-IN_THE_CYCLE = "SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"
-VARIANTS = [
-    Variant("default"),
-    Variant("extenders", extenders=True),
-    Variant("gangs", gates=GANGS),
-    Variant("coscheduling", coscheduling=True),
-    Variant("in the cycle", gates=IN_THE_CYCLE),
-    Variant("expiry", assumed_pod_expiry_ns=4 * SECOND_NS),
-    Variant("everything", f"{GANGS},{IN_THE_CYCLE}", extenders=True),
-]
+EXERCISED = Exercised()
+"""Of the histories that are played at the moment."""
 
 
 class Surroundings:
@@ -165,8 +67,10 @@ class Surroundings:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
+        self.capacity: dict[str, int] = {}
         self.machine = variant.new_machine()
         self.pops_in_order()
+        self.hints_see_the_node()
         self.told: dict[str, Pod] = {}
         self.gone: dict[tuple[str, str], Object] = {}
         self.now_ns = START_NS
@@ -183,6 +87,7 @@ class Surroundings:
             self.told[event.obj.key] = event.obj
         elif isinstance(event, ObjectDeleted):
             self.told.pop(event.obj.key, None)
+            EXERCISED.count("nodes removed", isinstance(event.obj, Node))
         actions = self.machine.handle(event, self.now_ns)
         self.log.append((event, self.now_ns, msgspec.json.encode(actions)))
         self.calls += [action for action in actions if isinstance(action, Call)]
@@ -203,6 +108,21 @@ class Surroundings:
             return popped
 
         queue.pop = watched
+
+    def hints_see_the_node(self) -> None:
+        """Look on whenever pods are asked about a removed node: the cluster still has it.
+
+        Upstream: pkg/scheduler/eventhandlers.go, `deleteNodeFromCache`, which moves pods first.
+        """
+        queue: Any = self.machine.queue
+        move = queue.move
+
+        def watched(*args: Any, old: Any = None, new: Any = None, **named: Any) -> Any:
+            if isinstance(old, Node) and new is None:
+                assert old.metadata.name in self.machine.cluster.nodes.slot_of, old.metadata.name
+            return move(*args, old=old, new=new, **named)
+
+        queue.move = watched
 
     def no_node_is_over_committed(self) -> None:
         if self.variant.assumed_pod_expiry_ns:
@@ -342,6 +262,19 @@ class Surroundings:
         else:
             self.remove("Pod", name)
 
+    def run(self, cycles: int) -> None:
+        """Let news and answers arrive as they should, and pods be scheduled meanwhile."""
+        for _ in range(cycles):
+            self.tell(CycleDue())
+            while self.calls or any(self.news.values()):
+                self.deliver(0)
+                self.answer(0, "succeeds")
+
+    def add_node(self, name: str, cpu: int) -> None:
+        """Add a node, or one that was removed: with what it had, as pods may be bound to it."""
+        if ("Node", name) not in self.objects:
+            self.write(make_node(name, cpu=self.capacity.setdefault(name, cpu)))
+
     def settle(self) -> None:
         """Let all news arrive, all calls be answered and all plugins make up their minds."""
         for _ in range(70):
@@ -397,7 +330,7 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("relabel"), st.sampled_from(PODS)),
     st.tuples(st.just("delete"), st.sampled_from(PODS)),
     st.tuples(st.just("cycle")),
-    st.tuples(st.just("cycle")),
+    st.tuples(st.just("run"), st.integers(1, 4)),
     st.tuples(st.just("deliver"), st.integers(0, 5)),
     st.tuples(st.just("deliver"), st.integers(0, 5)),
     st.tuples(st.just("again"), st.sampled_from(PODS)),
@@ -412,7 +345,46 @@ OPERATIONS = st.one_of(
 )
 
 
-def live(variant: Variant, history: list[tuple[Any, ...]]) -> Surroundings:
+NO_PAST: tuple[tuple[Any, ...], ...] = ()
+
+
+@st.composite
+def pasts(draw: st.DrawFn) -> tuple[tuple[Any, ...], ...]:
+    """Draw how a history begins: a cluster that is filled, preempted on, and loses a node.
+
+    What is drawn afterwards happens to all of that, and not to an empty cluster.
+    """
+    cpus = draw(st.lists(st.integers(2, 4), min_size=3, max_size=3))
+    priorities = draw(st.lists(st.sampled_from([0, 10]), min_size=6, max_size=6))
+    hold = draw(st.sampled_from(["", "permit", "pre_bind"]))
+    leaving = draw(st.sampled_from(NODES))
+    wait = draw(st.sampled_from([1.0, 2.5, 11.0]))
+    least = zip(PODS[:6], priorities, strict=True)
+    return (
+        *(("node", name, cpu) for name, cpu in zip(NODES, cpus, strict=True)),
+        *(("pod", name, 1, low, "", False, "") for name, low in least),
+        ("run", 6),
+        *(("pod", name, 2, 100, "", False, "") for name in PODS[6:9]),
+        ("run", 3),
+        ("time", wait),
+        ("run", 3),
+        ("no_node", leaving),
+        ("pod", PODS[9], 2, 100, hold, False, ""),
+        ("run", 2),
+        ("node", leaving, 1),
+        ("time", wait),
+        ("run", 3),
+        ("no_node", NODES[0]),
+        ("pod", PODS[10], 1, 0, "", False, ""),
+        ("run", 1),
+        ("node", NODES[0], 1),
+    )
+
+
+PASTS = st.one_of(st.just(NO_PAST), pasts(), pasts(), pasts())
+
+
+def live(variant: Variant, history: Iterable[tuple[Any, ...]]) -> Surroundings:
     around = Surroundings(variant)
     note(variant.name)
     for number, operation in enumerate(history):
@@ -426,10 +398,11 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
     pod = around.objects.get(("Pod", key))
     match op:
         case "node":
-            if ("Node", what[0]) not in around.news:
-                around.write(make_node(what[0], cpu=what[1]))
+            around.add_node(*what)
         case "no_node":
             around.remove("Node", what[0])
+        case "run":
+            around.run(what[0])
         case "pod":
             if pod is None:
                 # A licence is nothing that a node has; an extender knows about it.
@@ -529,27 +502,56 @@ HISTORIES = st.lists(OPERATIONS, min_size=10, max_size=80)
 KINDS = st.sampled_from(VARIANTS)
 
 
-@effort(200)
-@given(KINDS, HISTORIES)
-def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(variant, history):
+NEEDED = {"decisions": 1_000, "preemptions": 200, "nodes removed": 200}
+
+
+def count_decision(cycles: SchedulingCycles, profile: RunningProfile, decision: Decision) -> None:
+    EXERCISED.count("decisions")
+    EXERCISED.count("with several feasible nodes", decision.feasible_count > 1)
+    result = decision.post_filter
+    details = None if result is None else result.details
+    is_preempting = isinstance(details, Preemption) and details.choice is not None
+    EXERCISED.count("preemptions", is_preempting)
+    COUNT(cycles, profile, decision)
+
+
+COUNT = SchedulingCycles.count
+
+
+def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
+    record_property: Callable[[str, object], None],
+) -> None:
     """The laws are checked after every event."""
-    live(variant, history)
+
+    @effort(200)
+    @given(KINDS, PASTS, HISTORIES)
+    def keeps_the_laws(
+        variant: Variant, past: tuple[tuple[Any, ...], ...], history: list[tuple[Any, ...]]
+    ) -> None:
+        live(variant, [*past, *history])
+
+    EXERCISED.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SchedulingCycles, "count", count_decision)
+        keeps_the_laws()
+    EXERCISED.at_least(record_property, NEEDED)
+    assert 3 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED
 
 
 @effort(60)
-@given(KINDS, HISTORIES)
-def test_the_same_events_give_the_same_actions(variant, history):
-    around = live(variant, history)
+@given(KINDS, PASTS, HISTORIES)
+def test_the_same_events_give_the_same_actions(variant, past, history):
+    around = live(variant, [*past, *history])
     again = variant.new_machine()
     for event, now_ns, actions in around.log:
         assert msgspec.json.encode(again.handle(event, now_ns)) == actions
 
 
 @effort(60)
-@given(KINDS, HISTORIES)
-def test_everything_comes_to_an_end(variant, history):
+@given(KINDS, PASTS, HISTORIES)
+def test_everything_comes_to_an_end(variant, past, history):
     """Once nothing new happens, nobody waits for anything but room and gates."""
-    around = live(variant, history)
+    around = live(variant, [*past, *history])
     around.settle()
     machine = around.machine
     assert not machine.assumed()
