@@ -134,7 +134,7 @@ def _about(machine: Figures, last_name: str, last: Figures) -> str:
         lines.append(f"beside the figures of {last_name}")
         if last["machine"].get("cpu") != machine["cpu"]:
             lines.append(f"  which were measured on another machine: {last['machine']}")
-    head = f"{'case':32} {'figure':>14}        {'least..greatest':>22} {'target':>9}"
+    head = f"{'case':36} {'figure':>14}        {'least..greatest':>22} {'target':>9}"
     lines.append(head + (f" {last_name:>12} {'ratio':>7}" if last_name else ""))
     return "\n".join(lines)
 
@@ -142,7 +142,7 @@ def _about(machine: Figures, last_name: str, last: Figures) -> str:
 def _line(case: Case, value: float, runs: list[float], last: Figures) -> str:
     spread = f"{_shown(min(runs))}..{_shown(max(runs))}"
     target = "" if case.target is None else _shown(case.target)
-    text = f"{case.name:32} {_shown(value):>14} {case.unit:6} {spread:>22} {target:>9}"
+    text = f"{case.name:36} {_shown(value):>14} {case.unit:6} {spread:>22} {target:>9}"
     known = last["cases"].get(case.name)
     if known is None:
         return text.rstrip()

@@ -36,6 +36,7 @@ from podwright.objects import Node, Object, Pod, decode, with_condition, with_no
 from podwright.objects import with_nominated_node_name as with_nomination
 from podwright.parity.setup import effective_configuration
 from podwright.queueing import SchedulingQueue
+from podwright.recording.decision_log import DecisionLog, Recorder
 
 _STEP_NS = 50_000
 _SECOND_NS = 1_000_000_000
@@ -49,9 +50,9 @@ def basic() -> float:
     return driver.rate(pods_of(20_000, "measured"))
 
 
-def churn() -> float:
+def churn(log: DecisionLog | None = None) -> float:
     """SchedulingWithMixedChurn: a node, a large pod and a service come and go every 100 pods."""
-    driver = Driver(templates.nodes(5_000))
+    driver = Driver(templates.nodes(5_000), log)
     driver.schedule(pods_of(5_000, "initial"))
     churned: list[Object] = []
 
@@ -75,9 +76,9 @@ def churn() -> float:
     return driver.rate(pods_of(10_000, "measured"), disturb, every=100)
 
 
-def unschedulable() -> float:
+def unschedulable(log: DecisionLog | None = None) -> float:
     """Unschedulable: for every 20 pods one more of high priority that fits nowhere and stays."""
-    driver = Driver(templates.nodes(5_000))
+    driver = Driver(templates.nodes(5_000), log)
     driver.schedule(pods_of(5_000, "initial"))
 
     def disturb(turn: int) -> None:
@@ -88,22 +89,24 @@ def unschedulable() -> float:
     return driver.rate(pods_of(10_000, "measured"), disturb, every=20)
 
 
-def preemption() -> float:
+def preemption(log: DecisionLog | None = None) -> float:
     """PreemptionBasic: 5,000 nodes full of 20,000 low pods, 5,000 high ones; decisions/s.
 
     Two decisions for each high pod: one that makes three low pods leave, and one that takes
     the room. All that goes with them is counted: status patches, deletions, and what they wake.
     """
-    driver = Driver(templates.nodes(5_000))
+    driver = Driver(templates.nodes(5_000), log)
     driver.schedule(_without_documents(templates.low_priority(), 20_000, "low"))
     high = _without_documents(templates.high_priority(), 5_000, "high")
     gc.collect()
+    driver.flush()
     driver.cycle_count = 0
     start_s = time.process_time()
     for pod in high:
         driver.put(pod)
         while driver.machine.has_next:
             driver.cycle()
+    driver.flush()
     elapsed_s = time.process_time() - start_s
     assert all(_is_bound(driver.machine, pod) for pod in high), "every pod finds room"
     assert driver.deleted_count == 15_000, driver.deleted_count
@@ -151,9 +154,9 @@ def pods_of(count: int, prefix: str) -> list[Pod]:
 
 
 class Driver:
-    """The least that a driver can do."""
+    """The least that a driver can do, with a decision log or without."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], log: DecisionLog | None = None) -> None:
         registry = Registry()
         configuration = effective_configuration(None, registry)
         self.machine: Machine = build_machine(configuration, registry)
@@ -163,6 +166,10 @@ class Driver:
         self._flush_ns = self.now_ns + _SECOND_NS
         self._version = 0
         self._waiting: deque[Action] = deque()
+        self._log = log
+        if log is not None:
+            handle = Recorder(self.machine, log).handle
+            self.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
         for node in nodes:
             self.put(node)
 
@@ -175,6 +182,7 @@ class Driver:
     def rate(self, pods: Sequence[Pod], disturb: object = None, *, every: int = 1) -> float:
         """Return pods per second; `disturb` is called every so many pods."""
         gc.collect()
+        self.flush()
         start_s = time.process_time()
         for turn, pod in enumerate(pods):
             if callable(disturb) and turn % every == 0:
@@ -182,10 +190,16 @@ class Driver:
             self.put(pod)
             while self.machine.has_next:
                 self.cycle()
+        self.flush()
         elapsed_s = time.process_time() - start_s
         unbound = [pod.key for pod in pods if not _is_bound(self.machine, pod)]
         assert not unbound, unbound[:3]
         return len(pods) / elapsed_s
+
+    def flush(self) -> None:
+        """Write what the log has not written yet."""
+        if self._log is not None:
+            self._log.flush()
 
     def cycle(self) -> None:
         """Run one cycle and all that follows from it."""

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.perf import templates
-from tests.perf.case import PODS_PER_SECOND, Case
-from tests.perf.machine import Driver, pods_of
+from tests.perf.case import OPERATIONS_PER_SECOND, PODS_PER_SECOND, Case
+from tests.perf.machine import Driver, churn, pods_of, preemption, unschedulable
 
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 
 _ROUNDS = 7
 
@@ -39,14 +39,31 @@ def recording_in_memory() -> float:
     return 20_000 / _seconds(20_000, _IN_MEMORY, clock=time.perf_counter)
 
 
+def churn_recording() -> float:
+    """SchedulingWithMixedChurn as in `machine_churn_5000`, with a decision log on disk."""
+    return _recorded(churn)
+
+
+def unschedulable_recording() -> float:
+    """Unschedulable as in `machine_unschedulable_5000`, with a decision log on disk."""
+    return _recorded(unschedulable)
+
+
+def preemption_recording() -> float:
+    """PreemptionBasic as in `machine_preemption_5000`, with a decision log on disk."""
+    return _recorded(preemption)
+
+
+def _recorded(measure: Callable[[DecisionLog], float]) -> float:
+    with tempfile.TemporaryDirectory() as folder, DecisionLog.create(Path(folder) / "run") as log:
+        return measure(log)
+
+
 def _seconds(pod_count: int, mode: str, *, clock: Callable[[], float]) -> float:
-    driver = Driver([])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run" if mode == _ON_DISK else None
         log = DecisionLog.create(path)
-        if mode:
-            handle = Recorder(driver.machine, log).handle
-            driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
+        driver = Driver([], log if mode else None)
         for node in templates.nodes(5_000):
             driver.put(node)
         driver.schedule(pods_of(5_000, "initial"))
@@ -69,11 +86,9 @@ def _bytes_on_disk(pod_count: int) -> float:
     """Return how many bytes of a log a pod takes."""
     sizes = []
     for count in (0, pod_count):
-        driver = Driver([])
         with tempfile.TemporaryDirectory() as folder:
             with DecisionLog.create(folder) as log:
-                handle = Recorder(driver.machine, log).handle
-                driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
+                driver = Driver([], log)
                 for node in templates.nodes(5_000):
                     driver.put(node)
                 log.flush()
@@ -86,11 +101,8 @@ def _bytes_in_memory(pod_count: int) -> float:
     """Return how many bytes more a pod takes while a log in memory keeps it."""
     taken = []
     for is_recorded in (False, True):
-        driver = Driver([])
         log = DecisionLog.create()
-        if is_recorded:
-            handle = Recorder(driver.machine, log).handle
-            driver.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
+        driver = Driver([], log if is_recorded else None)
         for node in templates.nodes(5_000):
             driver.put(node)
         driver.schedule(pods_of(1_000, "initial"))
@@ -130,6 +142,17 @@ CASES = (
         unit=PODS_PER_SECOND,
         measure=recording_in_memory,
         target=20_000,
+    ),
+    Case(name="machine_churn_recording_5000", unit=PODS_PER_SECOND, measure=churn_recording),
+    Case(
+        name="machine_unschedulable_recording_5000",
+        unit=PODS_PER_SECOND,
+        measure=unschedulable_recording,
+    ),
+    Case(
+        name="machine_preemption_recording_5000",
+        unit=OPERATIONS_PER_SECOND,
+        measure=preemption_recording,
     ),
 )
 
