@@ -178,6 +178,7 @@ def test_every_room_has_content() -> None:
 
 
 USED_AS = {
+    "cosmic-ray": "cosmic_ray",
     "import-linter": "lint-imports",
     "prometheus-client": "prometheus_client",
     "pytest-cov": "--cov",
