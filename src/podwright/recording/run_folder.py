@@ -348,11 +348,10 @@ class RunFolder:
     def write_end(
         self, summary: Mapping[str, Any], metrics: str, objects: Iterable[KubernetesObject]
     ) -> None:
-        """Write how it ended."""
-        items = [encode(obj) for obj in objects]
+        """Write how it ended; there may be very many objects, so they are encoded one by one."""
         self._replace("summary.json", _json(summary))
         self._replace("metrics.prom", metrics.encode())
-        self._replace("objects.json", _json({"apiVersion": "v1", "kind": "List", "items": items}))
+        self._replace_by("objects.json", _json_list(objects))
 
     def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
         """Say how far it came, and let others in; what only a run needs that goes on is removed."""
@@ -383,12 +382,16 @@ class RunFolder:
         self._replace("manifest.json", _json(self.manifest))
 
     def _replace(self, name: str, data: bytes) -> None:
+        self._replace_by(name, (data,))
+
+    def _replace_by(self, name: str, parts: Iterable[bytes]) -> None:
         place = self.path / name
         beside = place.with_name(f".{place.name}.new")
         try:
             place.parent.mkdir(exist_ok=True)
             with beside.open("wb") as file:
-                file.write(data)
+                for data in parts:
+                    file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
@@ -404,6 +407,17 @@ class _Format(msgspec.Struct):
 
 def _json(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _json_list(objects: Iterable[KubernetesObject]) -> Iterator[bytes]:
+    """Give the parts of what `_json` makes of a List of objects."""
+    yield b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
+    before = b"\n    "
+    for obj in objects:
+        item = msgspec.json.format(msgspec.json.encode(encode(obj)), indent=2)
+        yield before + item.replace(b"\n", b"\n    ")
+        before = b",\n    "
+    yield b"]\n}\n" if before == b"\n    " else b"\n  ]\n}\n"
 
 
 def _cannot(what: str, path: Path, error: OSError) -> RunError:
