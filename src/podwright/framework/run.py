@@ -41,6 +41,9 @@ Suggest: TypeAlias = Callable[[Judge], str]
 """Names the node to try alone before all others; "" if there is none."""
 
 
+OnScored: TypeAlias = Callable[[Pod, I64Array, I32Array], None]
+
+
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """Which nodes were looked at.
 
@@ -84,6 +87,8 @@ class Runner:
     scored : (totals, slots), optional
         Of the last cycle, if it scored: (n_slots,) int64, -1 where not feasible, and the
         feasible slots in the order in which they were found, (k,) int32. The caller's own.
+    on_scored : callable, optional
+        Called with the pod and `scored` in every cycle that scores; only with `keeps_totals`.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class Runner:
         self.extended: ExtendedCycle | None = None
         self.keeps_totals = keeps_totals
         self.scored: tuple[I64Array, I32Array] | None = None
+        self.on_scored: OnScored | None = None
         self.next_start = 0
         self._rankings = Rankings(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
@@ -320,6 +326,8 @@ class Runner:
             slot = self._choose(totals, feasible, cycle_number)
             if self.keeps_totals:
                 self.scored = totals.copy(), feasible
+                if self.on_scored is not None:
+                    self.on_scored(pod, *self.scored)
             best = int(totals[slot])
             ties = int((totals == best).sum())
         return Decision(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -42,3 +42,18 @@ Check: TypeAlias = Iterator[Comparison | LeftOut]
 def equal(field: str, expected: Any, actual: Any) -> Comparison:
     """Compare by equality."""
     return Comparison(field, expected, actual, expected == actual)
+
+
+def only(place: str, expect: Mapping[str, Any], known: Iterable[str]) -> Check:
+    """Report every field of a vector that is not one of those that are compared.
+
+    A check that reads a vector field by field would otherwise pass over what it does not know.
+
+    Parameters
+    ----------
+    place : str
+        Where the fields are; "" for `expect` itself.
+    """
+    for name in sorted(expect.keys() - set(known)):
+        field = f"{place}.{name}" if place else name
+        yield Comparison(field, expect[name], "a field that is not compared", agrees=False)

@@ -17,13 +17,15 @@ def check_pod_requests(case: Case) -> Check:
     """Compare the requests of one pod in all their forms."""
     pod = decode_pod(case["pod"])
     expect = case["expect"]
-    yield equal("assigned", expect["assigned"], _present(assigned_requests(pod)))
-    yield equal("filter", expect["filter"], _present(pending_requests(pod)))
-    yield equal("non_zero", expect["non_zero"], non_zero_requests(pod))
-    yield equal("score_fit", expect["score_fit"], _cpu_and_memory(score_requests_fit(pod)))
-    yield equal(
-        "score_balanced", expect["score_balanced"], _cpu_and_memory(score_requests_balanced(pod))
-    )
+    actual = {
+        "assigned": _present(assigned_requests(pod)),
+        "filter": _present(pending_requests(pod)),
+        "non_zero": non_zero_requests(pod),
+        "score_fit": _cpu_and_memory(score_requests_fit(pod)),
+        "score_balanced": _cpu_and_memory(score_requests_balanced(pod)),
+    }
+    for field in sorted(expect.keys() | actual.keys()):
+        yield equal(field, expect.get(field), actual.get(field))
 
 
 def _present(amounts: dict[str, int]) -> dict[str, int]:

@@ -9,11 +9,16 @@ from podwright.framework.decision import Decision
 from podwright.framework.status import Code
 from podwright.objects import Pod
 from podwright.objects.timestamps import timestamp_ns
-from podwright.parity.comparison import Check, Comparison, equal
+from podwright.parity.comparison import Check, equal, only
 from podwright.preemption import Choice, Preemption
 
 NOW_NS = timestamp_ns("2030-01-01T00:00:00Z") or 0
 """Later than every start time in the vectors."""
+
+
+_FIELDS = frozenset({
+    "acceptable", "candidates", "criterion", "message", "nominated_node", "status", "victims",
+})  # fmt: skip
 
 
 def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Check:
@@ -22,16 +27,20 @@ def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Che
     if expect is None or result is None:
         yield equal("preemption", expect, None if result is None else result.status.code.label)
         return
-    yield equal("preemption.status", expect["status"], result.status.code.label)
-    yield equal("preemption.message", expect["message"], result.message)
+    yield from only("preemption", expect, _FIELDS)
+    yield equal("preemption.status", expect.get("status"), result.status.code.label)
+    yield equal("preemption.message", expect.get("message"), result.message)
     details = result.details
     choice = details.choice if isinstance(details, Preemption) else None
     if choice is None or not isinstance(details, Preemption):
-        yield equal("preemption.nominated_node", expect["nominated_node"], result.nominated_node)
-        yield equal("preemption.candidates", expect.get("candidates"), None)
+        expected = expect.get("nominated_node", "missing")
+        yield equal("preemption.nominated_node", expected, result.nominated_node)
+        for field in ("acceptable", "candidates", "criterion", "victims"):
+            yield equal(f"preemption.{field}", expect.get(field), None)
         return
     assert result.status.code == Code.SUCCESS, result.status
-    yield compare_node(expect.get("acceptable", []), result.nominated_node)
+    # Of equal nodes both name the first.
+    yield equal("preemption.nominated_node", expect.get("nominated_node"), result.nominated_node)
     yield equal("preemption.acceptable", expect.get("acceptable"), list(choice.acceptable))
     yield equal("preemption.criterion", expect.get("criterion"), _criterion(choice))
     candidates = {
@@ -43,11 +52,6 @@ def compare_preemption(expect: dict[str, Any] | None, decision: Decision) -> Che
     }
     yield equal("preemption.candidates", expect.get("candidates"), candidates)
     yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
-
-
-def compare_node(acceptable: list[str], node: str | None) -> Comparison:
-    """Compare the nominated node; any acceptable one is right."""
-    return Comparison("preemption.nominated_node", acceptable, node, node in acceptable)
 
 
 def keys_of(pods: Iterable[Pod]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from podwright.framework.profile import TieRule, nodes_to_find
 from podwright.framework.run import Runner
 from podwright.objects import decode_pod
-from podwright.parity.comparison import Case, Check, equal
+from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.setup import cluster_of, profiles_of
 
 
@@ -25,6 +25,7 @@ def check_sampling(case: Case) -> Check:
     runner = Runner(profile, cluster)
     names = cluster.nodes.names
     order = [names[slot] for slot in cluster.nodes.visiting_order()]
+    yield from only("", case["expect"], ("node_order", "steps"))
     yield equal("node_order", case["expect"]["node_order"], order)
     for number, (step, expect) in enumerate(
         zip(case["steps"], case["expect"]["steps"], strict=True)
@@ -42,5 +43,5 @@ def check_sampling(case: Case) -> Check:
             "failed": len(search.examined) - len(found),
             "next_start": runner.next_start,
         }
-        for field, value in expect.items():
-            yield equal(field, value, actual[field])
+        for field in sorted(expect.keys() | actual.keys()):
+            yield equal(field, expect.get(field), actual.get(field))

@@ -7,9 +7,10 @@ from typing import Any
 from podwright.framework.decision import Decision
 from podwright.framework.run import Runner
 from podwright.objects import decode_pod, with_node_name
-from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.parity.preemption import NOW_NS
 from podwright.parity.setup import cluster_of, profiles_of
+from podwright.parity.winners import winners_of
 
 
 def check_sequence(case: Case) -> Check:
@@ -17,26 +18,41 @@ def check_sequence(case: Case) -> Check:
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
     runner = Runner(profile, cluster)
+    scoring = Runner(profile, cluster, keeps_totals=True)
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":
             cluster.remove(step["name"])
             continue
         pod = decode_pod(step["pod"])
         expect = step["expect"]
+        winners = winners_of(scoring, scoring.decide(pod, cycle_number=number))
         decision = runner.decide(pod, cycle_number=number)
         decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
-        yield from compare_step(expect, decision)
+        yield from only("", expect, STEP_FIELDS)
+        yield from compare_step(expect, decision, winners)
         if expect["chosen"] is not None:
             cluster.put(with_node_name(pod, expect["chosen"]))
 
 
-def compare_step(expect: dict[str, Any], decision: Decision) -> Check:
-    """Compare what every step says: where the pod goes, or why it goes nowhere."""
+STEP_FIELDS = frozenset({"chosen", "feasible", "max_score", "message", "winners"})
+"""What every step may say."""
+
+
+def compare_step(expect: dict[str, Any], decision: Decision, winners: list[str]) -> Check:
+    """Compare what every step says: where the pod goes, or why it goes nowhere.
+
+    Parameters
+    ----------
+    winners : list of str
+        Ours.
+    """
+    chosen, expected = expect["chosen"], expect["winners"]
+    yield Comparison("chosen", chosen, expected, (chosen is None) == (not expected))
+    if chosen is not None:
+        yield Comparison("chosen", chosen, winners, chosen in winners)
     yield equal("feasible", expect["feasible"], decision.feasible_count)
-    winners = expect["winners"]
-    yield Comparison("node", winners, decision.node, decision.node in (winners or [""]))
-    if winners:
-        yield equal("winner_count", len(winners), decision.tie_count)
-    if "max_score" in expect:
-        yield equal("max_score", expect["max_score"], decision.total)
+    yield equal("winners", expected, winners)
+    yield Comparison("node", expected, decision.node, decision.node in (expected or [""]))
+    yield equal("winner_count", len(expected), decision.tie_count)
+    yield equal("max_score", expect.get("max_score"), decision.total)
     yield equal("message", expect.get("message", ""), decision.message)

@@ -10,10 +10,11 @@ from podwright.columns import Cluster
 from podwright.framework.decision import Decision
 from podwright.framework.run import Runner
 from podwright.objects import Pod, decode_pod, with_node_name
-from podwright.parity.comparison import Case, Check, equal
-from podwright.parity.preemption import NOW_NS, compare_node, keys_of
-from podwright.parity.sequence import compare_step
+from podwright.parity.comparison import Case, Check, equal, only
+from podwright.parity.preemption import NOW_NS, keys_of
+from podwright.parity.sequence import STEP_FIELDS, compare_step
 from podwright.parity.setup import cluster_of, profiles_of
+from podwright.parity.winners import winners_of
 from podwright.preemption import Preemption
 
 
@@ -22,6 +23,7 @@ def check_sequence_preemption(case: Case) -> Check:
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
     runner = Runner(profile, cluster)
+    scoring = Runner(profile, cluster, keeps_totals=True)
     second = 0
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":
@@ -30,9 +32,13 @@ def check_sequence_preemption(case: Case) -> Check:
         pod = decode_pod(step["pod"])
         expect = step["expect"]
         cluster.put(pod)
+        winners = winners_of(scoring, scoring.decide(pod, cycle_number=number))
         decision = runner.decide(pod, cycle_number=number)
         decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
-        yield from compare_step(expect, decision)
+        yield from only(
+            "", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"}
+        )
+        yield from compare_step(expect, decision, winners)
         yield from _compare_preemption(expect, decision)
         _follow(cluster, pod, expect, second)
         second += 1
@@ -42,13 +48,13 @@ def _compare_preemption(expect: dict[str, Any], decision: Decision) -> Check:
     result = decision.post_filter
     details = None if result is None else result.details
     if not isinstance(details, Preemption) or details.choice is None:
-        yield equal("preemption.acceptable", expect.get("acceptable"), None)
+        for field in ("acceptable", "nominated_node", "victims"):
+            yield equal(f"preemption.{field}", expect.get(field), None)
         return
     assert result is not None
-    yield compare_node(expect.get("acceptable", []), result.nominated_node)
+    yield equal("preemption.nominated_node", expect.get("nominated_node"), result.nominated_node)
     yield equal("preemption.acceptable", expect.get("acceptable"), list(details.choice.acceptable))
-    if expect.get("nominated_node") == result.nominated_node:
-        yield equal("preemption.victims", expect["victims"], keys_of(details.victims))
+    yield equal("preemption.victims", expect.get("victims"), keys_of(details.victims))
 
 
 def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> None:
