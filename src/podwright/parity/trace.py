@@ -35,9 +35,10 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.objects.timestamps import timestamp_ns
-from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal
+from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
 from podwright.parity.trace_server import Call, Server
 from podwright.parity.trace_setup import machine_of
+from podwright.parity.winners import Winners, winners_of
 from podwright.queueing import SECOND_NS, QueuedPod, QueueName
 
 _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
@@ -82,8 +83,9 @@ class Replay:
         What happened in this step, per pod or object.
     decisions : list of Decision
         Those of this step.
-    full : Decision, optional
-        What a full cycle would have decided, if this step is one that a hint decides.
+    full : (Decision, list of str), optional
+        What a full cycle would have decided, and its winners, if this step is one that a hint
+        decides.
     """
 
     def __init__(self, case: Case) -> None:
@@ -98,11 +100,16 @@ class Replay:
         self.calls: dict[str, list[Any]] = defaultdict(list)
         self.events: dict[str, list[Any]] = defaultdict(list)
         self.decisions: list[Decision] = []
-        self.full: Decision | None = None
+        self.full: tuple[Decision, list[str]] | None = None
         self._released: set[str] = set()
         self._resuming: list[tuple[str, CallDone]] = []
         script = case.get("script") or {}
         self.machine: Machine = machine_of(case, script, self.plugin_calls, self.start_ns)
+        self._winners = {
+            name: Winners(runner)
+            for name in self.machine.profiles
+            if (runner := self.machine.runner(name)) is not None
+        }
         self.server = Server(script, self._tell, self.start_ns)
         for document in case["objects"]:
             self.server.create(document)
@@ -115,6 +122,8 @@ class Replay:
         for happened in (self.plugin_calls, self.calls, self.events):
             happened.clear()
         self.decisions.clear()
+        for winners in self._winners.values():
+            winners.clear()
         self.full = None
         until_ns = self.now_ns + round(dt * SECOND_NS)
         while self._due and self._due[0][0] <= until_ns:
@@ -238,11 +247,17 @@ class Replay:
         """Return the pods at permit that every plugin has allowed."""
         return {name for name, plugins in self.machine.waiting().items() if not plugins}
 
-    def _decide_fully(self) -> Decision:
+    def winners_of(self, decision: Decision) -> list[str]:
+        """Return the nodes with the greatest total in a decision of this step."""
+        return self._winners[decision.pod.spec.scheduler_name].of(decision)
+
+    def _decide_fully(self) -> tuple[Decision, list[str]]:
         """Return what is decided for the next pod when nothing earlier is made use of."""
         pod = _next_queued(self.machine).pod
         profile = self.machine.profiles[pod.spec.scheduler_name]
-        return Runner(profile, self.machine.cluster).decide(pod, cycle_number=0)
+        runner = Runner(profile, self.machine.cluster, keeps_totals=True)
+        decision = runner.decide(pod, cycle_number=0)
+        return decision, winners_of(runner, decision)
 
     def _change(self, op: str, name: str, step: dict[str, Any]) -> None:
         """Do what users, kubelets and the volume controller do."""
@@ -282,6 +297,7 @@ class Replay:
             ]
 
         return {
+            "now": self.seconds(self.now_ns),
             "waiting": {name: sorted(plugins) for name, plugins in machine.waiting().items()},
             "assumed": machine.assumed(),
             "preempting": sorted(machine.preempting()),
@@ -345,40 +361,52 @@ def _next_queued(machine: Machine) -> QueuedPod:
 # -------------------------------------------------------------------- comparing
 
 
+_HAPPENED = frozenset({"attempts", "calls", "events", "plugin_calls", "pop"})
+_ALWAYS = frozenset({"now", "active", "backoff", "in_flight", "unschedulable"})
+"""What `expect` gives even if it is empty."""
+
+_OF_ATTEMPTS = frozenset({
+    "batch", "chosen", "error", "feasible", "max_score", "pod", "winners",
+})  # fmt: skip
+
+
 def _compare(
     expect: dict[str, Any], replay: Replay, popped: dict[str, Any] | None, op: str
 ) -> Check:
-    if op == "cycle":
-        yield equal("pop", expect["pop"], popped)
+    state = replay.state()
+    yield from only("", expect, {*_HAPPENED, *state})
+    if op == "cycle" or "pop" in expect:
+        yield equal("pop", expect.get("pop"), popped)
     yield from _compare_attempts(expect.get("attempts", []), replay)
     yield equal("plugin_calls", expect.get("plugin_calls", {}), dict(replay.plugin_calls))
     yield equal("events", expect.get("events", {}), dict(replay.events))
     yield from _compare_calls(expect.get("calls", {}), replay.calls)
-    state = replay.state()
     for field, actual in state.items():
         empty: Any = {} if isinstance(actual, dict) else []
-        yield equal(field, expect.get(field, empty), actual)
+        yield equal(field, expect.get(field, None if field in _ALWAYS else empty), actual)
 
 
 def _compare_attempts(attempts: list[dict[str, Any]], replay: Replay) -> Check:
     decisions = replay.decisions
     yield equal("attempts", len(attempts), len(decisions))
+    # What one side has more of is a difference in their number.
     for expect, decision in zip(attempts, decisions, strict=False):
-        yield equal("attempts.pod", expect["pod"], decision.pod.key)
-        yield equal("attempts.chosen", expect["chosen"], decision.node or None)
-        if "error" in expect:
-            yield equal("attempts.error", expect["error"], decision.message)
-            continue
+        yield from only("attempts", expect, _OF_ATTEMPTS)
+        yield equal("attempts.pod", expect.get("pod"), decision.pod.key)
+        yield equal("attempts.chosen", expect.get("chosen", "missing"), decision.node or None)
+        error = None if decision.error is None else decision.message
+        yield equal("attempts.error", expect.get("error"), error)
         batch = _batch_of(decision)
         if "batch" in expect or "hint" in batch or replay.shows_all_batches:
             yield equal("attempts.batch", expect.get("batch", {}), batch)
         # What follows is about a full evaluation of the pod at this moment.
-        full = replay.full if _has_hint(expect) and replay.full is not None else decision
-        yield equal("attempts.feasible", expect["feasible"], full.feasible_count)
-        if expect["winners"]:
-            yield equal("attempts.winners", len(expect["winners"]), full.tie_count)
-        if "max_score" in expect:
-            yield equal("attempts.max_score", expect["max_score"], full.total)
+        full, winners = decision, replay.winners_of(decision)
+        if _has_hint(expect) and replay.full is not None:
+            full, winners = replay.full
+        yield equal("attempts.feasible", expect.get("feasible"), full.feasible_count)
+        yield equal("attempts.winners", expect.get("winners"), winners)
+        yield equal("attempts.tie_count", len(expect.get("winners", ())), full.tie_count)
+        yield equal("attempts.max_score", expect.get("max_score"), full.total)
 
 
 def _has_hint(attempt: dict[str, Any]) -> bool:
