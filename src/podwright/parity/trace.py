@@ -81,6 +81,8 @@ class Replay:
     start_ns, now_ns : int
     plugin_calls, calls, events : dict of str to list
         What happened in this step, per pod or object.
+    unchanged : dict of str to list
+        Per call, what its patch sets to what it was.
     decisions : list of Decision
         Those of this step.
     full : (Decision, list of str), optional
@@ -98,6 +100,7 @@ class Replay:
         self._actions: deque[Action] = deque()
         self.plugin_calls: dict[str, list[Any]] = defaultdict(list)
         self.calls: dict[str, list[Any]] = defaultdict(list)
+        self.unchanged: dict[str, list[frozenset[tuple[str, str]]]] = defaultdict(list)
         self.events: dict[str, list[Any]] = defaultdict(list)
         self.decisions: list[Decision] = []
         self.full: tuple[Decision, list[str]] | None = None
@@ -119,7 +122,7 @@ class Replay:
 
     def begin_step(self, dt: float) -> None:
         """Let time pass; what falls due happens at its own instant."""
-        for happened in (self.plugin_calls, self.calls, self.events):
+        for happened in (self.plugin_calls, self.calls, self.unchanged, self.events):
             happened.clear()
         self.decisions.clear()
         for winners in self._winners.values():
@@ -178,6 +181,7 @@ class Replay:
                 name, call = self.server.describe(action)
                 delay_ns = self.server.begin(action)
                 self.calls[name].append(call)
+                self.unchanged[name].append(self.server.unchanged(name, call))
                 if delay_ns:
                     call["started"] = True
                     self._later(self.now_ns + delay_ns, action)
@@ -380,7 +384,7 @@ def _compare(
     yield from _compare_attempts(expect.get("attempts", []), replay)
     yield equal("plugin_calls", expect.get("plugin_calls", {}), dict(replay.plugin_calls))
     yield equal("events", expect.get("events", {}), dict(replay.events))
-    yield from _compare_calls(expect.get("calls", {}), replay.calls)
+    yield from _compare_calls(expect.get("calls", {}), replay)
     for field, actual in state.items():
         empty: Any = {} if isinstance(actual, dict) else []
         yield equal(field, expect.get(field, None if field in _ALWAYS else empty), actual)
@@ -426,31 +430,44 @@ def _batch_of(decision: Decision) -> dict[str, Any]:
     return said
 
 
-def _compare_calls(expected: dict[str, Any], actual: dict[str, Any]) -> Check:
+def _compare_calls(expected: dict[str, Any], replay: Replay) -> Check:
+    actual = replay.calls
     for name in sorted(expected.keys() | actual.keys()):
         wanted, made = expected.get(name, []), actual.get(name, [])
         if len(wanted) != len(made):
             yield Comparison("calls", {name: wanted}, {name: made}, agrees=False)
             continue
-        for want, make in zip(wanted, made, strict=True):
-            agrees = _same_call(want, make)
-            yield Comparison(f"calls.{want['call']}", {name: want}, {name: make}, agrees)
+        for want, make, unchanged in zip(wanted, made, replay.unchanged[name], strict=True):
+            agrees = _same_call(want, make, unchanged)
+            yield Comparison(f"calls.{make['call']}", {name: want}, {name: make}, agrees)
 
 
-def _same_call(want: dict[str, Any], make: dict[str, Any]) -> bool:
-    """Compare calls; of a patch, what it sets, whether or not that was so before."""
-    if "patch" not in want:
+def _same_call(
+    want: dict[str, Any], make: dict[str, Any], unchanged: frozenset[tuple[str, str]]
+) -> bool:
+    """Compare calls; of a patch, what it changes.
+
+    Parameters
+    ----------
+    unchanged : frozenset of (str, str)
+        Type of condition and key of what the object had before: a recorded patch leaves out
+        what does not change.
+    """
+    if "patch" not in want or "patch" not in make:
         return want == make
-    wanted, made = _plain_patch(want["patch"]), make.get("patch", {})
-    conditions = made.get("conditions", [])
-    if len(wanted.get("conditions", [])) != len(conditions):
+    wanted, made = _plain_patch(want["patch"]), make["patch"]
+    differing, full = wanted.pop("conditions", []), made.get("conditions", [])
+    if len(differing) != len(full):
         return False
-    for sets, full in zip(wanted.get("conditions", []), conditions, strict=True):
-        if not sets.items() <= full.items():
+    for changes, condition in zip(differing, full, strict=True):
+        same = condition.items() & changes.items()
+        left_out = condition.items() - same
+        if len(same) != len(changes) or not all(
+            key not in changes and (condition["type"], key) in unchanged for key, _ in left_out
+        ):
             return False
-    others = [{k: v for k, v in p.items() if k != "conditions"} for p in (wanted, made)]
-    calls = [{k: v for k, v in call.items() if k != "patch"} for call in (want, make)]
-    return others[0] == others[1] and calls[0] == calls[1]
+    others = {key: value for key, value in made.items() if key != "conditions"}
+    return wanted == others and want | {"patch": {}} == make | {"patch": {}}
 
 
 def _plain_patch(patch: dict[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class Server:
         self._version = 0
         self._binding_count = 0
         self._errors: dict[int, str] = {}
+        self._conditions: set[tuple[str, str, str, object]] = set()
 
     # ---------------------------------------------------------------- the user's side
 
@@ -203,6 +204,15 @@ class Server:
             patch["nominatedNodeName"] = call.nominated_node or None
         return patch
 
+    def unchanged(self, name: str, call: Document) -> frozenset[tuple[str, str]]:
+        """Return what a patch sets that a version of the object had: condition type and key."""
+        return frozenset(
+            (condition["type"], key)
+            for condition in call.get("patch", {}).get("conditions", [])
+            for key, value in condition.items()
+            if (name, condition["type"], key, value) in self._conditions
+        )
+
     def begin(self, call: Call) -> int:
         """Use up a rule of the script; returns how long the call takes, in ns."""
         name, described = self.describe(call)
@@ -288,7 +298,12 @@ class Server:
         self._version += 1
         meta = {**document["metadata"], "resourceVersion": str(self._version)}
         document = {**document, "metadata": meta}
-        self._objects[_key_of(document)] = document
+        kind, name = _key_of(document)
+        self._objects[kind, name] = document
+        for condition in document.get("status", {}).get("conditions", []):
+            self._conditions.update(
+                (name, condition["type"], key, value) for key, value in condition.items()
+            )
         obj = decode(document)
         self._watch(ObjectPut(obj))
         return obj
