@@ -23,7 +23,7 @@ from podwright.cli.console import (
 )
 from podwright.objects import FieldError, InputError
 from podwright.parity.comparison import Case
-from podwright.parity.report import FamilyReport, check_cases
+from podwright.parity.report import FamilyReport, check_cases, problem_of
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 
@@ -50,6 +50,8 @@ def _read(files: Sequence[str]) -> Iterator[Case]:
     errors: list[FieldError] = []
     cases: list[Case] = []
     for source, data in _contents(files, errors):
+        if not data.strip():
+            errors.append(FieldError(source=source, path="", message="no vectors in it"))
         for number, line in enumerate(data.split(b"\n"), start=1):
             if not line.strip():
                 continue
@@ -59,17 +61,13 @@ def _read(files: Sequence[str]) -> Iterator[Case]:
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 message = f"not JSON: {error}"
             else:
-                if isinstance(case, dict) and {"id", "family"} <= case.keys():
+                message = problem_of(case if isinstance(case, dict) else {})
+                if not message:
                     cases.append(case)
-                else:
-                    message = "not a vector: an object with id and family is expected"
             if message:
                 place = f"{source}: line {number}"
                 errors.append(FieldError(source=place, path="", message=message))
                 break  # One line that is not a vector seldom comes alone.
-    if not errors and not cases:
-        source = ", ".join(files)
-        errors.append(FieldError(source=source, path="", message="no vectors in it"))
     if errors:
         raise InputError(errors)
     yield from cases

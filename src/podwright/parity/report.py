@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -53,7 +53,57 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "sequence": check_sequence,
     "sequence_preemption": check_sequence_preemption,
 }
-"""How to check a family; those not named hold single decisions."""
+"""How to check a family that does not hold single decisions."""
+
+DECISIONS = frozenset({
+    "balanced", "declared_features", "edge", "gates", "hostports", "images", "mixed",
+    "mixed_config", "nodeaffinity", "nodename", "podaffinity_preferred", "podaffinity_required",
+    "podantiaffinity", "preemption", "preemption_criteria", "preemption_mixed", "preemption_pdb",
+    "profiles", "resources", "scoring", "spread_default", "spread_hard", "spread_soft", "taints",
+    "unschedulable", "volumes",
+})  # fmt: skip
+"""The families of single decisions."""
+
+FAMILIES = frozenset({*CHECKS, *DECISIONS})
+"""Every family that can be checked."""
+
+_STEPS = ("steps",)
+_DECISION = ("objects", "pod", "expect")
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "batching": ("start", "objects", "steps"),
+    "classic_decision": _DECISION,
+    "classic_events": ("event", "expect"),
+    "classic_node_tree": ("tree_steps", "nodes_to_find", "expect"),
+    "classic_preemption": _DECISION,
+    "classic_priorities": _DECISION,
+    "classic_prioritize": ("policy", *_DECISION),
+    "classic_queue": _STEPS,
+    "classic_sequence": ("objects", "steps"),
+    "cycle": ("start", "objects", "steps"),
+    "cycle_volumes": ("start", "objects", "steps"),
+    "extenders": ("config", "extenders_behaviour", *_DECISION),
+    "gang": ("gates", "start", "objects", "steps"),
+    "hints": ("pod", "change", "expect"),
+    "pod_requests": ("pod", "expect"),
+    "quantities": ("quantities", "expect"),
+    "queue": ("options", "start", "hint_mode", "steps"),
+    "sampling": ("objects", "steps", "expect"),
+    "sequence": ("objects", "steps"),
+    "sequence_preemption": ("objects", "steps"),
+}
+"""What a case of a family cannot be without."""
+
+
+def problem_of(case: Mapping[str, object]) -> str:
+    """Say what is wrong with a case as a vector; "" if it can be checked."""
+    if not isinstance(case.get("id"), str) or not isinstance(case.get("family"), str):
+        return "not a vector: an object with id and family is expected"
+    family = str(case["family"])
+    if family not in FAMILIES:
+        known = ", ".join(sorted(FAMILIES))
+        return f"unknown family {family!r}; the families are {known}"
+    missing = [name for name in _REQUIRED.get(family, _DECISION) if name not in case]
+    return f"a case of {family} needs {', '.join(missing)}" if missing else ""
 
 NOT_YET: dict[str, str] = {}
 """Families that cannot be checked yet; they are counted, never left out in silence."""
@@ -93,12 +143,36 @@ class FamilyReport(msgspec.Struct):
 
 
 def check_case(case: Case) -> Check:
-    """Yield a comparison for every field that a case gives."""
+    """Yield a comparison for every field that a case gives, or that is found for it.
+
+    Raises
+    ------
+    ValueError
+        If the case is not one that can be checked; see `problem_of`.
+    """
+    problem = problem_of(case)
+    if problem:
+        raise ValueError(problem)
     family = case["family"]
     if family in NOT_YET:
         yield LeftOut(NOT_YET[family])
         return
     yield from CHECKS.get(family, check_decision)(case)
+
+
+NOTHING = "nothing was compared"
+CRASH = "the check failed"
+
+
+def _with_crashes(case: Case) -> Check:
+    """Check a case; an exception is a difference, and ends this case only."""
+    problem = problem_of(case)
+    if problem:
+        raise ValueError(problem)
+    try:
+        yield from check_case(case)
+    except Exception as error:  # noqa: BLE001 - whatever a case runs into, others are compared
+        yield Comparison(CRASH, None, f"{type(error).__name__}: {error}", agrees=False)
 
 
 def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None:
@@ -108,13 +182,19 @@ def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None
     ----------
     reports : dict of str to FamilyReport, written
         By family.
+
+    Raises
+    ------
+    ValueError
+        If a case is not one that can be checked; see `problem_of`.
     """
     for vector in cases:
         report = reports.setdefault(vector["family"], FamilyReport(vector["family"]))
-        compared, agrees = 0, True
-        for result in check_case(vector):
+        compared, left_out, agrees = 0, 0, True
+        for result in _with_crashes(vector):
             match result:
                 case LeftOut(reason):
+                    left_out += 1
                     report.left_out[reason] += 1
                 case Comparison(field, expected, actual, field_agrees):
                     compared += 1
@@ -124,5 +204,10 @@ def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None
                     else:
                         agrees = False
                         report.mismatches.append(Mismatch(vector["id"], field, expected, actual))
+        if not compared and not left_out:
+            # A check that compares nothing proves nothing.
+            compared, agrees = 1, False
+            report.fields[NOTHING] += 1
+            report.mismatches.append(Mismatch(vector["id"], NOTHING, "a comparison", None))
         report.cases += compared > 0
         report.agreeing_cases += compared > 0 and agrees

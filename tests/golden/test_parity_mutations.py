@@ -1,0 +1,138 @@
+"""A wrong value anywhere in a vector is a difference: the comparison itself is put to the test.
+
+In copies of recorded cases, each field of each family is changed, removed, or joined by one more.
+A field is told apart by its path, in which names of nodes, pods and plugins count as one.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podwright.parity.report import FAMILIES, FamilyReport, check_cases
+
+HERE = Path(__file__).parent
+FILES = {
+    file.name.removesuffix(".jsonl.gz"): file
+    for folder in ("vectors", "classic")
+    for file in (HERE / folder).glob("*.jsonl.gz")
+}
+LOOKED_AT = 40
+"""How many cases of a family are searched for fields; the smallest are taken."""
+
+NOT_COMPARED = ("lastProbeTime", "$setElementOrder/conditions")
+"""Details of the patch format, which the format leaves open."""
+
+pytestmark = pytest.mark.golden
+
+Path_ = tuple[str | int, ...]
+
+
+def cases_of(family: str) -> list[dict[str, Any]]:
+    """Return small cases, and the first ones."""
+    with gzip.open(FILES[family], "rt", encoding="utf-8") as lines:
+        texts = [line for line in lines if '"TopologyAwareWorkloadScheduling"' not in line]
+    texts = [line for line in texts if '"WorkloadAwarePreemption"' not in line]
+    return [json.loads(line) for line in sorted(texts, key=len)[:LOOKED_AT]]
+
+
+def fields_of(value: Any, path: Path_) -> Iterator[tuple[Path_, Any]]:
+    yield path, value
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            if key not in NOT_COMPARED:
+                yield from fields_of(entry, (*path, key))
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from fields_of(entry, (*path, index))
+
+
+def expected_in(case: dict[str, Any]) -> Iterator[tuple[Path_, Any]]:
+    """Yield every expected value of a case with its path."""
+    if "expect" in case:
+        yield from fields_of(case["expect"], ("expect",))
+    for index, step in enumerate(case.get("steps", ())):
+        for key in ("expect", "popped"):
+            if key in step:
+                yield from fields_of(step[key], ("steps", index, key))
+
+
+def shape_of(path: Path_) -> str:
+    """Return a path in which all that has a name of its own is alike."""
+    parts = [part if re.fullmatch(r"[a-z_]+", str(part)) else "*" for part in path]
+    return ".".join(map(str, parts))
+
+
+def wrong_values(value: Any) -> Iterator[tuple[str, Any]]:
+    match value:
+        case bool():
+            yield "changed", not value
+        case int() | float():
+            yield "changed", value + 1
+        case str():
+            yield "changed", value + "~"
+        case None:
+            yield "changed", "~"
+        case list():
+            yield "one more", [*value, "~"]
+            if value:
+                yield "one less", value[1:]
+        case dict():
+            yield "one more", {**value, "~": "~"}
+
+
+REMOVED = object()
+
+
+def plant(case: dict[str, Any], path: Path_, value: Any) -> dict[str, Any]:
+    planted = copy.deepcopy(case)
+    place: Any = planted
+    for part in path[:-1]:
+        place = place[part]
+    if value is REMOVED:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return planted
+
+
+def mutations_of(family: str) -> dict[str, tuple[dict[str, Any], Path_, Any]]:
+    """Return one mutation of each kind for each shape of field."""
+    found: dict[str, tuple[dict[str, Any], Path_, Any]] = {}
+    for case in cases_of(family):
+        for path, value in expected_in(case):
+            shape = shape_of(path)
+            for kind, wrong in wrong_values(value):
+                found.setdefault(f"{shape} {kind}", (case, path, wrong))
+            if isinstance(path[-1], str) and len(path) > 1 and path[-1] != "expect":
+                found.setdefault(f"{shape} removed", (case, path, REMOVED))
+    return found
+
+
+def differences(case: dict[str, Any]) -> int:
+    reports: dict[str, FamilyReport] = {}
+    check_cases([case], reports)
+    return sum(len(report.mismatches) for report in reports.values())
+
+
+def test_every_family_is_put_to_the_test() -> None:
+    assert FAMILIES == FILES.keys()
+
+
+@pytest.mark.parametrize("family", sorted(FILES))
+def test_a_wrong_value_is_a_difference(family: str) -> None:
+    mutations = mutations_of(family)
+    assert mutations
+    unnoticed = [
+        f"{name} ({case['id']})"
+        for name, (case, path, wrong) in mutations.items()
+        if not differences(plant(case, path, wrong))
+    ]
+    assert not unnoticed, f"{len(unnoticed)} of {len(mutations)} unnoticed:\n" + "\n".join(unnoticed)
