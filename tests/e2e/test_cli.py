@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -463,6 +464,29 @@ def test_a_difference_is_exit_status_1_and_shown(write):
 def test_what_is_not_a_vector_is_refused_with_its_line(write):
     file = write("bad.jsonl", '{"id": "a"}\n')
     assert f"{file}: line 1: not a vector" in run(f"parity {file}", status=2).stderr
+
+
+def test_vectors_of_an_unknown_family_are_refused(write):
+    file = write("other.jsonl", '{"id": "a", "family": "taint"}\n')
+    assert f"{file}: line 1: unknown family 'taint'" in run(f"parity {file}", status=2).stderr
+
+
+def test_each_file_has_to_have_vectors(write):
+    vectors, file = "tests/golden/vectors/quantities.jsonl.gz", write("empty.jsonl", "\n")
+    assert f"{file}: no vectors in it" in run(f"parity {vectors} {file}", status=2).stderr
+
+
+def test_a_truncated_file_is_refused(tmp_path):
+    file = tmp_path / "half.jsonl.gz"
+    file.write_bytes(Path("tests/golden/vectors/taints.jsonl.gz").read_bytes()[:5000])
+    assert f"{file}: cannot be read" in run(f"parity {file}", status=2).stderr
+
+
+def test_vectors_that_are_all_left_out_prove_nothing(write):
+    case = {"id": "a", "family": "gang", "gates": {"WorkloadAwarePreemption": True}}
+    case |= {"start": "2000-01-01T00:00:10Z", "objects": [], "steps": []}
+    result = run(f"parity {write('left.jsonl', json.dumps(case))}", status=1)
+    assert "0 of 0 cases agree in every field; 1 left out." in result.stderr
 
 
 # ---------------------------------------------------------------- the process

@@ -30,6 +30,12 @@ LOOKED_AT = 40
 NOT_COMPARED = ("lastProbeTime", "$setElementOrder/conditions")
 """Details of the patch format, which the format leaves open."""
 
+TEXTS_OF_ERRORS = {
+    "classic_decision": ("expect.error changed",),
+    "classic_priorities": ("expect.priorities.*.error changed", "expect.total.*.error changed"),
+}
+"""Of these, that there is an error is what is compared."""
+
 pytestmark = pytest.mark.golden
 
 Path_ = tuple[str | int, ...]
@@ -86,9 +92,17 @@ def wrong_values(value: Any) -> Iterator[tuple[str, Any]]:
                 yield "one less", value[1:]
         case dict():
             yield "one more", {**value, "~": "~"}
+        case _:
+            raise AssertionError(f"{value!r} is no JSON value")
 
 
 REMOVED = object()
+
+
+def is_empty(value: Any) -> bool:
+    """Tell whether a value may as well be left out."""
+    entries = list(value.values()) if isinstance(value, dict) else value
+    return value in (None, "", 0) or (isinstance(entries, list) and all(map(is_empty, entries)))
 
 
 def plant(case: dict[str, Any], path: Path_, value: Any) -> dict[str, Any]:
@@ -111,7 +125,7 @@ def mutations_of(family: str) -> dict[str, tuple[dict[str, Any], Path_, Any]]:
             shape = shape_of(path)
             for kind, wrong in wrong_values(value):
                 found.setdefault(f"{shape} {kind}", (case, path, wrong))
-            if isinstance(path[-1], str) and len(path) > 1 and path[-1] != "expect":
+            if isinstance(path[-1], str) and path[-1] != "expect" and not is_empty(value):
                 found.setdefault(f"{shape} removed", (case, path, REMOVED))
     return found
 
@@ -123,7 +137,7 @@ def differences(case: dict[str, Any]) -> int:
 
 
 def test_every_family_is_put_to_the_test() -> None:
-    assert FAMILIES == FILES.keys()
+    assert FILES.keys() == FAMILIES
 
 
 @pytest.mark.parametrize("family", sorted(FILES))
@@ -133,6 +147,8 @@ def test_a_wrong_value_is_a_difference(family: str) -> None:
     unnoticed = [
         f"{name} ({case['id']})"
         for name, (case, path, wrong) in mutations.items()
-        if not differences(plant(case, path, wrong))
+        if name not in TEXTS_OF_ERRORS.get(family, ()) and not differences(plant(case, path, wrong))
     ]
-    assert not unnoticed, f"{len(unnoticed)} of {len(mutations)} unnoticed:\n" + "\n".join(unnoticed)
+    assert not unnoticed, f"{len(unnoticed)} of {len(mutations)} unnoticed:\n" + "\n".join(
+        unnoticed
+    )

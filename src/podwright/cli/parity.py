@@ -36,7 +36,7 @@ def parity(
     """Run golden vectors and print where podwright agrees with kube-scheduler.
 
     Prints cases and agreements per family and per field, the first differences, and what was
-    left out, with the reason. Exit status 1 on any difference.
+    left out, with the reason. Exit status 1 on any difference, or if nothing was compared.
     """
     from podwright.cli.parity_run import run_parity
 

@@ -29,7 +29,7 @@ _SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
 def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
-    """Check all vectors and print the agreement; tell whether there is no difference."""
+    """Check all vectors and print the agreement; tell whether something was compared and agrees."""
     cases = list(_read(files))
     announce_compilation()
     reports: dict[str, FamilyReport] = {}
@@ -40,7 +40,8 @@ def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
     else:
         _print(reports, differences, is_wide=output == "wide")
         say(_summary(reports))
-    return not any(report.mismatches for report in reports.values())
+    is_compared = any(report.cases for report in reports.values())
+    return is_compared and not any(report.mismatches for report in reports.values())
 
 
 # ---------------------------------------------------------------- reading

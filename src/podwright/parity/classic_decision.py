@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ from podwright.parity.classic_setup import (
     shown_priorities,
     shown_totals,
 )
-from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.comparison import Case, Check, Comparison, equal, only
 
 _PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")
 _BESIDE = (
@@ -43,12 +43,22 @@ _BESIDE = (
 """Listed in `classic_priorities` beside those of the default provider, with weight 1."""
 
 
+_FIELDS = frozenset({
+    "best", "error", "failed", "feasible", "message", "preemption", "priorities", "total",
+})  # fmt: skip
+_PREEMPTION = frozenset({
+    "acceptable", "candidates", "clear", "clear_nominations", "criterion", "eligible",
+    "nominated_node", "potential", "result", "victims",
+})  # fmt: skip
+
+
 def check_classic_decision(case: Case) -> Check:
     """Compare a decision, and what preemption makes of it."""
     expect = case["expect"]
     pod = decode_pod(case["pod"])
     scheduler = classic_scheduler_of(case, classic_cluster_of(case["objects"]))
     decision = scheduler.decide(pod)
+    yield from only("", expect, _FIELDS)
     if "error" in expect or decision.error:
         yield Comparison(
             "error",
@@ -85,8 +95,9 @@ def compare_decision(expect: dict[str, Any], algorithm: Algorithm, decision: Dec
     )
 
 
-def compare_preemption(expect: dict[str, Any], found: Preemption) -> Iterator[Comparison]:
+def compare_preemption(expect: dict[str, Any], found: Preemption) -> Check:
     """Compare every field of `expect.preemption`."""
+    yield from only("preemption", expect, _PREEMPTION)
     yield equal("eligible", expect["eligible"], found.is_eligible)
     yield equal("result", expect["result"], found.result)
     if found.is_eligible:
@@ -113,16 +124,16 @@ def check_classic_preemption(case: Case) -> Check:
     """Compare a decision with its preemption, and the nominations that are cleared."""
     yield from check_classic_decision(case)
     expect = case["expect"].get("preemption", {})
-    if "clear_nominations" in expect:
+    if "clear_nominations" in expect or "acceptable" in expect:
         pod = decode_pod(case["pod"])
         scheduler = classic_scheduler_of(case, classic_cluster_of(case["objects"]))
         cleared = {
             name: sorted(other.key for other in lower_nominated(scheduler, pod, name))
-            for name in expect["acceptable"]
+            for name in expect.get("acceptable", ())
         }
         yield equal(
             "clear_nominations",
-            {name: keys for name, keys in expect["clear_nominations"].items() if keys},
+            {name: keys for name, keys in expect.get("clear_nominations", {}).items() if keys},
             {name: keys for name, keys in cleared.items() if keys},
         )
 
@@ -141,6 +152,11 @@ def check_classic_priorities(case: Case) -> Check:
     beside = tuple(Weighted(REGISTERED[name], 1) for name in _BESIDE)
     algorithm = algorithm_of_provider(hard_pod_affinity_weight=weight)
     wide = msgspec.structs.replace(algorithm, priorities=algorithm.priorities + beside)
+    yield from only("", expect, ("best", "priorities", "total"))
+    names = [entry.priority.name for entry in wide.priorities]
+    yield from only("priorities", expect["priorities"], names)
+    for field in ("best", "total"):
+        yield from only(field, expect[field], _PROVIDERS)
     for entry in wide.priorities:
         single = msgspec.structs.replace(wide, priorities=(entry,))
         name = entry.priority.name
@@ -163,6 +179,11 @@ def check_classic_priorities(case: Case) -> Check:
         yield equal("best", expect["best"][provider], sorted(table.best()))
 
 
+_PRIORITIZE = frozenset({
+    "best", "config_error", "error", "extender_calls", "order", "priorities", "select", "total",
+})  # fmt: skip
+
+
 def check_classic_prioritize(case: Case) -> Check:
     """Compare scores under a policy, calls of extenders, and choices by given draws."""
     expect = case["expect"]
@@ -172,6 +193,7 @@ def check_classic_prioritize(case: Case) -> Check:
         yield equal("config_error", expect.get("config_error"), error.upstream)
         return
     yield equal("config_error", expect.get("config_error"), None)
+    yield from only("", expect, _PRIORITIZE)
     if "config_error" in expect:
         return
     pod = decode_pod(case["pod"])
@@ -194,7 +216,9 @@ def check_classic_prioritize(case: Case) -> Check:
     yield equal("extender_calls", expect.get("extender_calls", []), calls)
     yield equal("order", sorted(expect["order"]), sorted(table.node_names))
     totals = [expect["total"][name] for name in expect["order"]]
+    yield equal("selections", len(case["draws"]), len(expect["select"]))
     for selected in expect["select"]:
+        yield from only("select", selected, ("chosen", "draws"))
         asked: list[list[int]] = []
         chosen = select_host(totals, _replay(selected["draws"], asked))
         yield equal("chosen", selected["chosen"], expect["order"][chosen])

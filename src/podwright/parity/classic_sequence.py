@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,9 +25,15 @@ from podwright.parity.classic_setup import (
     classic_cluster_of,
     classic_scheduler_of,
 )
-from podwright.parity.comparison import Case, Check, Comparison, equal
+from podwright.parity.comparison import Case, Check, equal, only
 
 _FIRST_START = datetime.fromisoformat("2026-01-02T00:00:00")
+
+
+_FIELDS = frozenset({"best", "chosen", "feasible", "max_score", "message", "preemption"})
+_PREEMPTION = frozenset({
+    "acceptable", "clear_nominations", "eligible", "nominated_node", "pdb_violations", "victims",
+})  # fmt: skip
 
 
 def check_classic_sequence(case: Case) -> Check:
@@ -45,6 +50,7 @@ def check_classic_sequence(case: Case) -> Check:
         expect = step["expect"]
         cluster.nominator.remove(pod.metadata.uid)
         decision = scheduler.decide(pod)
+        yield from only("", expect, _FIELDS)
         yield equal("feasible", expect.get("feasible", 0), len(decision.feasible))
         yield equal("best", expect.get("best", []), sorted(decision.best))
         yield equal("message", expect.get("message", ""), decision.message)
@@ -55,8 +61,9 @@ def check_classic_sequence(case: Case) -> Check:
             pod = with_fields(pod, "status", start_time=_start(scheduled_count))
             placed[pod.key] = with_node_name(pod, expect["chosen"])
             cluster.put(placed[pod.key])
-        elif "preemption" in expect:
-            yield from _preempt(scheduler, pod, decision.failed, expect["preemption"], placed)
+        else:
+            told = expect.get("preemption", {})
+            yield from _preempt(scheduler, pod, decision.failed, told, placed)
         scheduled_count += 1
 
 
@@ -66,14 +73,15 @@ def _preempt(
     failed: dict[str, Any],
     expect: dict[str, Any],
     placed: dict[str, Pod],
-) -> Iterator[Comparison]:
+) -> Check:
+    yield from only("preemption", expect, _PREEMPTION)
     node_name = expect.get("nominated_node")
 
     def as_recorded(names: Any) -> str:
         return str(node_name) if node_name in names else str(min(names))
 
     found = preempt(scheduler, pod, failed, pick=as_recorded)
-    yield equal("eligible", expect["eligible"], found.is_eligible)
+    yield equal("eligible", expect.get("eligible"), found.is_eligible)
     yield equal("acceptable", expect.get("acceptable", []), sorted(found.choice.node_names))
     yield equal("nominated_node", node_name or "", found.node)
     yield equal("victims", expect.get("victims") or [], [victim.key for victim in found.victims])
@@ -101,6 +109,7 @@ def _start(number: int) -> str:
 
 def check_classic_node_tree(case: Case) -> Check:
     """Compare the order of nodes, and how many are looked for."""
+    yield from only("", case["expect"], ("nodes_to_find", "tree"))
     tree = NodeTree()
     for step, expected in zip(case["tree_steps"], case["expect"]["tree"], strict=True):
         match step["op"]:
@@ -143,6 +152,7 @@ def check_classic_events(case: Case) -> Check:
         )
         for call in calls
     ]
+    yield from only("", case["expect"], ("calls",))
     yield equal("calls", _sorted(case["expect"]["calls"]), _sorted(shown))
 
 

@@ -105,6 +105,7 @@ def problem_of(case: Mapping[str, object]) -> str:
     missing = [name for name in _REQUIRED.get(family, _DECISION) if name not in case]
     return f"a case of {family} needs {', '.join(missing)}" if missing else ""
 
+
 NOT_YET: dict[str, str] = {}
 """Families that cannot be checked yet; they are counted, never left out in silence."""
 
@@ -166,9 +167,6 @@ CRASH = "the check failed"
 
 def _with_crashes(case: Case) -> Check:
     """Check a case; an exception is a difference, and ends this case only."""
-    problem = problem_of(case)
-    if problem:
-        raise ValueError(problem)
     try:
         yield from check_case(case)
     except Exception as error:  # noqa: BLE001 - whatever a case runs into, others are compared
@@ -189,6 +187,9 @@ def check_cases(cases: Iterable[Case], reports: dict[str, FamilyReport]) -> None
         If a case is not one that can be checked; see `problem_of`.
     """
     for vector in cases:
+        problem = problem_of(vector)
+        if problem:
+            raise ValueError(problem)
         report = reports.setdefault(vector["family"], FamilyReport(vector["family"]))
         compared, left_out, agrees = 0, 0, True
         for result in _with_crashes(vector):

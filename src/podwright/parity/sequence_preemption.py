@@ -35,9 +35,7 @@ def check_sequence_preemption(case: Case) -> Check:
         winners = winners_of(scoring, scoring.decide(pod, cycle_number=number))
         decision = runner.decide(pod, cycle_number=number)
         decision = runner.post_filter(decision, cycle_number=number, now_ns=NOW_NS)
-        yield from only(
-            "", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"}
-        )
+        yield from only("", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"})
         yield from compare_step(expect, decision, winners)
         yield from _compare_preemption(expect, decision)
         _follow(cluster, pod, expect, second)
