@@ -100,6 +100,12 @@ class Histories(RuleBasedStateMachine):
             data.draw(st.tuples(allowed, allowed, allowed))
         ):
             self.world.put_other(document)
+        for number, name in enumerate(documents.NODES[:3]):
+            self.world.put_node(documents.roomy_node(name, "ab"[number % 2]))
+        for number in range(24):
+            document = self._filler(0, {"app": documents.APPS[number % 2]}, "100m")
+            self._decide(LIKE_UPSTREAM[number % 4], decode_pod(document), document, "start")
+        self.drain(6)
         self.decide_many(0, 4, True, 0)
         self.preempt(victims, 1_000, True, "all go", who)
         self.churn_nodes(documents.NODES[:4], "bring back", data)
@@ -340,6 +346,9 @@ class Histories(RuleBasedStateMachine):
                 self.world.put_node(known[name])
             elif ending != "bring one" or len(self.world.nodes) < 3:
                 self.world.put_node(data.draw(documents.nodes(name)))
+        for node in list(self.world.nodes.values()):
+            # As heartbeats bring them: nothing has changed, but images may be left to one node.
+            self.world.put_node(node)
 
     def drain(self, nodes: int) -> None:
         """Let the pods of some nodes go."""

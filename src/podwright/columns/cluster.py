@@ -255,8 +255,9 @@ class Cluster:
                 self.place(pod, slot)
         elif changed:
             self.selectors.node_changed(slot)
+        # Also without a change: see there.
+        self.images.put(slot, node.status.images)
         if changed:
-            self.images.put(slot, node.status.images)
             self.storage.node_changed(slot)
 
     def _delete_node(self, name: str) -> None:

@@ -1,7 +1,8 @@
 """Which container images are on which nodes.
 
 The size of an image is the one reported by the node where it was seen first, for as long as
-it is on any node. Kubelets report the same image under several names; each counts by itself.
+it is on any node. An update of the only node that has an image reports the size anew.
+Kubelets report the same image under several names; each counts by itself.
 
 Upstream: pkg/scheduler/backend/cache/cache.go, `addNodeImageStates`, `removeNodeImageStates`
 """
@@ -62,6 +63,7 @@ class ImageIndex:
         self._states: dict[str, ImageState] = {}
         self._images_of: dict[int, tuple[ContainerImage, ...]] = {}
         self._sizes_before: dict[str, int] = {}
+        self._disputed: set[str] = set()
 
     def __len__(self) -> int:
         """How many image names are known."""
@@ -74,7 +76,7 @@ class ImageIndex:
     def put(self, slot: int, images: tuple[ContainerImage, ...]) -> None:
         """Take over the images of the node in `slot`, which is new or has changed."""
         old = self._images_of.get(slot)
-        if old == images:
+        if old == images and not self._is_resized(slot, images):
             return
         if old is not None:
             self._forget(slot, old)
@@ -85,9 +87,28 @@ class ImageIndex:
                 if state is None:
                     size_bytes = self._sizes_before.pop(name, image.size_bytes)
                     state = self._states[name] = ImageState(size_bytes)
+                if state.size_bytes != image.size_bytes:
+                    self._disputed.add(name)
                 state.put(slot)
         if old or self._states:
             self.version += 1
+
+    def _is_resized(self, slot: int, images: tuple[ContainerImage, ...]) -> bool:
+        """Tell whether an unchanged node is the only one left of an image of another size.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateNode`, which removes the states of
+        the node's images before it adds them again, whether or not they have changed.
+        """
+        # Nodes report nearly always the same size; every update of a node comes through here.
+        return bool(self._disputed) and any(
+            name in self._disputed
+            and len(self._states[name].nodes) == 1
+            and self._states[name].size_bytes != image.size_bytes
+            for image in images
+            for name in image.names
+        )
 
     def remove(self, slot: int) -> None:
         """Forget the node in `slot`."""
@@ -108,6 +129,7 @@ class ImageIndex:
             state.remove(slot)
             if not state.nodes:
                 del self._states[name]
+                self._disputed.discard(name)
 
 
 def image_names(pod: Pod) -> tuple[str, ...]:

@@ -81,6 +81,17 @@ def nodes(draw: st.DrawFn, name: str) -> Document:
     }
 
 
+def roomy_node(name: str, zone: str) -> Document:
+    """Return a node that has room for everybody and keeps nobody away."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone}},
+        "spec": {},
+        "status": {"allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"}},
+    }
+
+
 # -------------------------------------------------------------------- pods
 
 
