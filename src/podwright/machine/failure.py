@@ -34,6 +34,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         Whose events may help; both empty: the pod is retried after the error backoff.
     nominated_node : str, optional
         Where the pod is nominated from now on; "" takes a nomination back, None leaves it.
+    reason : str
+        The plugin's own words, without those around them; "" if there are none.
     """
 
     message: str
@@ -41,6 +43,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     rejected_by: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
     nominated_node: str | None = ""
+    reason: str = ""
 
 
 def refused(status: Status) -> Failure:
@@ -52,6 +55,7 @@ def refused(status: Status) -> Failure:
         is_rejected=True,
         rejected_by=frozenset() if is_pending else blamed,
         pending=blamed if is_pending else frozenset(),
+        reason=", ".join(status.reasons),
     )
 
 
@@ -108,6 +112,8 @@ def handle_failure(
         now_ns=now_ns,
         path=path,
     )
+    if state.on_failure is not None:
+        state.on_failure(pod, failure, now_ns)
     newest = state.pods.get(pod.key)
     if newest is not None and newest.metadata.uid != queued.uid:
         # Another pod of that name; what failed is not its business.

@@ -26,7 +26,7 @@ for it, `FlushBackoff` every whole second and `FlushUnschedulable` every 30 seco
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
@@ -51,6 +51,7 @@ from podwright.machine.events import (
     TimerFired,
 )
 from podwright.machine.evictions import HELD, is_held
+from podwright.machine.failure import Failure
 from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
@@ -305,6 +306,13 @@ class Machine:
         return state.metrics.snapshot(state.queue.metrics(), levels)
 
     # ------------------------------------------------------------ looking
+
+    def watch_failures(self, observer: Callable[[Pod, Failure, int], None]) -> None:
+        """Call an observer with every attempt that fails: the pod, why, and when.
+
+        It is called while the event is handled and must not change anything.
+        """
+        self._state.on_failure = observer
 
     @property
     def has_next(self) -> bool:

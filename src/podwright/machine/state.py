@@ -7,7 +7,7 @@ changes this state; `validate` says what must hold between two events.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from podwright.columns import Cluster
@@ -23,6 +23,7 @@ from podwright.queueing import PodQueue
 if TYPE_CHECKING:
     from podwright.machine.binding import Binding
     from podwright.machine.evictions import Eviction
+    from podwright.machine.failure import Failure
 
 
 def object_key(
@@ -79,6 +80,8 @@ class State:
         Which pods belong together, for the plugins that say so.
     metrics : Metrics
         What the parts of the machine count.
+    on_failure : callable, optional
+        Is called with every attempt that failed: the pod, why, and when.
     now_ns : int
         The time of this event.
     cycle_started_ns : int
@@ -110,6 +113,7 @@ class State:
             plugin for running in profiles.values() for plugin in running.profile.all_plugins()
         )
         self.metrics = Metrics({name: running.profile for name, running in profiles.items()})
+        self.on_failure: Callable[[Pod, Failure, int], None] | None = None
         self.now_ns = 0
         self.cycle_started_ns = 0
         self.call_count = 0

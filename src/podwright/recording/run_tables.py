@@ -18,10 +18,9 @@ Upstream of the measure: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-si
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -31,19 +30,15 @@ from podwright.columns import PODS
 from podwright.framework import Plugin
 from podwright.framework.decision import Decision
 from podwright.machine import Machine, ObjectDeleted, ObjectPut
+from podwright.machine.failure import Failure
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.objects.requests import pending_requests
 from podwright.preemption import Preemption
 from podwright.recording.decision_log import DecisionLog
+from podwright.recording.pending_reasons import FAILED, held_back, main_reason
 from podwright.recording.replay import Replay
+from podwright.recording.table_rows import Columns, ColumnType, TableRows
 from podwright.store import GroupKind, kind_of
-
-ColumnType: TypeAlias = Literal["time", "int", "maybe", "float", "name", "text"]
-"""`time`: nanoseconds since 1970. `maybe`: an int or None. `name`: a text of which there are few,
-or None.
-"""
-
-Columns: TypeAlias = dict[str, list[Any]]
 
 Shape: TypeAlias = tuple[tuple[str, int], ...]
 """What a pod asks for: resources and amounts, in the units of the node columns."""
@@ -105,7 +100,6 @@ TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
 NOT_TRIED: Final = "not tried yet"
 GATED: Final = "SchedulingGated"
 FOREIGN: Final = "for another scheduler"
-FAILED: Final = "SchedulerError"
 _TYPICAL_PERCENT: Final = 95
 _TYPICAL_MOST: Final = 16
 _RECOUNTED_PERCENT: Final = 102
@@ -127,6 +121,8 @@ class Waiting(msgspec.Struct):
         The whole of it, in upstream's words.
     attempts : int
         How often a node was looked for.
+    node : str
+        That was found by an attempt that is not over; "" if there is none.
     """
 
     created_ns: int
@@ -134,6 +130,7 @@ class Waiting(msgspec.Struct):
     reason: str
     message: str = ""
     attempts: int = 0
+    node: str = ""
 
 
 class Counts(msgspec.Struct):
@@ -164,27 +161,6 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
     is_changed: bool
 
 
-class _Rows:
-    """The rows of one table, column by column."""
-
-    def __init__(self, types: Mapping[str, ColumnType]) -> None:
-        self._names = tuple(types)
-        self._columns: list[Any] = [_empty(kind) for kind in types.values()]
-        self._append = [column.append for column in self._columns]
-
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
-    def add(self, *values: Any) -> None:
-        """Add a row, in the order of the columns."""
-        for append, value in zip(self._append, values, strict=True):
-            append(value)
-
-    def columns(self) -> Columns:
-        """Return the rows so far."""
-        return {name: list(column) for name, column in zip(self._names, self._columns, strict=True)}
-
-
 def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
     """Return, per resource that a shape names, how much of it each shape asks for."""
     shapes = [dict(shape) for shape, _ in typical]
@@ -213,12 +189,6 @@ def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
     return np.array([amounts[row].sum(axis=0) for row in chosen], dtype=np.int64)
 
 
-def _empty(kind: ColumnType) -> Any:
-    if kind in ("time", "int"):
-        return array("q")
-    return array("d") if kind == "float" else []
-
-
 class RunTables:
     """Looks on while a world runs, and keeps tables.
 
@@ -237,7 +207,7 @@ class RunTables:
     def __init__(self, sample_ns: int) -> None:
         self._sample_ns = sample_ns
         self._machine: Machine | None = None
-        self._rows = {name: _Rows(types) for name, types in TABLES.items()}
+        self._rows = {name: TableRows(types) for name, types in TABLES.items()}
         self.counts = Counts()
         self.waiting: dict[NamespacedName, Waiting] = {}
         self._shapes: dict[Shape, int] = {}
@@ -248,10 +218,12 @@ class RunTables:
         self._sampled_ns: int | None = None
         self._shown_reasons: tuple[str, ...] = ()
         self._is_changed = True
+        self._failed: dict[NamespacedName, Failure] = {}
 
     def attach(self, machine: Machine) -> None:
         """Say whose cluster is looked at for samples."""
         self._machine = machine
+        machine.watch_failures(self.failed)
 
     # ------------------------------------------------------------------- being told
 
@@ -332,10 +304,39 @@ class RunTables:
         """Hear that a scheduling cycle has ended."""
         for decision in decisions:
             self._decided(decision, now_ns)
+        for key, failure in self._failed.items():
+            if key in self.waiting:
+                _note_failure(self.waiting[key], failure)
+        self._failed.clear()
+
+    def failed(self, pod: Pod, failure: Failure, now_ns: int) -> None:
+        """Note that an attempt failed: in this event's cycle, or after its decision."""
+        waiting = self.waiting.get(pod.key)
+        if waiting is None or not waiting.node:
+            self._failed[pod.key] = failure
+            return
+        node, waiting.node = waiting.node, ""
+        self.counts.failed_decisions += 1
+        _note_failure(waiting, failure)
+        self._rows["decisions"].add(
+            now_ns,
+            pod.namespace,
+            pod.name,
+            waiting.attempts,
+            _result_of(failure),
+            node,
+            None,
+            0,
+            0,
+            0,
+            None,
+            failure.message,
+        )
 
     def _decided(self, decision: Decision, now_ns: int) -> None:
         pod = decision.pod
         waiting = self.waiting.get(pod.key)
+        failure = self._failed.pop(pod.key, None)
         attempt = 0
         if waiting is not None:
             waiting.attempts += 1
@@ -347,7 +348,14 @@ class RunTables:
             result = "Unschedulable" if decision.error is None else FAILED
             message = decision.message
             if waiting is not None:
-                waiting.reason, waiting.message = _main_reason(decision), message
+                waiting.reason, waiting.message = main_reason(decision), message
+        elif failure is not None:
+            self.counts.failed_decisions += 1
+            result, message = _result_of(failure), failure.message
+            if waiting is not None:
+                _note_failure(waiting, failure)
+        elif waiting is not None:
+            waiting.node = decision.node
         self._rows["decisions"].add(
             now_ns,
             pod.namespace,
@@ -436,8 +444,10 @@ class RunTables:
     def pending_by_reason(self) -> dict[str, int]:
         """Return how many pods have no node, by the main reason."""
         counts: dict[str, int] = {}
-        for waiting in self.waiting.values():
-            counts[waiting.reason] = counts.get(waiting.reason, 0) + 1
+        held = {} if self._machine is None else held_back(self._machine)
+        for key, waiting in self.waiting.items():
+            reason = held[key][1] if key in held else waiting.reason
+            counts[reason] = counts.get(reason, 0) + 1
         return dict(sorted(counts.items()))
 
     def _count_shape(self, pod: Pod) -> None:
@@ -492,7 +502,7 @@ class RunTables:
     def take_rows(self) -> dict[str, Columns]:
         """Return the rows since the last time, and forget them."""
         taken = {name: rows.columns() for name, rows in self._rows.items()}
-        self._rows = {name: _Rows(types) for name, types in TABLES.items()}
+        self._rows = {name: TableRows(types) for name, types in TABLES.items()}
         return taken
 
     def rows(self) -> dict[str, Columns]:
@@ -526,20 +536,13 @@ class RunTables:
         return tables
 
 
-def _main_reason(decision: Decision) -> str:
-    """Return what most nodes said; of equally many, the first by name."""
-    if decision.error is not None:
-        return FAILED
-    diagnosis = decision.diagnosis
-    if diagnosis is None:
-        return decision.message
-    if diagnosis.pre_filter is not None:
-        return diagnosis.pre_filter.message
-    counts: dict[str, int] = {}
-    for rejection in diagnosis.rejections:
-        for reason in rejection.status.reasons:
-            counts[reason] = counts.get(reason, 0) + rejection.count
-    return min(counts, key=lambda name: (-counts[name], name), default=decision.message)
+def _result_of(failure: Failure) -> str:
+    return "Unschedulable" if failure.is_rejected else FAILED
+
+
+def _note_failure(waiting: Waiting, failure: Failure) -> None:
+    waiting.message = failure.message
+    waiting.reason = (failure.reason or failure.message) if failure.is_rejected else FAILED
 
 
 def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:

@@ -36,6 +36,7 @@ from podwright.objects.errors import invalid
 from podwright.objects.timestamps import timestamp_ns
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import explain_cycle
+from podwright.recording.pending_reasons import held_back
 from podwright.recording.run_folder import (
     InputFile,
     Manifest,
@@ -103,8 +104,11 @@ class Run:
         self.log: DecisionLog = world.log
         self.warnings: tuple[str, ...] = warnings_of(world.log)
         self.node_of: dict[NamespacedName, str] = world.node_of
+        held = held_back(world.machine)
         self.pending: dict[NamespacedName, str] = {
-            pod.key: _why(pod.status.conditions)
+            pod.key: 'PreEnqueue plugin "{}": {}'.format(*held[pod.key])
+            if pod.key in held
+            else _why(pod.status.conditions)
             for pod in world.pods
             if not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
         }

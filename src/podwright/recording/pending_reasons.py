@@ -1,0 +1,42 @@
+"""Why pods have no node, in a few words: of a decision, or at PreEnqueue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.framework.decision import Decision
+from podwright.machine import Machine
+from podwright.machine.evictions import HELD
+from podwright.objects import NamespacedName
+from podwright.queueing import QueueName
+
+FAILED: Final = "SchedulerError"
+_HELD_BACK: Final = "held back at PreEnqueue"
+
+
+def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
+    """Return the pods that a PreEnqueue plugin holds back, with the plugin and its reason.
+
+    Without those that have scheduling gates, or wait for their victims to go.
+    """
+    return {
+        queued.key: (queued.gating_plugin, ", ".join(queued.gating_reasons) or _HELD_BACK)
+        for queued in machine.queue.pods_in(QueueName.GATED)
+        if queued.gating_plugin != "SchedulingGates" and queued.gating_reasons != (HELD,)
+    }
+
+
+def main_reason(decision: Decision) -> str:
+    """Return what most nodes said; of equally many, the first by name."""
+    if decision.error is not None:
+        return FAILED
+    diagnosis = decision.diagnosis
+    if diagnosis is None:
+        return decision.message
+    if diagnosis.pre_filter is not None:
+        return diagnosis.pre_filter.message
+    counts: dict[str, int] = {}
+    for rejection in diagnosis.rejections:
+        for reason in rejection.status.reasons:
+            counts[reason] = counts.get(reason, 0) + rejection.count
+    return min(counts, key=lambda name: (-counts[name], name), default=decision.message)
