@@ -281,3 +281,39 @@ def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_w
     assert counts is not None, result.stdout[-3_000:]
     assert int(counts[1]) >= 60, counts[0]
     assert int(counts[2]) >= 2 * int(counts[1]), counts[0]
+
+
+BEYOND_THE_FACE = {
+    "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
+    "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
+    "queueing.blocking": "only the public face imports it; the core has no lock",
+}
+"""Rooms and modules that other rooms import past a face, and why."""
+
+
+def test_rooms_are_imported_through_their_faces() -> None:
+    """A name of another room comes from the room, not from a module inside it.
+
+    A name that is also the name of a module of that room is the exception: the face has the
+    module under it.
+    """
+    past = []
+    for path in sources():
+        inside = path.relative_to(SOURCE).parts
+        if len(inside) == 1:
+            continue  # the public names are loaded from their modules, on first use
+        for node in ast.walk(tree_of(path)):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
+                "podwright."
+            ):
+                continue
+            module = str(node.module).removeprefix("podwright.")
+            room, _, rest = module.partition(".")
+            if not rest or room == inside[0] or {room, module} & BEYOND_THE_FACE.keys():
+                continue
+            past += [
+                f"{shown(path)}: from podwright.{module} import {alias.name}"
+                for alias in node.names
+                if not (SOURCE / room / f"{alias.name}.py").exists()
+            ]
+    assert not past, past

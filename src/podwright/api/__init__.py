@@ -10,7 +10,22 @@ Start with `api.py`, then `requests.py` (the vocabulary) and `resource_storage.p
 
 from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.api.api import Api
-from podwright.api.eviction import EvictionRefused
+from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
+from podwright.api.events import RecordEvent
+from podwright.api.eviction import EvictionRefused, with_disruption_target
+from podwright.api.job_defaults import with_job_defaults
+from podwright.api.kind_rules import RULES
+from podwright.api.lifecycle import FOREGROUND, ORPHAN, Scope
+from podwright.api.node_faults import NodeDown, NodeUp
+from podwright.api.object_edits import (
+    annotated,
+    changed,
+    condition_of,
+    is_ready,
+    part,
+    with_condition_set,
+    without_finalizer,
+)
 from podwright.api.requests import (
     ApplyObject,
     BindPod,
@@ -23,21 +38,47 @@ from podwright.api.requests import (
     UpdateObject,
     WriteRequest,
 )
+from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
+from podwright.api.validation import check_workloads, wrong_with_workload
 
 __all__ = [
+    "API_CALLS",
+    "FOREGROUND",
+    "ORPHAN",
+    "RULES",
     "Admission",
     "Api",
+    "ApiCall",
     "ApplyObject",
     "BindPod",
     "CreateObject",
+    "CronSchedule",
     "DeleteObject",
     "EvictPod",
     "EvictionRefused",
     "Forbidden",
     "NamespaceTerminating",
+    "NodeDown",
+    "NodeUp",
     "PatchObject",
+    "RecordEvent",
     "Reply",
     "ScaleObject",
+    "Scope",
     "UpdateObject",
     "WriteRequest",
+    "annotated",
+    "changed",
+    "check_workloads",
+    "condition_of",
+    "execute",
+    "is_ready",
+    "parse_schedule",
+    "part",
+    "time_zone",
+    "with_condition_set",
+    "with_disruption_target",
+    "with_job_defaults",
+    "without_finalizer",
+    "wrong_with_workload",
 ]

@@ -18,6 +18,7 @@ import msgspec
 from podwright.api.identity import uid_at
 from podwright.api.job_defaults import with_job_defaults
 from podwright.objects import (
+    DEFAULT_SCHEDULER_NAME,
     Document,
     KubernetesObject,
     PersistentVolume,
@@ -32,7 +33,6 @@ from podwright.objects import (
     decode_as,
     encode,
 )
-from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
 from podwright.store import ObjectStore
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"

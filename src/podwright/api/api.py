@@ -42,8 +42,7 @@ from podwright.objects import (
     PodDisruptionBudget,
     with_fields,
 )
-from podwright.store import ObjectError, ObjectStore, Stored, kind_of
-from podwright.store.kinds import NAMESPACE, POD
+from podwright.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
 
 
 class Api:

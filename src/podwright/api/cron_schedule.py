@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from podwright.config.duration import parse_duration
+from podwright.config import parse_duration
 
 _SECOND_NS: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -22,9 +22,9 @@ from podwright.objects import (
     decode_as,
     encode,
     label_selector,
+    timestamp_text,
     with_condition,
 )
-from podwright.objects.timestamps import timestamp_text
 
 DISRUPTED_PODS_MAX: Final = 2_000
 _RETRY_SECONDS: Final = 10

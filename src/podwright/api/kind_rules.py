@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from podwright.store.kinds import NAMESPACE, POD, GroupKind
+from podwright.store import NAMESPACE, POD, GroupKind
 
 
 class KindRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -29,12 +29,12 @@ from podwright.objects import (
     KubernetesObject,
     Pod,
     PodStatus,
+    timestamp_ns,
+    timestamp_text,
     with_condition,
     with_nominated_node_name,
 )
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.kinds import NAMESPACE, GroupKind
-from podwright.store.versions import _KEY, at_version, with_metadata
+from podwright.store import METADATA_KEYS, NAMESPACE, GroupKind, at_version, with_metadata
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -52,7 +52,7 @@ DEFAULT_GRACE_SECONDS = 30
 
 _replace = msgspec.structs.replace
 _SECOND_NS = 1_000_000_000
-_KEPT = tuple(key for key in _KEY.values() if key != "finalizers")
+_KEPT = tuple(key for key in METADATA_KEYS.values() if key != "finalizers")
 """What no update changes, whatever its body says."""
 
 _NOT_OF_NEW = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")

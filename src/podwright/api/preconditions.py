@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from podwright.objects import KubernetesObject
-from podwright.store.errors import Conflict
-from podwright.store.history import version_number
-from podwright.store.kinds import GroupKind
+from podwright.store import Conflict, GroupKind, version_number
 
 
 def check(kind: GroupKind, current: KubernetesObject, *, uid: str, expected: int | None) -> None:

@@ -25,17 +25,18 @@ from podwright.api.lifecycle import (
 from podwright.api.preconditions import check, check_body
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.store import (
+    POD,
     AlreadyExists,
+    Change,
     Conflict,
     KindLike,
     ObjectStore,
     Stored,
+    change_of,
     group_kind,
     kind_of,
+    with_document,
 )
-from podwright.store.history import Change, change_of
-from podwright.store.kinds import POD
-from podwright.store.versions import with_document
 
 
 class ResourceStorage:

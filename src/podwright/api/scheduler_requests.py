@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, get_args
 
 from podwright.api.api import Api
 from podwright.api.requests import BindPod, DeleteObject, UpdateObject, WriteRequest
-from podwright.framework.binding import CallError
+from podwright.framework import CallError
 from podwright.machine import (
     Bind,
     CallDone,
@@ -31,8 +31,7 @@ from podwright.objects import (
     with_condition,
     with_nominated_node_name,
 )
-from podwright.store import Conflict, NotFound, ObjectStore
-from podwright.store.kinds import POD
+from podwright.store import POD, Conflict, NotFound, ObjectStore
 
 ApiCall: TypeAlias = (
     Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim

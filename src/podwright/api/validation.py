@@ -18,17 +18,21 @@ import msgspec
 from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.objects import (
     Document,
+    FieldError,
+    InvalidObject,
     KubernetesObject,
     LabelSelector,
     ObjectMeta,
     PersistentVolumeClaim,
+    PodTemplateSpec,
+    Struct,
     encode,
+    invalid,
+    label_selector,
+    required,
+    unsupported,
+    wrong_with,
 )
-from podwright.objects.decode import wrong_with
-from podwright.objects.errors import FieldError, InvalidObject, invalid, required, unsupported
-from podwright.objects.meta import Struct
-from podwright.objects.pod import PodTemplateSpec
-from podwright.objects.selector import label_selector
 from podwright.store import GroupKind, kind_of
 
 Wrong: TypeAlias = tuple[str, str, Any]

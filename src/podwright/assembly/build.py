@@ -9,8 +9,7 @@ import msgspec
 
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration, EffectiveProfile, Gates
-from podwright.framework import Plugin
-from podwright.framework.profile import Profile, TieRule
+from podwright.framework import Plugin, Profile, TieRule
 
 _POINTS = {
     "preEnqueue": "pre_enqueue",

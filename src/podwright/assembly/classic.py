@@ -14,6 +14,7 @@ from podwright.assembly.classic_events import ClassicEventHandlers
 from podwright.assembly.classic_evictions import ClassicEvictions
 from podwright.assembly.registry import Registry
 from podwright.classic import (
+    PROVIDERS,
     Algorithm,
     ClassicQueue,
     ClassicQueueSettings,
@@ -22,27 +23,18 @@ from podwright.classic import (
     ParallelizeUntil,
     Policy,
     PolicyError,
+    affinity_weight_problem,
     algorithm_from_policy,
     algorithm_of_provider,
+    called_extender,
     in_order,
     read_policy,
 )
-from podwright.classic.algorithm import PROVIDERS
-from podwright.classic.extender_calls import called_extender
-from podwright.classic.policy import affinity_weight_problem
 from podwright.columns import Cluster
 from podwright.config import EffectiveConfiguration, Extender, Rules
-from podwright.framework import Plugin
-from podwright.framework.events import ClusterEvent
-from podwright.framework.extenders import CalledExtender
-from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
-from podwright.machine.binding import BindingCycles
-from podwright.machine.profiles import RunningProfile
-from podwright.machine.rules import Asked, Ruled
-from podwright.machine.state import State
-from podwright.objects import Pod
-from podwright.objects.errors import FieldError, InputError, nearest
+from podwright.framework import CalledExtender, ClusterEvent, Plugin, Profile, Runner
+from podwright.machine import Asked, BindingCycles, Ruled, RunningProfile, State
+from podwright.objects import FieldError, InputError, Pod, nearest
 
 ASSUMED_POD_EXPIRY_NS = 30_000_000_000
 """How long a bound pod counted on its node without the API server's word.

@@ -9,9 +9,7 @@ Upstream: pkg/scheduler/eventhandlers.go (1.16)
 from __future__ import annotations
 
 from podwright.classic import ClassicQueue, queue_calls
-from podwright.machine.binding import Binding, forget
-from podwright.machine.event_handlers import EventHandlers, has_lost_its_node
-from podwright.machine.state import object_key
+from podwright.machine import Binding, EventHandlers, forget, has_lost_its_node, object_key
 from podwright.objects import KubernetesObject, Object, Pod
 
 

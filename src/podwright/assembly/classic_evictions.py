@@ -12,9 +12,7 @@ Upstream: pkg/scheduler/scheduler.go, `preempt` (1.16)
 
 from __future__ import annotations
 
-from podwright.machine import DeletePod
-from podwright.machine.evictions import Eviction, Evictions
-from podwright.machine.reporting import emit, patch_status
+from podwright.machine import DeletePod, Eviction, Evictions, emit, patch_status
 from podwright.objects import Pod
 from podwright.preemption import Preemption
 

@@ -17,8 +17,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.assembly.scheduler import Scheduler
-from podwright.framework.decision import Decision
-from podwright.framework.explain import Explanation
+from podwright.framework import Decision, Explanation
 from podwright.objects import NamespacedName, with_node_name, with_nominated_node_name
 from podwright.preemption import Preemption
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
 from podwright.config import EffectiveConfiguration
-from podwright.framework.extenders import extenders_of
-from podwright.framework.profile import Profile, TieRule
+from podwright.framework import Profile, TieRule, extenders_of
 from podwright.machine import Machine
 from podwright.machine.profiles import sort_order
 from podwright.queueing import QueueSettings, SortKey

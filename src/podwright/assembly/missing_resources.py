@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from podwright.objects import Node, Pod, pending_requests
-from podwright.objects.errors import nearest
-from podwright.objects.quantity import quantity_value
+from podwright.objects import Node, Pod, nearest, pending_requests, quantity_value
 
 
 class MissingResource(msgspec.Struct, frozen=True):

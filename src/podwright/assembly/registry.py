@@ -21,9 +21,8 @@ from podwright.config import (
     Plugins,
 )
 from podwright.config import Plugin as PluginEntry
-from podwright.framework import Plugin
-from podwright.framework.adapter import described
-from podwright.objects.errors import FieldError, InputError
+from podwright.framework import Plugin, described
+from podwright.objects import FieldError, InputError
 
 _MODULES = {
     "Coscheduling": "coscheduling",

@@ -11,11 +11,8 @@ import msgspec
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework.explain import Explanation
-from podwright.framework.extenders import EXTENDER
-from podwright.framework.status import Code, Status
-from podwright.objects import Node, Pod, pending_requests
-from podwright.objects.toleration import untolerated_taint
+from podwright.framework import EXTENDER, Code, Explanation, Status
+from podwright.objects import Node, Pod, pending_requests, untolerated_taint
 
 
 class ReasonGroup(msgspec.Struct, frozen=True, kw_only=True):

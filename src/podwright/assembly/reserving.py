@@ -13,11 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.decision import Decision, Diagnosis, Rejection
-from podwright.framework.run import Runner
-from podwright.framework.status import Code
-from podwright.machine.plugin_calls import ask, tell, worded
+from podwright.framework import Code, Cycle, Decision, Diagnosis, Plugin, Rejection, Runner, Status
+from podwright.machine import ask, tell, worded
 
 
 class Reservation(NamedTuple):

@@ -25,26 +25,33 @@ from podwright.config import (
     KubeSchedulerConfiguration,
     effective,
 )
-from podwright.framework import Plugin, Status
-from podwright.framework.decision import Decision, PostFilterResult
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.extenders import (
+from podwright.framework import (
     CalledExtender,
     CallExtender,
+    Decision,
+    Explanation,
+    Plugin,
+    PostFilterResult,
+    Profile,
+    Runner,
+    Status,
+    TieRule,
     extenders_of,
     run_steps,
 )
-from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import Runner
+from podwright.framework.explain import explain
 from podwright.objects import (
+    FieldError,
+    InputError,
     Object,
     Pod,
+    PodwrightError,
     PriorityClass,
+    admit,
     with_node_name,
     with_nominated_node_name,
+    without_pod_level_resources,
 )
-from podwright.objects.admission import admit, without_pod_level_resources
-from podwright.objects.errors import FieldError, InputError, PodwrightError
 from podwright.preemption import Preemption
 
 if TYPE_CHECKING:

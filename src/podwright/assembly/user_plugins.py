@@ -13,9 +13,8 @@ from typing import Protocol
 
 import msgspec
 
-from podwright.framework import Plugin
-from podwright.framework.adapter import described, raised
-from podwright.objects.errors import FieldError, InputError
+from podwright.framework import Plugin, described, raised
+from podwright.objects import FieldError, InputError
 
 _PACKAGE = "podwright_user_plugins"
 

@@ -10,23 +10,39 @@ Start with `scheduler` (a whole decision), then one module of `predicates/` and 
 into the words of `framework`, so that the same machine, `Scheduler` and explanations work.
 """
 
-from podwright.classic.algorithm import Algorithm, algorithm_from_policy, algorithm_of_provider
+from podwright.classic.algorithm import (
+    PROVIDERS,
+    Algorithm,
+    Weighted,
+    algorithm_from_policy,
+    algorithm_of_provider,
+)
 from podwright.classic.cluster import ClassicCluster
 from podwright.classic.events import QueueCall, queue_calls
-from podwright.classic.extender import Extender, ExtenderAnswer, ExtenderError, ExtenderSettings
-from podwright.classic.failure import Failure, fit_error
+from podwright.classic.extender import (
+    Extender,
+    ExtenderAnswer,
+    ExtenderError,
+    ExtenderSettings,
+    request_body,
+)
+from podwright.classic.extender_calls import called_extender
+from podwright.classic.failure import Failure, SchedulingError, fit_error
 from podwright.classic.mirror import MirroredCluster
 from podwright.classic.node_info import NodeInfo
 from podwright.classic.node_tree import NodeTree, nodes_to_find
 from podwright.classic.parallel import ParallelizeUntil, in_order
-from podwright.classic.policy import Policy, PolicyError, read_policy
-from podwright.classic.preemption import Preemption, Victims, preempt
+from podwright.classic.policy import Policy, PolicyError, affinity_weight_problem, read_policy
+from podwright.classic.preemption import Preemption, Victims, lower_nominated, preempt
+from podwright.classic.priorities import REGISTERED, PriorityMetadata
 from podwright.classic.queue import ClassicQueue, ClassicQueueSettings
 from podwright.classic.runner import ClassicPreemption, ClassicRunner
 from podwright.classic.scheduler import ClassicScheduler, Decision
 from podwright.classic.scores import ScoreTable, prioritize, select_host
 
 __all__ = [
+    "PROVIDERS",
+    "REGISTERED",
     "Algorithm",
     "ClassicCluster",
     "ClassicPreemption",
@@ -47,17 +63,24 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Preemption",
+    "PriorityMetadata",
     "QueueCall",
+    "SchedulingError",
     "ScoreTable",
     "Victims",
+    "Weighted",
+    "affinity_weight_problem",
     "algorithm_from_policy",
     "algorithm_of_provider",
+    "called_extender",
     "fit_error",
     "in_order",
+    "lower_nominated",
     "nodes_to_find",
     "preempt",
     "prioritize",
     "queue_calls",
     "read_policy",
+    "request_body",
     "select_host",
 ]

@@ -16,8 +16,7 @@ import msgspec
 
 from podwright.classic.node_info import NodeInfo
 from podwright.config import ExtenderTLSConfig
-from podwright.objects import Pod, encode
-from podwright.objects.errors import PodwrightError
+from podwright.objects import Pod, PodwrightError, encode
 
 if TYPE_CHECKING:
     from podwright.classic.preemption import Victims

@@ -26,9 +26,15 @@ from podwright.classic.extender import (
 from podwright.classic.preemption import Victims
 from podwright.config import Extender as ExtenderOfConfiguration
 from podwright.config import ExtenderCall, ExtenderManagedResource, ExtenderReply, ExtenderVerb
-from podwright.framework.extenders import Answers, CalledExtender, ExtenderAnswers
-from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
-from podwright.framework.status import Status
+from podwright.framework import (
+    Answers,
+    CalledExtender,
+    ExtenderAnswers,
+    MalformedJSON,
+    Status,
+    read_first_value,
+    typed_field,
+)
 from podwright.objects import Pod, encode
 
 __all__ = ["AnswerWanted", "PolicyExtenders", "called_extender"]

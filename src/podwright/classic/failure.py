@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.objects.errors import PodwrightError
+from podwright.objects import PodwrightError
 
 __all__ = [
     "FITS",

@@ -8,8 +8,7 @@ decide nothing then.
 from __future__ import annotations
 
 from podwright.classic.cluster import ClassicCluster
-from podwright.columns import Cluster
-from podwright.columns.placement import PlacedPod
+from podwright.columns import Cluster, PlacedPod
 from podwright.objects import Node, Object, Pod, with_fields, with_node_name
 from podwright.queueing import Nominator
 

@@ -21,9 +21,13 @@ from podwright.classic.extender import ExtenderSettings, ManagedResource
 from podwright.classic.predicates import REGISTERED as REGISTERED_PREDICATES
 from podwright.classic.priorities import MAX_PRIORITY, CapacityRatio, ShapePoint
 from podwright.classic.priorities import REGISTERED as REGISTERED_PRIORITIES
-from podwright.objects.errors import FieldError, InputError, nearest
-from podwright.objects.names import label_key_errors
-from podwright.objects.resource_name import is_extended_resource
+from podwright.objects import (
+    FieldError,
+    InputError,
+    is_extended_resource,
+    label_key_errors,
+    nearest,
+)
 
 __all__ = [
     "CustomPredicate",

@@ -41,26 +41,19 @@ import msgspec
 
 from podwright.classic.affinity import Term, compile_terms, required_affinity
 from podwright.classic.backoff import BackoffRecord, BackoffRecords
-from podwright.framework.events import (
-    ASSIGNED_POD,
-    NODE,
-    POD,
-    UNSCHEDULABLE_POD,
-    ActionType,
-    ClusterEvent,
-)
+from podwright.framework import ASSIGNED_POD, NODE, POD, UNSCHEDULABLE_POD, ActionType, ClusterEvent
 from podwright.objects import Pod
 from podwright.queueing import (
     SECOND_NS,
+    LazyHeap,
     Nominator,
     QueuedPod,
     QueueMetrics,
     QueueName,
+    Story,
     Touch,
     priority_sort_key,
 )
-from podwright.queueing.heap import LazyHeap
-from podwright.queueing.story import Story
 
 __all__ = ["ClassicQueue", "ClassicQueueSettings"]
 

@@ -21,10 +21,10 @@ from podwright.objects import (
     Container,
     Pod,
     ResourceList,
+    is_scalar_resource,
     quantity_milli_value,
     quantity_value,
 )
-from podwright.objects.resource_name import is_scalar_resource
 
 __all__ = ["Resources", "allocatable", "asked", "occupied", "scoring_request"]
 

@@ -25,12 +25,24 @@ from podwright.classic.preemption import Victims, preempt
 from podwright.classic.scheduler import ClassicScheduler, seeded_draw
 from podwright.classic.scheduler import Decision as ClassicDecision
 from podwright.config import ExtenderReply
-from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
-from podwright.framework.explain import Explanation, FilterExplanation, ScoreExplanation
-from podwright.framework.extenders import EXTENDER, CallExtender, Steps, run_steps
-from podwright.framework.profile import Profile
-from podwright.framework.run import Runner, Suggest
-from podwright.framework.status import Code, Status
+from podwright.framework import (
+    EXTENDER,
+    CallExtender,
+    Code,
+    Decision,
+    Diagnosis,
+    Explanation,
+    FilterExplanation,
+    PostFilterResult,
+    Profile,
+    Rejection,
+    Runner,
+    ScoreExplanation,
+    Status,
+    Steps,
+    Suggest,
+    run_steps,
+)
 from podwright.objects import Pod
 from podwright.preemption import Candidate, Choice, DryRun, Preemption
 

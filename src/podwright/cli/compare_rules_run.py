@@ -9,14 +9,8 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from podwright.assembly.compare_rules import (
-    Because,
-    ComparedPod,
-    ComparisonFigures,
-    compare_rules,
-    figures_of,
-    kind_of,
-)
+from podwright.assembly import Because, ComparedPod, ComparisonFigures, figures_of, kind_of
+from podwright.assembly.compare_rules import compare_rules
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -35,7 +29,7 @@ from podwright.cli.inputs import (
 from podwright.cli.options import RuleName, Setup
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
-from podwright.framework.decision import Decision
+from podwright.framework import Decision
 
 _SIDES = ("modern", "classic")
 _RULES_SHOWN = 8

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.classic import classic_setup
-from podwright.assembly.registry import BrokenPlugin, Registry
-from podwright.assembly.without_effect import idle_choices
+from podwright.assembly import BrokenPlugin, Registry, build_profiles, classic_setup, idle_choices
 from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.console import (
     hint_at_plugins,

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from podwright.cli.ending import SYSTEM_FAILED, is_of_the_system
-from podwright.objects.errors import FieldError, InputError
+from podwright.objects import FieldError, InputError
 
 T = TypeVar("T")
 

@@ -11,12 +11,17 @@ import msgspec
 from podwright.cli.console import print_document, say, waiting, write
 from podwright.cli.input_errors import Collected
 from podwright.cli.recorded_run import moment_since, start_of_run
-from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
-from podwright.files.record import Record, RecordLine, numbered_lines, read_record
-from podwright.files.snapshot import (
+from podwright.files import (
     DEFAULT_CONFIGURATION,
+    LoadedObjects,
+    Record,
+    RecordLine,
     is_in_snapshot,
+    load_bytes,
     missing_namespaces,
+    numbered_lines,
+    read_paths,
+    read_record,
     write_snapshot,
 )
 from podwright.objects import (
@@ -27,18 +32,18 @@ from podwright.objects import (
     Object,
     Pod,
     encode,
+    invalid,
+    timestamp_ns,
 )
-from podwright.objects.errors import invalid
-from podwright.objects.timestamps import timestamp_ns
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.log_files import SUFFIX
-from podwright.recording.record_writing import (
+from podwright.recording import (
+    SUFFIX,
+    DecisionLog,
     initial_lines,
     record_line,
     record_of_log,
     write_record,
 )
-from podwright.simulation.openb_arrivals import openb_arrivals
+from podwright.simulation import openb_arrivals
 from podwright.store import GroupKind, kind_of
 
 _RECORD_KEYS = {"time", "event", "resource"}

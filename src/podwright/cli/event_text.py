@@ -26,7 +26,7 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.objects import Condition, Object, Pod
-from podwright.recording.stepping import Moment
+from podwright.recording import Moment
 
 
 def event_told(moment: Moment) -> str:  # noqa: PLR0911 - one return for each kind

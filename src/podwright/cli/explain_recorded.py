@@ -6,19 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from podwright.assembly.remedies import nearest_nodes, remedies
-from podwright.assembly.scheduler import UnknownPod
+from podwright.assembly import UnknownPod, nearest_nodes
+from podwright.assembly.remedies import remedies
 from podwright.cli.console import announce_compilation
 from podwright.cli.explain_run import PastTold, Told, print_told
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded_run import PastRun, looking_at, when
-from podwright.config import Gates
-from podwright.config.duration import format_duration
+from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
 from podwright.queueing import QueueName
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import Cycles, PastCycle, find_cycle
-from podwright.recording.outcome import Aftermath, Fate, aftermath
+from podwright.recording import (
+    Aftermath,
+    Cycles,
+    DecisionLog,
+    Fate,
+    PastCycle,
+    aftermath,
+    find_cycle,
+)
 from podwright.recording.replay import replay
 
 IN_WORDS = {

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from podwright.assembly.remedies import NearNode, Remedy
-from podwright.assembly.scheduler import Scheduler, UnknownPod
+from podwright.assembly import NearNode, Remedy, Scheduler, UnknownPod
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -23,8 +22,7 @@ from podwright.cli.inputs import about_workloads, find_node, find_pod, load_all
 from podwright.cli.options import Setup
 from podwright.cli.preemption_output import preemption_document, print_preemption
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
-from podwright.framework.explain import Explanation, FilterExplanation
-from podwright.framework.extenders import ExtenderAnswers
+from podwright.framework import Explanation, ExtenderAnswers, FilterExplanation
 from podwright.objects import Pod
 
 _NAMES_SHOWN = 12

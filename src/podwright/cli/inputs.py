@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from podwright.assembly import Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
-from podwright.assembly.scheduler import Scheduler, UnknownPod
-from podwright.assembly.user_plugins import plugins_from
-from podwright.assembly.without_effect import idle_choices
 from podwright.cli.console import say, waiting
 from podwright.cli.input_errors import Collected, read_text
 from podwright.cli.installed import with_installed
@@ -27,10 +25,8 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files.manifests import LoadedObjects, load
-from podwright.framework import Plugin
-from podwright.framework.extenders import CallExtender
-from podwright.framework.profile import TieRule
+from podwright.files import LoadedObjects, load
+from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
 from podwright.store import GroupKind, kind_of
 
@@ -221,7 +217,7 @@ def caller_of(configuration: KubeSchedulerConfiguration | None, source: str) -> 
     if configuration is None:
         return None
     if configuration.rules is not None:
-        from podwright.assembly.classic import policy_extenders
+        from podwright.assembly import policy_extenders
 
         called = policy_extenders(configuration.rules)
         configuration = msgspec.structs.replace(

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from podwright.assembly import Registry
-from podwright.assembly.user_plugins import installed_plugin
+from podwright.assembly import Registry, installed_plugin
 from podwright.cli.input_errors import Collected
 from podwright.config import (
     KubeSchedulerConfiguration,

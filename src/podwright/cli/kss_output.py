@@ -9,8 +9,8 @@ from podwright.cli.console import announce_compilation, print_document, say
 from podwright.cli.explain_recorded import find_past
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded_run import PastRun, looking_at
-from podwright.kss.annotations import annotations_after, kss_history
-from podwright.recording.explain import Cycles
+from podwright.kss import annotations_after, kss_history
+from podwright.recording import Cycles
 
 
 def run_annotate(

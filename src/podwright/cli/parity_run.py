@@ -22,8 +22,7 @@ from podwright.cli.console import (
     say,
 )
 from podwright.objects import FieldError, InputError
-from podwright.parity.comparison import Case
-from podwright.parity.report import FamilyReport, check_cases, problem_of
+from podwright.parity import Case, FamilyReport, check_cases, problem_of
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 

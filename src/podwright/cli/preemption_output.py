@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from podwright.cli.console import print_heading, print_paragraph, print_table
-from podwright.columns.importance import priority_of
-from podwright.framework.decision import Decision, Rejection
+from podwright.columns import priority_of
+from podwright.framework import Decision, Rejection
 from podwright.objects import Pod
 from podwright.preemption import Candidate, Preemption
 

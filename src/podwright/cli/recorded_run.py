@@ -12,14 +12,10 @@ import typer
 
 from podwright.cli.input_errors import read_text
 from podwright.cli.installed import installed_plugins
-from podwright.config.duration import format_duration, parse_duration
+from podwright.config import format_duration, parse_duration
 from podwright.framework import Plugin
-from podwright.objects import FieldError, InputError
-from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.gc_pause import without_collection
-from podwright.recording.log_format import LogError
-from podwright.recording.replay import class_name
+from podwright.objects import FieldError, InputError, timestamp_ns, timestamp_text_nano
+from podwright.recording import DecisionLog, LogError, class_name, without_collection
 
 
 class PastRun:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from podwright.assembly.remedies import format_amount
+from podwright.assembly import format_amount
 from podwright.cli.console import (
     print_document,
     print_heading,
@@ -23,18 +23,12 @@ from podwright.cli.console import (
 from podwright.cli.explain_recorded import IN_WORDS
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded_run import PastRun, looking_at, when
-from podwright.columns.nodes import PODS, NodeColumns
-from podwright.config.duration import format_duration
+from podwright.columns import PODS, NodeColumns
+from podwright.config import format_duration
 from podwright.machine import Machine
 from podwright.objects import NamespacedName, Node, Pod
-from podwright.recording.replay import (
-    ClusterAt,
-    PendingPod,
-    QueueAt,
-    cluster_of,
-    queue_of,
-    replay,
-)
+from podwright.recording import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
+from podwright.recording.replay import replay
 
 _NODES_SHOWN = 10
 _PODS_SHOWN = 10

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from podwright.assembly.scheduler import UnknownPod
+from podwright.assembly import UnknownPod
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
 from podwright.cli.event_text import action_told, event_told
 from podwright.cli.explain_recorded import tell_past
@@ -17,10 +17,8 @@ from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.recorded_run import PastRun, looking_at
 from podwright.cli.run_show import Shown, sizes_told
 from podwright.machine import ObjectPut
-from podwright.objects import Pod
-from podwright.objects.errors import PodwrightError
-from podwright.recording.explain import find_cycle
-from podwright.recording.stepping import Stepper
+from podwright.objects import Pod, PodwrightError
+from podwright.recording import Stepper, find_cycle
 
 _PROMPT = "step> "
 _NODES_SHOWN = 5

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.text import Text
 
-from podwright.assembly.scheduler import Scheduler
+from podwright.assembly import Scheduler
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -23,7 +23,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.inputs import about_workloads, find_pod, load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
-from podwright.framework.decision import Decision, Rejection
+from podwright.framework import Decision, Rejection
 from podwright.objects import Condition, Node, Pod, encode, with_condition, with_node_name
 from podwright.preemption import Preemption
 
@@ -73,7 +73,7 @@ def run_schedule(
 
 
 def _pending(scheduler: Scheduler, key: str) -> Pod:
-    from podwright.assembly.scheduler import UnknownPod
+    from podwright.assembly import UnknownPod
 
     pod = scheduler.pending.get(key)
     if pod is not None:

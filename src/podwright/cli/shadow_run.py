@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from podwright.assembly.without_effect import idle_choices
+from podwright.assembly import idle_choices
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -25,11 +25,9 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files.record import Record, load_record
-from podwright.files.scheduler_log import SchedulerLog, load_scheduler_log
+from podwright.files import Record, SchedulerLog, load_record, load_scheduler_log
 from podwright.objects import FieldError, InputError
-from podwright.shadow.findings import Agreement, Finding, agreement
-from podwright.shadow.shadow import Shadow
+from podwright.shadow import Agreement, Finding, Shadow, agreement
 
 _RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"

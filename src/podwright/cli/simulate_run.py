@@ -38,11 +38,10 @@ from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
 from podwright.config import (
     format_duration,
 )
-from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
-from podwright.files.record import numbered_lines
-from podwright.framework.profile import TieRule
+from podwright.files import LoadedObjects, load_bytes, numbered_lines, read_paths
+from podwright.framework import TieRule
 from podwright.objects import FieldError, InputError, Pod
-from podwright.recording.run_folder import (
+from podwright.recording import (
     InputFile,
     Manifest,
     RunError,
@@ -51,21 +50,25 @@ from podwright.recording.run_folder import (
     sha256_of,
     sha256_of_file,
 )
-from podwright.simulation.event_lines import first_recorded_ns
-from podwright.simulation.inputs import EventFile, Inputs, start_of
-from podwright.simulation.openb_arrivals import Ending
-from podwright.simulation.run import (
+from podwright.simulation import (
+    START_NS,
+    Ending,
+    EventFile,
+    Inputs,
+    Rules,
+    Simulation,
+    Summary,
+    World,
     begin,
     check_seed,
     duration_ns,
     event_file,
+    first_recorded_ns,
     manifest_of,
     moment_ns,
+    start_of,
     time_ns,
 )
-from podwright.simulation.simulation import Rules, Simulation
-from podwright.simulation.summary import Summary
-from podwright.simulation.world import START_NS, World
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.assembly.scheduler import Scheduler
+from podwright.assembly import Scheduler
 from podwright.cli.console import say, waiting
 from podwright.config import KubeSchedulerConfiguration, read_configuration
-from podwright.framework.profile import TieRule
+from podwright.framework import TieRule
 from podwright.kernels._jit import tell_before_compiling
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.select import pop_heap

@@ -32,7 +32,7 @@ from podwright.config import (
     ExtenderTLSConfig,
     KubeSchedulerConfiguration,
 )
-from podwright.objects.errors import FieldError, InputError
+from podwright.objects import FieldError, InputError
 
 MOST_BODY_BYTES = 512 << 20
 """A longer answer is an error."""

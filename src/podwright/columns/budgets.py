@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from podwright.columns.placement import PlacedPod
-from podwright.objects import Object, Pod, PodDisruptionBudget
-from podwright.objects.selector import NOTHING, Selector, SelectorError, label_selector
+from podwright.objects import (
+    NOTHING,
+    Object,
+    Pod,
+    PodDisruptionBudget,
+    Selector,
+    SelectorError,
+    label_selector,
+)
 
 
 class Budget:

@@ -31,8 +31,7 @@ from podwright.columns.selected_labels import SelectedLabels
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
-from podwright.objects import Namespace, Node, Object, Pod, PodSpec
-from podwright.objects.requests import has_actual_resources
+from podwright.objects import Namespace, Node, Object, Pod, PodSpec, has_actual_resources
 
 
 class Reads(IntFlag):

@@ -12,12 +12,10 @@ from podwright.objects import (
     OwnerReference,
     ReplicaSet,
     ReplicationController,
-    StatefulSet,
-)
-from podwright.objects.selector import (
     Requirement,
     Selector,
     SelectorError,
+    StatefulSet,
     label_selector,
     labels_as_selector,
 )

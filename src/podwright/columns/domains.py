@@ -21,8 +21,7 @@ import numpy as np
 from podwright._arrays import I32Array, Mask
 from podwright.columns.node_selector import node_selector_mask
 from podwright.columns.nodes import NodeColumns
-from podwright.objects import NodeSelector, Toleration
-from podwright.objects.toleration import untolerated_taint
+from podwright.objects import NodeSelector, Toleration, untolerated_taint
 
 _MOST_APPENDED = 256
 """More new nodes than this are numbered together with all others."""

@@ -5,8 +5,7 @@ Upstream: pkg/scheduler/util/utils.go, `MoreImportantPod`, `GetPodStartTime`.
 
 from __future__ import annotations
 
-from podwright.objects import Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import Pod, timestamp_ns
 
 NOT_STARTED = (1 << 63) - 1
 """The start time of pods that have none: later than all others."""

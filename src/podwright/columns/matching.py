@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from podwright.objects.selector import Selector
+from podwright.objects import Selector
 
 if TYPE_CHECKING:
     from podwright.columns.counters import Counter, PlacementLog, Presence

@@ -24,14 +24,15 @@ import numpy as np
 
 from podwright._arrays import I32Array, Mask
 from podwright.columns.nodes import ABSENT, NodeColumns
-from podwright.objects import NodeSelector, node_selector
-from podwright.objects.selector import (
+from podwright.objects import (
     NODE_NAME_FIELD,
     FieldRequirement,
+    NodeSelector,
     NodeTerm,
     NodeTerms,
     Requirement,
     Selector,
+    node_selector,
     parse_int64,
 )
 

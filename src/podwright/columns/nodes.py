@@ -19,8 +19,7 @@ from podwright._arrays import I32Array, I64Matrix, Mask
 from podwright.columns.interning import Interner
 from podwright.columns.journal import Journal
 from podwright.columns.order import NodeTree
-from podwright.objects import Node, Taint
-from podwright.objects.quantity import quantity_milli_value, quantity_value
+from podwright.objects import Node, Taint, quantity_milli_value, quantity_value
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = 0, 1, 2, 3
 FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")

@@ -13,12 +13,7 @@ from podwright.columns.placement import PodKeys
 from podwright.columns.pod_volumes import uses_volumes
 from podwright.columns.ports import host_ports
 from podwright.columns.selectors import SelectorCounters
-from podwright.objects import Pod
-from podwright.objects.requests import (
-    assigned_requests,
-    has_actual_resources,
-    non_zero_requests,
-)
+from podwright.objects import Pod, assigned_requests, has_actual_resources, non_zero_requests
 
 _MOST_REMEMBERED = 65_536
 

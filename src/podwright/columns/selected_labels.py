@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.columns.terms import affinity_terms
-from podwright.objects import LabelSelector, Pod
-from podwright.objects.selector import Selector
+from podwright.objects import LabelSelector, Pod, Selector
 
 _NONE: frozenset[str] = frozenset()
 

@@ -31,12 +31,13 @@ from podwright.objects import (
     Object,
     PersistentVolume,
     PersistentVolumeClaim,
+    Selector,
+    SelectorError,
     StorageClass,
     VolumeAttachment,
     label_selector,
+    quantity_value,
 )
-from podwright.objects.quantity import quantity_value
-from podwright.objects.selector import Selector, SelectorError
 
 T = TypeVar("T", bound=KubernetesObject)
 

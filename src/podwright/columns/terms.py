@@ -13,8 +13,14 @@ import msgspec
 
 from podwright.columns.counters import PlacementLog, Presence
 from podwright.columns.matching import PodSelector
-from podwright.objects import Pod, PodAffinityTerm, WeightedPodAffinityTerm
-from podwright.objects.selector import Selector, SelectorError, label_selector
+from podwright.objects import (
+    Pod,
+    PodAffinityTerm,
+    Selector,
+    SelectorError,
+    WeightedPodAffinityTerm,
+    label_selector,
+)
 
 
 class TermKind(IntEnum):

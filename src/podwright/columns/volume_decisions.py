@@ -25,8 +25,8 @@ from podwright.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    quantity_value,
 )
-from podwright.objects.quantity import quantity_value
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """The annotation by which a claim asks to be provisioned for a node."""

@@ -31,8 +31,8 @@ from podwright.objects import (
     PersistentVolumeClaim,
     ResourceList,
     label_selector,
+    parse_quantity,
 )
-from podwright.objects.quantity import parse_quantity
 
 NO_VOLUME = -1
 """The number of the volume that a node does not have."""

@@ -15,8 +15,7 @@ from podwright.columns.nodes import NodeColumns
 from podwright.columns.storage import StorageIndex, class_of
 from podwright.columns.volume_decisions import Decisions
 from podwright.columns.volume_shelves import NO_VOLUME, VolumeShelf
-from podwright.objects import PersistentVolumeClaim
-from podwright.objects.quantity import quantity_value
+from podwright.objects import PersistentVolumeClaim, quantity_value
 
 _FULL = 100
 

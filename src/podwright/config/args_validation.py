@@ -30,10 +30,13 @@ from podwright.config.schema import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from podwright.objects import NodeSelectorRequirement, NodeSelectorTerm
-from podwright.objects.errors import FieldError
-from podwright.objects.names import label_key_errors
-from podwright.objects.selector import requirement_problems
+from podwright.objects import (
+    FieldError,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    label_key_errors,
+    requirement_problems,
+)
 
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _FIELD_OPERATORS = ("In", "NotIn")

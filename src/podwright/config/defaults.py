@@ -41,7 +41,7 @@ from podwright.config.validation import (
     validate_node_resources_fit_args,
     validate_rules,
 )
-from podwright.objects.errors import FieldError
+from podwright.objects import FieldError
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 

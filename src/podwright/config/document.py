@@ -18,7 +18,7 @@ from msgspec import inspect
 
 from podwright.config.duration import parse_duration
 from podwright.config.field import did_you_mean, invalid, join, not_supported, problem, required
-from podwright.objects.errors import FieldError
+from podwright.objects import FieldError
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from podwright.config.field import did_you_mean, join, problem
 from podwright.config.schema import Plugin, Plugins, PluginSet
-from podwright.objects.errors import FieldError
+from podwright.objects import FieldError
 
 Implements: TypeAlias = Callable[[str], frozenset[str] | None]
 """The extension points of a plugin by name; None if there is no such plugin."""

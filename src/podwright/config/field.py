@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from podwright.objects.errors import FieldError, InputError, nearest
-from podwright.objects.errors import required as required_text
+from podwright.objects import FieldError, InputError, nearest
+from podwright.objects import required as required_text
 
 
 class Unquoted(str):

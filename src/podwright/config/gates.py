@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from podwright.config.field import did_you_mean, problem, raise_errors
-from podwright.objects.errors import FieldError
+from podwright.objects import FieldError
 
 Stage = Literal["Alpha", "Beta", "GA"]
 Effect = Literal["configuration", "decisions", "machine"]

@@ -1,6 +1,6 @@
 """Names of extended resources."""
 
-from podwright.objects.names import label_key_errors
+from podwright.objects import label_key_errors
 
 
 def is_extended_resource_name(name: str) -> bool:

@@ -20,7 +20,7 @@ from podwright.config.schema import (
     KubeSchedulerConfiguration,
     PluginConfig,
 )
-from podwright.objects.errors import FieldError
+from podwright.objects import FieldError
 
 _GROUP = API_VERSION.partition("/")[0]
 

@@ -37,8 +37,7 @@ from podwright.config.schema import (
     PluginSet,
     Rules,
 )
-from podwright.objects.errors import FieldError
-from podwright.objects.names import label_key_errors
+from podwright.objects import FieldError, label_key_errors
 
 __all__ = [
     "REMOVED_PLUGINS",

@@ -11,7 +11,18 @@ any one of them.
 from collections.abc import Callable
 
 from podwright.controllers.cluster import CLUSTER_CONTROLLERS
-from podwright.controllers.contract import Controller
+from podwright.controllers.contract import (
+    Controller,
+    ControllerAction,
+    CreateRefused,
+    DrainNode,
+    NodeDown,
+    NodeEvent,
+    NodeUp,
+    SyncAt,
+    SyncDue,
+    SyncNext,
+)
 from podwright.controllers.running import Controllers, ControllersState
 from podwright.controllers.view import View
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
@@ -25,7 +36,17 @@ ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
 __all__ = [
     "ALL_CONTROLLERS",
     "WORKLOAD_CONTROLLERS",
+    "Controller",
+    "ControllerAction",
     "Controllers",
     "ControllersState",
+    "CreateRefused",
+    "DrainNode",
+    "NodeDown",
+    "NodeEvent",
+    "NodeUp",
+    "SyncAt",
+    "SyncDue",
+    "SyncNext",
     "View",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
-from podwright.api.events import RecordEvent
+from podwright.api import RecordEvent
 from podwright.controllers.contract import DeleteObject
 from podwright.objects import (
     KubernetesObject,
 )
-from podwright.store.kinds import kind_of
+from podwright.store import kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from podwright.controllers.view import View
 from podwright.objects import (
+    NOTHING,
     KubernetesObject,
     LabelSelector,
     NamespacedName,
@@ -22,8 +23,7 @@ from podwright.objects import (
     label_selector,
     with_fields,
 )
-from podwright.objects.selector import NOTHING
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 T = TypeVar("T", bound=KubernetesObject)
 

@@ -21,12 +21,18 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from podwright.api.events import RecordEvent
-from podwright.api.node_faults import NodeDown, NodeUp
-from podwright.api.requests import CreateObject, DeleteObject, EvictPod, UpdateObject
+from podwright.api import (
+    CreateObject,
+    DeleteObject,
+    EvictPod,
+    NodeDown,
+    NodeUp,
+    RecordEvent,
+    UpdateObject,
+)
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 __all__ = [
     "EVERY_KIND",

@@ -16,7 +16,7 @@ from podwright.controllers.contract import ControllerAction, CreateObject, Updat
 from podwright.controllers.pod_template import owner_document
 from podwright.controllers.view import View
 from podwright.objects import Document, KubernetesObject, decode
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
 REVISION_LABEL: Final = "controller-revision-hash"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.api.events import RecordEvent
+from podwright.api import RecordEvent
 from podwright.controllers.contract import ControllerAction
 from podwright.objects import KubernetesObject, NamespacedName, Pod
-from podwright.store.kinds import kind_of
+from podwright.store import kind_of
 
 
 class Creations:

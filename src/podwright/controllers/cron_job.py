@@ -14,8 +14,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
-from podwright.api.object_edits import changed, part
+from podwright.api import CronSchedule, changed, parse_schedule, part, time_zone
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -28,8 +27,14 @@ from podwright.controllers.contract import (
 from podwright.controllers.job import JOB
 from podwright.controllers.job_spec import finished_condition
 from podwright.controllers.view import View
-from podwright.objects import Document, KubernetesObject, NamespacedName, decode
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    decode,
+    timestamp_ns,
+    timestamp_text,
+)
 
 CRON_JOB: Final[GroupKind] = ("batch", "CronJob")
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"

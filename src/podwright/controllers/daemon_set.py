@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api.object_edits import is_ready
+from podwright.api import is_ready
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
@@ -49,6 +49,7 @@ from podwright.controllers.workload_writes import (
     without_zeros,
 )
 from podwright.objects import (
+    NOTHING,
     Document,
     InvalidObject,
     KubernetesObject,
@@ -59,8 +60,7 @@ from podwright.objects import (
     PriorityClass,
     Selector,
 )
-from podwright.objects.selector import NOTHING
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 DAEMON_SET: Final[GroupKind] = ("apps", "DaemonSet")
 NODE: Final[GroupKind] = ("", "Node")

@@ -48,6 +48,7 @@ from podwright.controllers.workload_writes import (
     with_status,
 )
 from podwright.objects import (
+    NOTHING,
     Document,
     InvalidObject,
     KubernetesObject,
@@ -59,8 +60,7 @@ from podwright.objects import (
     decode_as,
     with_fields,
 )
-from podwright.objects.selector import NOTHING
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 DEPLOYMENT: Final[GroupKind] = ("apps", "Deployment")
 TEMPLATE_HASH: Final = "pod-template-hash"

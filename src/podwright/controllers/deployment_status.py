@@ -11,8 +11,7 @@ from typing import Final
 from podwright.controllers.replica_set import REPLICA_FAILURE
 from podwright.controllers.rollout import Rollout, RolloutSet
 from podwright.controllers.workload_writes import status_of, without_zeros
-from podwright.objects import Document, KubernetesObject
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
 
 PROGRESSING: Final = "Progressing"
 AVAILABLE: Final = "Available"

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api.object_edits import changed, is_ready, part, with_condition_set
+from podwright.api import changed, is_ready, part, with_condition_set
 from podwright.controllers.actions import event_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -41,9 +41,10 @@ from podwright.objects import (
     Selector,
     api_group,
     label_selector,
+    timestamp_ns,
+    timestamp_text,
 )
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.kinds import kind_of
+from podwright.store import kind_of
 
 BUDGET: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 POD: Final[GroupKind] = ("", "Pod")

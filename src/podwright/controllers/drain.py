@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api.object_edits import changed
+from podwright.api import changed
 from podwright.controllers.contract import (
     ControllerAction,
     DrainNode,

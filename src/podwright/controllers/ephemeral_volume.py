@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
-from podwright.api.object_edits import part
+from podwright.api import part
 from podwright.controllers.actions import event_by
 from podwright.controllers.contract import (
     ControllerAction,

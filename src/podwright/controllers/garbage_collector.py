@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from podwright.api.kind_rules import RULES
-from podwright.api.lifecycle import FOREGROUND, ORPHAN
-from podwright.api.object_edits import changed, part, without_finalizer
+from podwright.api import FOREGROUND, ORPHAN, RULES, changed, part, without_finalizer
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.contract import (
     EVERY_KIND,
@@ -33,7 +31,7 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.view import View
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
-from podwright.store.kinds import kind_of
+from podwright.store import kind_of
 
 _SEPARATOR: Final = "|"
 

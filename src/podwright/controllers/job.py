@@ -24,8 +24,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api.job_defaults import with_job_defaults
-from podwright.api.object_edits import changed, part, with_condition_set
+from podwright.api import changed, part, with_condition_set, with_job_defaults
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.claims import Orphans, adopted, released
 from podwright.controllers.contract import (
@@ -70,9 +69,16 @@ from podwright.controllers.job_tally import (
 )
 from podwright.controllers.pod_template import owners_of_class
 from podwright.controllers.view import View
-from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, PriorityClass
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.store.versions import with_metadata
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    PriorityClass,
+    timestamp_ns,
+    timestamp_text,
+)
+from podwright.store import with_metadata
 
 JOB: Final[GroupKind] = ("batch", "Job")
 POD: Final[GroupKind] = ("", "Pod")

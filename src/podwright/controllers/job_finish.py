@@ -10,8 +10,7 @@ from typing import Final
 from podwright.controllers.job_indexes import met_success_rule
 from podwright.controllers.job_spec import JobSpec, condition_among
 from podwright.controllers.job_tally import Tally, restarts_too_often
-from podwright.objects import Document, KubernetesObject
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
 
 _LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
 _DEADLINE_MESSAGE: Final = "Job was active longer than specified deadline"

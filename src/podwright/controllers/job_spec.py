@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api.object_edits import part
+from podwright.api import part
 from podwright.controllers.claims import compiled_selector
 from podwright.objects import (
     Document,
@@ -23,8 +23,8 @@ from podwright.objects import (
     Pod,
     Selector,
     decode_pod,
+    timestamp_ns,
 )
-from podwright.objects.timestamps import timestamp_ns
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"

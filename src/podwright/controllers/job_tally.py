@@ -10,10 +10,9 @@ from typing import Final
 
 import msgspec
 
-from podwright.api.object_edits import is_ready, part
+from podwright.api import is_ready, part
 from podwright.controllers.job_spec import JobSpec, index_of, indexes_text, parse_indexes
-from podwright.objects import Document, NamespacedName, Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import Document, NamespacedName, Pod, timestamp_ns
 
 _BACK_OFF_NS: Final = 10_000_000_000
 _BACK_OFF_MAX_NS: Final = 600_000_000_000

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from podwright.api.object_edits import part
+from podwright.api import part
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.contract import ControllerAction, GroupKind, SyncAt, SyncDue
 from podwright.controllers.job import JOB
 from podwright.controllers.job_spec import finished_condition
 from podwright.controllers.view import View
-from podwright.objects import KubernetesObject, NamespacedName
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
 
 class JobTTLController:

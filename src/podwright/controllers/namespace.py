@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api.object_edits import changed, part, with_condition_set
+from podwright.api import changed, part, with_condition_set
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.contract import (
     EVERY_KIND,
@@ -22,8 +22,7 @@ from podwright.controllers.contract import (
     UpdateObject,
 )
 from podwright.controllers.view import View
-from podwright.objects import Document, KubernetesObject, NamespacedName
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects import Document, KubernetesObject, NamespacedName, timestamp_text
 
 NAMESPACE: Final[GroupKind] = ("", "Namespace")
 FINALIZER: Final = "kubernetes"

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
-from podwright.api.object_edits import annotated, changed, part
+from podwright.api import annotated, changed, part
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.claim_users import ClaimUsers, claims_of
 from podwright.controllers.contract import (
@@ -51,8 +51,9 @@ from podwright.objects import (
     StorageClass,
     label_selector,
     quantity_value,
+    timestamp_ns,
+    timestamp_text,
 )
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
 
 STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, cast
 
-from podwright.api.eviction import with_disruption_target
-from podwright.api.object_edits import changed
+from podwright.api import changed, with_disruption_target
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -29,8 +28,7 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.node_lifecycle import NODE
 from podwright.controllers.view import View
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 
 POD: Final[GroupKind] = ("", "Pod")
 QUARANTINE_NS: Final = 40_000_000_000

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.objects import NamespacedName, Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import NamespacedName, Pod, timestamp_ns
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 

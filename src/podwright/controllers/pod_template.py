@@ -22,7 +22,7 @@ from podwright.objects import (
     Pod,
     decode_pod,
 )
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 _METADATA = ("labels", "annotations", "finalizers")
 

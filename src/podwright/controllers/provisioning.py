@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
-from podwright.api.object_edits import part
+from podwright.api import part
 from podwright.controllers.view import View
 from podwright.objects import (
     CSINode,
@@ -26,8 +26,8 @@ from podwright.objects import (
     StorageClass,
     decode,
     encode,
+    timestamp_text,
 )
-from podwright.objects.timestamps import timestamp_text
 
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"

@@ -48,9 +48,9 @@ from podwright.objects import (
     PriorityClass,
     ReplicaSet,
     Selector,
+    timestamp_text,
 )
-from podwright.objects.timestamps import timestamp_text
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 BURST: Final = 500
 """How many pods are created or deleted at one look (`replicaset.BurstReplicas`)."""

@@ -11,6 +11,7 @@ from typing import Final
 from podwright.controllers.pod_tally import PodTally
 from podwright.controllers.replica_set import POD, PRIORITY_CLASS, ReplicaSetController
 from podwright.objects import (
+    NOTHING,
     Document,
     KubernetesObject,
     Pod,
@@ -18,8 +19,7 @@ from podwright.objects import (
     Selector,
     labels_as_selector,
 )
-from podwright.objects.selector import NOTHING
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 REPLICATION_CONTROLLER: Final[GroupKind] = ("", "ReplicationController")
 

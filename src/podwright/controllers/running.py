@@ -31,8 +31,7 @@ from podwright.controllers.telling import Telling
 from podwright.controllers.view import View
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, api_group
-from podwright.store.history import Change
-from podwright.store.kinds import kind_of
+from podwright.store import Change, kind_of
 
 
 class ControllersState(msgspec.Struct, frozen=True):

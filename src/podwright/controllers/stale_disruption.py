@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api.object_edits import changed, condition_of, part
+from podwright.api import changed, condition_of, part
 from podwright.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -21,8 +21,15 @@ from podwright.controllers.contract import (
     UpdateObject,
 )
 from podwright.controllers.view import View
-from podwright.objects import Condition, Document, KubernetesObject, NamespacedName, Pod
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.objects import (
+    Condition,
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    timestamp_ns,
+    timestamp_text,
+)
 
 POD: Final[GroupKind] = ("", "Pod")
 TIMEOUT_NS: Final = 120_000_000_000

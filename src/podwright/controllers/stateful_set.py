@@ -61,7 +61,7 @@ from podwright.objects import (
     PriorityClass,
     StatefulSet,
 )
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 POD: Final[GroupKind] = ("", "Pod")
 CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")

@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api.events import RecordEvent
-from podwright.api.eviction import with_disruption_target
-from podwright.api.object_edits import condition_of
+from podwright.api import RecordEvent, condition_of, with_disruption_target
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.contract import (
     ControllerAction,

@@ -21,7 +21,7 @@ from podwright.controllers.contract import (
     PodWaiter,
 )
 from podwright.objects import Condition, KubernetesObject, NamespacedName, OwnerReference, Pod
-from podwright.store.kinds import POD
+from podwright.store import POD
 
 # As plain numbers, because they are added for every change.
 _METADATA: Final = int(PodPart.METADATA)

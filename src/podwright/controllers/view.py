@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar, cast
 
 from podwright.objects import KubernetesObject, NamespacedName, Pod
-from podwright.store.kinds import GroupKind, kind_of
+from podwright.store import GroupKind, kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 Keys: TypeAlias = dict[NamespacedName, None]

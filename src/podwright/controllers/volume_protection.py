@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
-from podwright.api.object_edits import changed, part, without_finalizer
+from podwright.api import changed, part, without_finalizer
 from podwright.controllers.claim_users import ClaimUsers, claims_of
 from podwright.controllers.contract import (
     ControllerAction,

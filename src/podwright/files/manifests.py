@@ -12,6 +12,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from podwright.objects import (
+    KINDS_OF_GROUP,
     FieldError,
     InputError,
     KubernetesObject,
@@ -19,11 +20,10 @@ from podwright.objects import (
     Sourced,
     SourcedDocument,
     Unknown,
+    api_group,
     encode,
     read_manifest,
 )
-from podwright.objects.built_in_kinds import KINDS_OF_GROUP
-from podwright.objects.kinds import api_group
 
 STDIN = "-"
 STDIN_SOURCE = "stdin"

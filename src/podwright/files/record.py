@@ -28,19 +28,21 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 import msgspec
 
 from podwright.objects import (
+    NAMESPACED_GROUPS,
+    TYPE_OF,
     FieldError,
     InputError,
     NamespacedName,
     Object,
+    api_group,
     decode,
+    invalid,
+    quoted,
+    required,
+    timestamp_ns,
+    unsupported,
 )
-from podwright.objects.decode import NAMESPACED_GROUPS
-from podwright.objects.errors import invalid, quoted, required, unsupported
-from podwright.objects.kinds import TYPE_OF, api_group
-from podwright.objects.timestamps import timestamp_ns
-from podwright.store.kinds import GroupKind, kind_of
-from podwright.store.objects_store import ObjectStore
-from podwright.store.stored import Stored
+from podwright.store import GroupKind, ObjectStore, Stored, kind_of
 
 RecordEvent: TypeAlias = Literal["Add", "Update", "Delete"]
 

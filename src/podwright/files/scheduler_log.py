@@ -25,9 +25,15 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 
 from podwright.files.record import numbered_lines
-from podwright.objects import FieldError, InputError, NamespacedName
-from podwright.objects.errors import invalid, quoted, required
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import (
+    FieldError,
+    InputError,
+    NamespacedName,
+    invalid,
+    quoted,
+    required,
+    timestamp_ns,
+)
 
 What: TypeAlias = Literal[
     "attempt", "bound", "unschedulable", "preempt", "victim", "condition", "queue"

@@ -18,6 +18,7 @@ import msgspec
 from podwright.config import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
 from podwright.objects import (
     SNAPSHOT_KEYS,
+    TYPES,
     Document,
     KubernetesObject,
     Namespace,
@@ -25,8 +26,7 @@ from podwright.objects import (
     PriorityClass,
     encode,
 )
-from podwright.objects.kinds import TYPES
-from podwright.store.kinds import GroupKind, group_kind, kind_of
+from podwright.store import GroupKind, group_kind, kind_of
 
 DEFAULT_CONFIGURATION: Final[Document] = {
     "kind": KIND,

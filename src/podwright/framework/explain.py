@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.columns.importance import NOT_STARTED
+from podwright.columns import NOT_STARTED
 from podwright.framework.adapter import PluginFailure, run_filter
 from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle

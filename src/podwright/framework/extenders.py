@@ -31,9 +31,7 @@ from podwright.config import (
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
 from podwright.framework.scores import MAX_NODE_SCORE
 from podwright.framework.status import Status
-from podwright.objects import Node, Pod, encode
-from podwright.objects.decode import decode_as
-from podwright.objects.errors import InvalidObject, PodwrightError
+from podwright.objects import InvalidObject, Node, Pod, PodwrightError, decode_as, encode
 
 R = TypeVar("R")
 

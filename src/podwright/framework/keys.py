@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.columns.selected_labels import SelectedLabels, own_label_keys
+from podwright.columns import SelectedLabels, own_label_keys
 from podwright.framework.adapter import PluginFailure, raised
 from podwright.framework.plugin import Plugin
 from podwright.objects import ObjectMeta, Pod, PodSpec

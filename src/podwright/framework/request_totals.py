@@ -18,11 +18,7 @@ from podwright.framework.cycle import Cycle
 from podwright.framework.rows import ScoreRow, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, RequestScore
 from podwright.framework.scratch import Scratch
-from podwright.kernels.request_totals import (
-    is_pair_recipe,
-    pair_request_totals,
-    request_totals,
-)
+from podwright.kernels.request_totals import is_pair_recipe, pair_request_totals, request_totals
 
 _NO_PLAN: I64Array = np.empty(0, dtype=np.int64)
 

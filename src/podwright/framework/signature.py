@@ -30,8 +30,8 @@ from podwright.objects import (
     Pod,
     PreferredSchedulingTerm,
     Volume,
+    pending_requests,
 )
-from podwright.objects.requests import pending_requests
 
 Signature: TypeAlias = bytes
 """All fragments of a pod as canonical JSON."""

@@ -2,3 +2,10 @@
 
 Start with `annotations.py`.
 """
+
+from podwright.kss.annotations import annotations_after, kss_history
+
+__all__ = [
+    "annotations_after",
+    "kss_history",
+]

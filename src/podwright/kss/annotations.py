@@ -25,16 +25,21 @@ from podwright.config import (
     read_configuration,
     set_defaults,
 )
-from podwright.framework import Plugin
-from podwright.framework.explain import Explanation
-from podwright.framework.overhearing import Heard, listen
+from podwright.framework import Explanation, Heard, Plugin, listen
 from podwright.kss.history import UnusableHistory, extend_history
 from podwright.kss.results import HISTORY, ExtenderAnswer, Placed, attempt_results
 from podwright.machine import Action, Bind, CallExtender, EmitEvent, ExtenderReplied, ObjectDeleted
 from podwright.objects import NamespacedName
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import Cycles, PastCycle, find_cycle
-from podwright.recording.log_format import Entry, LogError, Setup, encode_actions
+from podwright.recording import (
+    Cycles,
+    DecisionLog,
+    Entry,
+    LogError,
+    PastCycle,
+    Setup,
+    encode_actions,
+    find_cycle,
+)
 
 SCHEDULED: Final = "Scheduled"
 FAILED: Final = "FailedScheduling"

@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.framework.go_json import write_go_json
+from podwright.framework import write_go_json
 from podwright.objects import PodwrightError
 
 LIMIT_BYTES: Final = 262_144

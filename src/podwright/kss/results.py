@@ -24,19 +24,22 @@ from typing import Any, Final
 import msgspec
 
 from podwright.config import ExtenderReply, ExtenderVerb, format_duration
-from podwright.framework import PreFilterResult
-from podwright.framework.explain import Explanation
-from podwright.framework.extenders import EXTENDER, MAX_EXTENDER_PRIORITY, wrap_int64
-from podwright.framework.go_json import (
+from podwright.framework import (
+    EXTENDER,
+    MAX_EXTENDER_PRIORITY,
+    MAX_NODE_SCORE,
+    Explanation,
+    Heard,
     MalformedJSON,
+    Point,
+    PreFilterResult,
+    Profile,
+    Status,
     read_first_value,
     typed_field,
+    wrap_int64,
     write_go_json,
 )
-from podwright.framework.overhearing import Heard, Point
-from podwright.framework.profile import Profile
-from podwright.framework.scores import MAX_NODE_SCORE
-from podwright.framework.status import Status
 
 PREFIX: Final = "kube-scheduler-simulator.sigs.k8s.io/"
 HISTORY: Final = f"{PREFIX}result-history"

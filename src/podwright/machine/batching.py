@@ -28,10 +28,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.framework.decision import BatchReport, Decision
-from podwright.framework.profile import TieRule
-from podwright.framework.run import Judge, Runner
-from podwright.framework.signature import Signature, Signer
+from podwright.framework import BatchReport, Decision, Judge, Runner, Signature, Signer, TieRule
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import make_heap, pick_drawn, pop_heap
 from podwright.machine.metrics import Metrics

@@ -35,22 +35,26 @@ from __future__ import annotations
 import enum
 
 from podwright.config import ExtenderReply
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.binding import (
+from podwright.framework import (
+    ASSIGNED_POD_DELETE,
     BIND_BY_API,
     Answer,
     ApiCall,
     CallError,
     ClaimUpdate,
+    Code,
+    Cycle,
     Pending,
+    Plugin,
     PodBinding,
     Progress,
+    Status,
+    Steps,
     VolumeUpdate,
+    bind_steps,
+    is_bound_by,
 )
-from podwright.framework.events import ASSIGNED_POD_DELETE
-from podwright.framework.extenders import Binding as BoundByExtender
-from podwright.framework.extenders import Steps, bind_steps, is_bound_by
-from podwright.framework.status import Code
+from podwright.framework import Binding as BoundByExtender
 from podwright.machine.actions import Bind, CallExtender, EmitEvent, UpdateClaim, UpdateVolume
 from podwright.machine.events import CallDone
 from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path

@@ -19,11 +19,7 @@ from __future__ import annotations
 import msgspec
 
 from podwright.config import ExtenderReply
-from podwright.framework import Cycle, Status
-from podwright.framework.binding import CallError
-from podwright.framework.decision import Decision
-from podwright.framework.extenders import Steps
-from podwright.framework.status import Code
+from podwright.framework import CallError, Code, Cycle, Decision, Status, Steps
 from podwright.machine.actions import CallExtender
 from podwright.machine.batching import count_batch
 from podwright.machine.binding import Binding, BindingCycles, forget

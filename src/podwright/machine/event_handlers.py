@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/eventhandlers.go
 
 from __future__ import annotations
 
-from podwright.framework.events import (
+from podwright.framework import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     UNSCHEDULABLE_POD,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.config import ExtenderReply
-from podwright.framework.binding import CallError
+from podwright.framework import CallError
 from podwright.objects import NamespacedName, Object
 
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-from podwright.framework.binding import CallError
+from podwright.framework import CallError
 from podwright.machine.actions import DeletePod
 from podwright.machine.binding import BindingCycles, call_failed
 from podwright.machine.events import CallDone

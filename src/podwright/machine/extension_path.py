@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from podwright.framework.decision import Decision
-from podwright.framework.status import Code
+from podwright.framework import Code, Decision
 
 _Points = tuple[tuple[str, str], ...]
 _SUCCESS = Code.SUCCESS.label

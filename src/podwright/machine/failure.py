@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from podwright.framework.decision import NO_NODES, Decision, Rejection, fit_error
-from podwright.framework.status import Status
+from podwright.framework import NO_NODES, Decision, Rejection, Status, fit_error
 from podwright.machine.extension_path import ExtensionPath
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.reporting import emit_failed, patch_status

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
-from podwright.framework import Plugin
-from podwright.framework.handle import NO_MEMBERS, Members
+from podwright.framework import NO_MEMBERS, Members, Plugin
 from podwright.objects import Pod
 
 GANG_SCHEDULING: Final = "GangScheduling"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from podwright.framework.handle import Members
+from podwright.framework import Members
 from podwright.machine.binding import BindingCycles
 from podwright.machine.state import State, object_key
 from podwright.objects import KubernetesObject, NamespacedName, Pod

@@ -30,10 +30,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework.decision import Decision
-from podwright.framework.extenders import CalledExtender
-from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
+from podwright.framework import CalledExtender, Decision, Profile, Runner
 from podwright.machine.actions import Action, WakeAt
 from podwright.machine.binding import Binding, BindingCycles
 from podwright.machine.cycle import SchedulingCycles
@@ -67,8 +64,13 @@ from podwright.machine.snapshot import (
 )
 from podwright.machine.state import State
 from podwright.machine.validation import validate
-from podwright.objects import KubernetesObject, NamespacedName, Object, Pod
-from podwright.objects.admission import without_pod_level_resources
+from podwright.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Object,
+    Pod,
+    without_pod_level_resources,
+)
 from podwright.queueing import PodQueue, QueueSettings, SortKey, Touch
 
 

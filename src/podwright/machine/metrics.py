@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from podwright.framework.profile import Profile
+from podwright.framework import Profile
 from podwright.machine.extension_path import BOUND, ExtensionPath, path_through
 from podwright.machine.metric_book import BOUNDS, Book, Histogram
 from podwright.machine.metric_counts import Counts, DecisionCount, PathCount, Points

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.adapter import described, raised_at
-from podwright.framework.binding import BIND_BY_API, ApiCall, Pending, Progress
+from podwright.framework import (
+    BIND_BY_API,
+    ApiCall,
+    Cycle,
+    Pending,
+    Plugin,
+    Progress,
+    Status,
+    described,
+    raised_at,
+)
 
 _LONGEST_NS = 2**63 - 1
 

@@ -27,9 +27,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from podwright.config import ExtenderCall, ExtenderReply
-from podwright.framework import Status
-from podwright.framework.decision import Decision
-from podwright.framework.status import Code
+from podwright.framework import Code, Decision, Status
 from podwright.machine.actions import PatchPodGroupStatus
 from podwright.machine.binding import Binding
 from podwright.machine.evictions import Eviction, Evictions
@@ -38,8 +36,7 @@ from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.state import State, object_key
-from podwright.objects import Condition, NamespacedName, PodGroup
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects import Condition, NamespacedName, PodGroup, timestamp_text
 from podwright.queueing import QueuedPod
 
 if TYPE_CHECKING:

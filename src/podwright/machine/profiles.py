@@ -8,16 +8,21 @@ plugins.
 from __future__ import annotations
 
 from podwright.columns import Cluster
-from podwright.framework import EventHint, Plugin, Status
-from podwright.framework.adapter import described, raised
-from podwright.framework.decision import Decision
-from podwright.framework.extenders import EXTENDER, CalledExtender
-from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
+from podwright.framework import (
+    EXTENDER,
+    CalledExtender,
+    Decision,
+    EventHint,
+    Plugin,
+    Profile,
+    Runner,
+    Status,
+    described,
+    raised,
+)
 from podwright.machine.batching import Batch
 from podwright.machine.sort_order import SortOrder
-from podwright.objects import Pod
-from podwright.objects.errors import FieldError, InputError
+from podwright.objects import FieldError, InputError, Pod
 from podwright.queueing import HintTable
 
 _OK = Status.OK

@@ -10,8 +10,7 @@ from typing import Literal
 
 from podwright.machine.actions import EmitEvent, PatchPodStatus
 from podwright.machine.state import State
-from podwright.objects import Condition, Pod
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects import Condition, Pod, timestamp_text
 
 _LONGEST_NOTE = 1_024
 _SURELY_SHORT = _LONGEST_NOTE // 4  # no character takes more than four bytes

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.machine.metric_snapshot import Family, MetricsSnapshot, Value
-from podwright.objects import Pod
-from podwright.objects.requests import HUGE_PAGES_PREFIX, limit_nanos, request_nanos
+from podwright.objects import HUGE_PAGES_PREFIX, Pod, limit_nanos, request_nanos
 
 _NANOS = 10**9
 _IN_BYTES = {"memory", "storage", "ephemeral-storage"}

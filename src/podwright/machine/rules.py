@@ -16,8 +16,7 @@ from typing import NamedTuple, Protocol
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework.extenders import CalledExtender
-from podwright.framework.profile import Profile
+from podwright.framework import CalledExtender, Profile
 from podwright.machine.binding import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
 from podwright.machine.evictions import BlockingEvictions, Evictions

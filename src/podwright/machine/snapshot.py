@@ -35,10 +35,13 @@ from podwright.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from podwright.queueing import PodQueue, QueuedPod, QueueName, SchedulingQueue
-from podwright.queueing.snapshot import (
+from podwright.queueing import (
+    PodQueue,
+    QueuedPod,
     QueuedPodSnapshot,
+    QueueName,
     QueueSnapshot,
+    SchedulingQueue,
     queued_from,
     queued_snapshot,
 )

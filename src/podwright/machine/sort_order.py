@@ -7,8 +7,7 @@ whether the pod may enter: such a pod comes after all others.
 
 from __future__ import annotations
 
-from podwright.framework import Plugin, Status
-from podwright.framework.adapter import described, raised
+from podwright.framework import Plugin, Status, described, raised
 from podwright.objects import Pod
 from podwright.queueing import QueuedPod
 

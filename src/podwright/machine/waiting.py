@@ -9,8 +9,8 @@ Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go
 
 from __future__ import annotations
 
-from podwright.config.duration import format_duration
-from podwright.framework.status import Code, Status
+from podwright.config import format_duration
+from podwright.framework import Code, Status
 from podwright.objects import NamespacedName
 
 LONGEST_WAIT_NS = 15 * 60 * 1_000_000_000

@@ -7,3 +7,11 @@ with `report`; `decision` holds single decisions.
 from podwright.parity.report import FamilyReport, Mismatch, check_case, check_cases
 
 __all__ = ["FamilyReport", "Mismatch", "check_case", "check_cases"]
+
+from podwright.parity.comparison import Case
+from podwright.parity.report import problem_of
+
+__all__ = [
+    "Case",
+    "problem_of",
+]

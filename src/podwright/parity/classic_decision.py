@@ -8,19 +8,20 @@ from typing import Any
 import msgspec
 
 from podwright.classic import (
+    REGISTERED,
     Algorithm,
     Decision,
     PolicyError,
     Preemption,
+    PriorityMetadata,
+    SchedulingError,
+    Weighted,
     algorithm_of_provider,
+    lower_nominated,
     preempt,
     prioritize,
     select_host,
 )
-from podwright.classic.algorithm import Weighted
-from podwright.classic.failure import SchedulingError
-from podwright.classic.preemption import lower_nominated
-from podwright.classic.priorities import REGISTERED, PriorityMetadata
 from podwright.objects import decode_pod
 from podwright.parity.classic_setup import (
     RecordedExtenders,

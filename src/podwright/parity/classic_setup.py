@@ -20,8 +20,8 @@ from podwright.classic import (
     algorithm_from_policy,
     algorithm_of_provider,
     read_policy,
+    request_body,
 )
-from podwright.classic.extender import request_body
 from podwright.objects import Pod, decode
 from podwright.parity.comparison import Case
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from podwright.assembly.registry import Registry
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.extenders import EXTENDER
-from podwright.framework.run import Runner
-from podwright.framework.status import Code, Status
+from podwright.assembly import Registry
+from podwright.framework import EXTENDER, Code, Explanation, Runner, Status
+from podwright.framework.explain import explain
 from podwright.objects import Pod, decode_pod
 from podwright.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.parity.preemption import NOW_NS, compare_preemption

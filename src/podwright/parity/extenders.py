@@ -12,19 +12,18 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
+from podwright.assembly import Registry, build_profiles
 from podwright.config import ExtenderCall, ExtenderReply
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.extenders import (
+from podwright.framework import (
     CalledExtender,
+    Explanation,
+    Runner,
     bind_steps,
     extenders_of,
     run_steps,
 )
-from podwright.framework.run import Runner
-from podwright.objects import Pod, decode_pod
-from podwright.objects.quantity import QuantityError, format_quantity
+from podwright.framework.explain import explain
+from podwright.objects import Pod, QuantityError, decode_pod, format_quantity
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.decision import compare_explanation
 from podwright.parity.preemption import NOW_NS

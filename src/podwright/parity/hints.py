@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podwright.framework.events import ClusterEvent
-from podwright.machine.profiles import hint_table
+from podwright.framework import ClusterEvent
+from podwright.machine import hint_table
 from podwright.objects import Pod, decode, decode_pod
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.setup import profiles_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from podwright.objects import decode_pod
-from podwright.objects.requests import (
+from podwright.objects import (
     assigned_requests,
+    decode_pod,
     non_zero_requests,
     pending_requests,
     score_requests_balanced,

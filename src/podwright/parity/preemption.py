@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from podwright.framework.decision import Decision
-from podwright.framework.status import Code
-from podwright.objects import Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.framework import Code, Decision
+from podwright.objects import Pod, timestamp_ns
 from podwright.parity.comparison import Check, equal, only
 from podwright.preemption import Choice, Preemption
 

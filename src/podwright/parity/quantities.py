@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.objects.quantity import QuantityError, parse_quantity_text
+from podwright.objects import QuantityError, parse_quantity_text
 from podwright.parity.comparison import Case, Check, equal
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from podwright.assembly.registry import Registry
-from podwright.framework.events import ActionType, ClusterEvent, EventHint, Hint
+from podwright.assembly import Registry
+from podwright.framework import ActionType, ClusterEvent, EventHint, Hint
 from podwright.objects import Pod, decode, decode_pod
 from podwright.parity.comparison import Case, Check, equal
 from podwright.parity.hints import default_hints

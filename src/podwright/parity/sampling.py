@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.framework.profile import TieRule, nodes_to_find
-from podwright.framework.run import Runner
+from podwright.framework import Runner, TieRule, nodes_to_find
 from podwright.objects import decode_pod
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.setup import cluster_of, profiles_of

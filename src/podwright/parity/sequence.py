@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.framework.decision import Decision
-from podwright.framework.run import Runner
+from podwright.framework import Decision, Runner
 from podwright.objects import decode_pod, with_node_name
 from podwright.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.parity.preemption import NOW_NS

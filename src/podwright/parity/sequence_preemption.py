@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from podwright.columns import Cluster
-from podwright.framework.decision import Decision
-from podwright.framework.run import Runner
+from podwright.framework import Decision, Runner
 from podwright.objects import Pod, decode_pod, with_node_name
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.preemption import NOW_NS, keys_of

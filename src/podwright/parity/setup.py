@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
+from podwright.assembly import Registry, build_profiles
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -19,7 +18,7 @@ from podwright.config import (
     effective,
     read_configuration,
 )
-from podwright.framework.profile import Profile, TieRule
+from podwright.framework import Profile, TieRule
 from podwright.objects import decode
 
 

@@ -11,8 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from podwright.framework.decision import Decision
-from podwright.framework.run import Runner
+from podwright.framework import Decision, Runner
 from podwright.machine import (
     Action,
     Bind,
@@ -34,7 +33,7 @@ from podwright.machine import (
     UpdateVolume,
     WakeAt,
 )
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import timestamp_ns
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
 from podwright.parity.trace_server import Call, Server
 from podwright.parity.trace_setup import machine_of

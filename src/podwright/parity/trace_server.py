@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from podwright.framework.binding import CallError
+from podwright.framework import CallError
 from podwright.machine import (
     Bind,
     CallDone,
@@ -18,8 +18,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import Condition, Object, decode, encode
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects import Condition, Object, decode, encode, timestamp_text
 from podwright.queueing import SECOND_NS
 
 Document: TypeAlias = dict[str, Any]

@@ -6,12 +6,19 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from podwright.assembly.machine import build_machine
-from podwright.assembly.registry import Registry
+from podwright.assembly import Registry, build_machine
 from podwright.config import DEFAULT_GATES, Gates, parse_gates
-from podwright.framework import Code, Cycle, EventHint, Plugin, StateKey, Status
-from podwright.framework.binding import Pending, Progress
-from podwright.framework.profile import TieRule
+from podwright.framework import (
+    Code,
+    Cycle,
+    EventHint,
+    Pending,
+    Plugin,
+    Progress,
+    StateKey,
+    Status,
+    TieRule,
+)
 from podwright.machine import Machine
 from podwright.parity.comparison import Case
 from podwright.parity.setup import effective_configuration

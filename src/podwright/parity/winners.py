@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
-from podwright.framework.decision import Decision
-from podwright.framework.run import Runner
+from podwright.framework import Decision, Runner
 from podwright.objects import Pod
 
 

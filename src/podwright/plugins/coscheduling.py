@@ -32,22 +32,29 @@ import numpy as np
 from podwright.columns import Cluster
 from podwright.config import CoschedulingArgs
 from podwright.framework import (
+    COSCHEDULING_POD_GROUP,
+    POD,
     ActionType,
     Code,
     Cycle,
     EventHint,
     FailedCycle,
+    Handle,
+    Members,
     Plugin,
     PostFilterResult,
     PreFilterResult,
     Status,
 )
-from podwright.framework.events import COSCHEDULING_POD_GROUP, POD
-from podwright.framework.handle import Handle, Members
-from podwright.objects import CoschedulingPodGroup, NamespacedName, Pod
-from podwright.objects.quantity import quantity_milli_value, quantity_value
-from podwright.objects.requests import assigned_requests
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import (
+    CoschedulingPodGroup,
+    NamespacedName,
+    Pod,
+    assigned_requests,
+    quantity_milli_value,
+    quantity_value,
+    timestamp_ns,
+)
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 _SECOND_NS = 1_000_000_000

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from podwright.framework import Cycle, Plugin
-from podwright.framework.binding import BIND_BY_API, Pending
+from podwright.framework import BIND_BY_API, Cycle, Pending, Plugin
 from podwright.objects import Pod
 
 

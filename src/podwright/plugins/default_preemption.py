@@ -24,13 +24,18 @@ from typing import ClassVar
 
 import msgspec
 
-from podwright.config.schema import DefaultPreemptionArgs
-from podwright.framework import Cycle, FailedCycle, Plugin, PostFilterResult, Status
-from podwright.framework.events import EventHint
-from podwright.framework.extenders import Steps
+from podwright.config import DefaultPreemptionArgs
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    FailedCycle,
+    Plugin,
+    PostFilterResult,
+    Status,
+    Steps,
+)
 from podwright.plugins.hints import default_preemption as hints
-from podwright.preemption import Limits, preempt
-from podwright.preemption.extenders import preempt_with_extenders
+from podwright.preemption import Limits, preempt, preempt_with_extenders
 
 
 class DefaultPreemption(Plugin):

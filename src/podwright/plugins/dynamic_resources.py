@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from podwright.config.schema import DynamicResourcesArgs
+from podwright.config import DynamicResourcesArgs
 from podwright.framework import (
     Cycle,
+    EventHint,
     FailedCycle,
     NodeColumns,
     Normalization,
@@ -34,7 +35,6 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
-from podwright.framework.events import EventHint
 from podwright.objects import Pod
 from podwright.plugins.hints import dynamic_resources as hints
 

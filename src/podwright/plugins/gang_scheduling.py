@@ -23,9 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from podwright.framework import Cycle, Plugin, Status
-from podwright.framework.events import EventHint
-from podwright.framework.handle import Handle
+from podwright.framework import Cycle, EventHint, Handle, Plugin, Status
 from podwright.objects import GangSchedulingPolicy, Pod, PodGroup
 from podwright.plugins.hints import gang_scheduling as hints
 

@@ -22,9 +22,16 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from podwright._arrays import I64Array
-from podwright.columns.images import image_names, locality_scores
-from podwright.framework import MAX_NODE_SCORE, Cycle, NodeColumns, Plugin, Reads, Scores
-from podwright.framework.signature import IMAGE_NAMES
+from podwright.columns import image_names, locality_scores
+from podwright.framework import (
+    IMAGE_NAMES,
+    MAX_NODE_SCORE,
+    Cycle,
+    NodeColumns,
+    Plugin,
+    Reads,
+    Scores,
+)
 from podwright.objects import Pod
 
 

@@ -25,22 +25,24 @@ from typing import ClassVar
 
 import msgspec
 
-from podwright.columns import Cluster
-from podwright.columns.counters import Counter
-from podwright.columns.domains import DomainRule
-from podwright.columns.matching import PodSelector
-from podwright.columns.selectors import Counted
-from podwright.columns.terms import (
+from podwright.columns import (
     NO_TERMS,
     AffinityTerm,
     AffinityTerms,
+    Cluster,
+    Counted,
+    Counter,
+    DomainRule,
+    PodSelector,
     Term,
     TermKind,
     affinity_terms,
 )
-from podwright.config.schema import InterPodAffinityArgs
+from podwright.config import InterPodAffinityArgs
 from podwright.framework import (
+    LABELS,
     Cycle,
+    EventHint,
     NodeColumns,
     Normalization,
     PlacedPod,
@@ -51,8 +53,6 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
-from podwright.framework.events import EventHint
-from podwright.framework.signature import LABELS
 from podwright.kernels.affinity_terms import (
     is_any_counted,
     normalize_between,

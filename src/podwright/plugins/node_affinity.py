@@ -25,10 +25,11 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.columns.node_selector import node_selector_mask, node_term_mask
-from podwright.config.schema import NodeAffinityArgs
+from podwright.columns import node_selector_mask, node_term_mask
+from podwright.config import NodeAffinityArgs
 from podwright.framework import (
     Cycle,
+    EventHint,
     NodeColumns,
     Normalization,
     Plugin,
@@ -38,12 +39,18 @@ from podwright.framework import (
     StateKey,
     Status,
     Verdicts,
+    node_affinity_fragment,
 )
-from podwright.framework.events import EventHint
-from podwright.framework.signature import node_affinity_fragment
 from podwright.objects import NodeAffinity as Affinity
-from podwright.objects import NodeSelector, NodeSelectorTerm, Pod, PreferredSchedulingTerm
-from podwright.objects.selector import NodeTerm, SelectorError, preferred_node_terms
+from podwright.objects import (
+    NodeSelector,
+    NodeSelectorTerm,
+    NodeTerm,
+    Pod,
+    PreferredSchedulingTerm,
+    SelectorError,
+    preferred_node_terms,
+)
 from podwright.plugins.hints import node_affinity as hints
 
 _REJECTION = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")

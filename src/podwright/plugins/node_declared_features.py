@@ -25,9 +25,17 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, StateKey, Status, Verdicts
-from podwright.framework.events import EventHint
-from podwright.framework.signature import FEATURES
+from podwright.framework import (
+    FEATURES,
+    Cycle,
+    EventHint,
+    NodeColumns,
+    Plugin,
+    Reads,
+    StateKey,
+    Status,
+    Verdicts,
+)
 from podwright.objects import Pod
 from podwright.plugins.hints import node_declared_features as hints
 

@@ -17,9 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
-from podwright.framework.events import EventHint
-from podwright.framework.signature import NODE_NAME
+from podwright.framework import (
+    NODE_NAME,
+    Cycle,
+    EventHint,
+    NodeColumns,
+    Plugin,
+    Reads,
+    Status,
+    Verdicts,
+)
 from podwright.objects import Pod
 from podwright.plugins.hints import node_name as hints
 

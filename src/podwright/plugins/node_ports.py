@@ -17,10 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podwright.columns.ports import HostPort, host_ports
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, StateKey, Status, Verdicts
-from podwright.framework.events import EventHint
-from podwright.framework.signature import HOST_PORTS
+from podwright.columns import HostPort, host_ports
+from podwright.framework import (
+    HOST_PORTS,
+    Cycle,
+    EventHint,
+    NodeColumns,
+    Plugin,
+    Reads,
+    StateKey,
+    Status,
+    Verdicts,
+)
 from podwright.objects import Pod
 from podwright.plugins.hints import node_ports as hints
 

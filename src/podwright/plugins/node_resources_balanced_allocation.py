@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import I64Array
-from podwright.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from podwright.config import NodeResourcesBalancedAllocationArgs, ResourceSpec
 from podwright.framework import (
     Cycle,
     NodeColumns,
@@ -33,14 +33,17 @@ from podwright.framework import (
     Scores,
     StateKey,
     Status,
+    resources_fragment,
 )
-from podwright.framework.signature import resources_fragment
 from podwright.kernels.pair_scores import FEWEST, pair_balanced_scores
 from podwright.kernels.resource_scores import balanced_scores
-from podwright.objects import Pod
-from podwright.objects.request_key import request_key, status_changes_requests
-from podwright.objects.requests import score_requests_balanced
-from podwright.objects.resource_name import is_scalar_resource
+from podwright.objects import (
+    Pod,
+    is_scalar_resource,
+    score_requests_balanced,
+    status_changes_requests,
+)
+from podwright.objects.request_key import request_key
 
 _DEFAULT_RESOURCES = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 _FIXED = ("cpu", "memory", "ephemeral-storage")

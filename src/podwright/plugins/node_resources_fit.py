@@ -29,8 +29,9 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.columns import CPU, EPHEMERAL_STORAGE, MEMORY
-from podwright.config import DEFAULT_GATES, Gates
-from podwright.config.schema import (
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
     NodeResourcesFitArgs,
     ResourceSpec,
     ScoringStrategy,
@@ -38,6 +39,7 @@ from podwright.config.schema import (
 from podwright.framework import (
     Code,
     Cycle,
+    EventHint,
     NodeColumns,
     Plugin,
     Reads,
@@ -46,10 +48,9 @@ from podwright.framework import (
     StateKey,
     Status,
     Verdicts,
+    resources_fragment,
+    shape_table,
 )
-from podwright.framework.events import EventHint
-from podwright.framework.shape import shape_table
-from podwright.framework.signature import resources_fragment
 from podwright.kernels.fit import (
     FIRST_RESOURCE_BIT,
     MOST_RESOURCE_BITS,
@@ -67,10 +68,16 @@ from podwright.kernels.resource_scores import (
     allocation_scores,
     shaped_scores,
 )
-from podwright.objects import Pod, PodStatus
-from podwright.objects.request_key import request_key, status_changes_requests
-from podwright.objects.requests import pending_requests, score_requests_fit
-from podwright.objects.resource_name import is_extended_resource, is_scalar_resource
+from podwright.objects import (
+    Pod,
+    PodStatus,
+    is_extended_resource,
+    is_scalar_resource,
+    pending_requests,
+    score_requests_fit,
+    status_changes_requests,
+)
+from podwright.objects.request_key import request_key
 from podwright.plugins.hints import node_resources_fit as hints
 
 _STRATEGIES = {"LeastAllocated": LEAST_ALLOCATED, "MostAllocated": MOST_ALLOCATED}

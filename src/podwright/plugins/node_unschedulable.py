@@ -16,11 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podwright.framework import Cycle, NodeColumns, Plugin, Reads, Status, Verdicts
-from podwright.framework.events import EventHint
-from podwright.framework.signature import tolerations_fragment
-from podwright.objects import Pod, Taint
-from podwright.objects.toleration import tolerates
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    NodeColumns,
+    Plugin,
+    Reads,
+    Status,
+    Verdicts,
+    tolerations_fragment,
+)
+from podwright.objects import Pod, Taint, tolerates
 from podwright.plugins.hints import node_unschedulable as hints
 
 _TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

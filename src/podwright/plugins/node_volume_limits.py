@@ -27,18 +27,28 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import I32Array, Mask
-from podwright.columns import NodeColumns, Reads
-from podwright.columns.csi_migration import CSIVolume, migration_of
-from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, inline_volumes
-from podwright.columns.storage import StorageIndex
-from podwright.columns.volume_use import csi_volumes
+from podwright.columns import (
+    CSIVolume,
+    NodeColumns,
+    Reads,
+    StorageIndex,
+    claim_uses,
+    csi_volumes,
+    has_ephemeral_claims,
+    inline_volumes,
+    migration_of,
+)
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
-from podwright.framework.events import EventHint
-from podwright.framework.plugin import Plugin
-from podwright.framework.signature import volumes_fragment
-from podwright.framework.status import Status
-from podwright.framework.verdicts import Verdicts
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    Plugin,
+    PreFilterResult,
+    StateKey,
+    Status,
+    Verdicts,
+    volumes_fragment,
+)
 from podwright.objects import Pod, Volume
 from podwright.plugins.hints import node_volume_limits as hints
 

@@ -29,15 +29,12 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
-from podwright.columns.counters import Counter
-from podwright.columns.default_selector import conjunction, default_selector
-from podwright.columns.domains import DomainRule
-from podwright.columns.matching import PodSelector
-from podwright.columns.selectors import SelectorCounters
-from podwright.config import DEFAULT_GATES, Gates
-from podwright.config.schema import PodTopologySpreadArgs
+from podwright.columns import Counter, DomainRule, PodSelector, SelectorCounters, conjunction
+from podwright.columns.default_selector import default_selector
+from podwright.config import DEFAULT_GATES, Gates, PodTopologySpreadArgs
 from podwright.framework import (
     Cycle,
+    EventHint,
     NodeColumns,
     Normalization,
     PlacedPod,
@@ -49,7 +46,6 @@ from podwright.framework import (
     Status,
     Verdicts,
 )
-from podwright.framework.events import EventHint
 from podwright.kernels.spread import (
     IS_PER_NODE,
     MAX_SKEW_LESS_ONE,
@@ -60,18 +56,16 @@ from podwright.kernels.spread import (
     spread_scores,
 )
 from podwright.objects import (
+    EVERYTHING,
     LabelSelector,
     NodeSelector,
     OwnerReference,
     Pod,
+    Selector,
+    SelectorError,
     Toleration,
     TopologySpreadConstraint,
     UnsatisfiableAction,
-)
-from podwright.objects.selector import (
-    EVERYTHING,
-    Selector,
-    SelectorError,
     label_selector,
     labels_as_selector,
 )

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from podwright.framework import Plugin, Status
-from podwright.framework.events import EventHint
+from podwright.framework import EventHint, Plugin, Status
 from podwright.objects import Pod
 from podwright.plugins.hints import scheduling_gates as hints
 

@@ -13,14 +13,9 @@ import math
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix
-from podwright.columns.counters import Counter
+from podwright.columns import Counter
 from podwright.framework import ScoreGroups
-from podwright.kernels.spread import (
-    ABSENT_DOMAIN,
-    IS_PER_NODE,
-    score_spread_groups,
-    spread_groups,
-)
+from podwright.kernels.spread import ABSENT_DOMAIN, IS_PER_NODE, score_spread_groups, spread_groups
 
 _MOST_GROUPS = 128
 """With more groups than this it is as quick to go over all slots."""

@@ -26,6 +26,7 @@ from podwright._arrays import I64Array
 from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import (
     Cycle,
+    EventHint,
     NodeColumns,
     Normalization,
     Plugin,
@@ -34,11 +35,9 @@ from podwright.framework import (
     StateKey,
     Status,
     Verdicts,
+    tolerations_fragment,
 )
-from podwright.framework.events import EventHint
-from podwright.framework.signature import tolerations_fragment
-from podwright.objects import Pod, Taint, Toleration
-from podwright.objects.toleration import tolerates, untolerated_taint
+from podwright.objects import Pod, Taint, Toleration, tolerates, untolerated_taint
 from podwright.plugins.hints import taint_toleration as hints
 
 _REJECTION = Status.unresolvable("node(s) had untolerated taint(s)")

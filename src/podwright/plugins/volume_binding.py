@@ -29,32 +29,42 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import I64Array
-from podwright.columns import NodeColumns, Reads
-from podwright.columns.pod_volumes import claim_uses, has_ephemeral_claims, ownership_error
-from podwright.columns.storage import StorageIndex, class_of
-from podwright.columns.volume_decisions import (
+from podwright.columns import (
     BIND_CONFLICT,
     FAILED,
     NODE_CONFLICT,
     NOT_ENOUGH_SPACE,
     SELECTED_NODE,
     VOLUME_MISSING,
+    NodeColumns,
     PodClaims,
+    Reads,
+    StorageIndex,
+    claim_uses,
+    class_of,
     decide,
+    has_ephemeral_claims,
+    is_bound_to,
+    ownership_error,
+    utilization,
 )
-from podwright.columns.volume_shelves import is_bound_to
-from podwright.columns.volume_utilization import utilization
-from podwright.config import DEFAULT_GATES, Gates
-from podwright.config.schema import VolumeBindingArgs
-from podwright.framework.binding import ClaimUpdate, Pending, Progress, VolumeUpdate
-from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
-from podwright.framework.events import EventHint
-from podwright.framework.plugin import Plugin
-from podwright.framework.scores import Scores
-from podwright.framework.shape import shape_table
-from podwright.framework.signature import volumes_fragment
-from podwright.framework.status import Status
-from podwright.framework.verdicts import Verdicts
+from podwright.config import DEFAULT_GATES, Gates, VolumeBindingArgs
+from podwright.framework import (
+    ClaimUpdate,
+    Cycle,
+    EventHint,
+    Pending,
+    Plugin,
+    PreFilterResult,
+    Progress,
+    Scores,
+    StateKey,
+    Status,
+    Verdicts,
+    VolumeUpdate,
+    shape_table,
+    volumes_fragment,
+)
 from podwright.objects import (
     Object,
     ObjectReference,

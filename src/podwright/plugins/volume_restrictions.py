@@ -22,15 +22,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from podwright.columns import NodeColumns, PlacedPod, Reads
-from podwright.columns.pod_volumes import DiskUse, claim_names, disk_uses
-from podwright.columns.storage import READ_WRITE_ONCE_POD
-from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
-from podwright.framework.events import EventHint
-from podwright.framework.plugin import Plugin
-from podwright.framework.signature import volumes_fragment
-from podwright.framework.status import Status
-from podwright.framework.verdicts import Verdicts
+from podwright.columns import (
+    READ_WRITE_ONCE_POD,
+    DiskUse,
+    NodeColumns,
+    PlacedPod,
+    Reads,
+    claim_names,
+    disk_uses,
+)
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    Plugin,
+    PreFilterResult,
+    StateKey,
+    Status,
+    Verdicts,
+    volumes_fragment,
+)
 from podwright.objects import Pod
 from podwright.plugins.hints import volume_restrictions as hints
 

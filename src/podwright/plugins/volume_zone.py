@@ -23,23 +23,30 @@ from typing import ClassVar
 import numpy as np
 
 from podwright._arrays import Mask
-from podwright.columns import ABSENT, NodeColumns, Reads
-from podwright.columns.csi_migration import (
+from podwright.columns import (
+    ABSENT,
     BETA_REGION,
     BETA_ZONE,
     MULTI_ZONE_DELIMITER,
     REGION,
     ZONE,
+    NodeColumns,
+    Reads,
+    StorageIndex,
+    any_of,
+    claim_names,
+    class_of,
 )
-from podwright.columns.node_selector import any_of
-from podwright.columns.pod_volumes import claim_names
-from podwright.columns.storage import StorageIndex, class_of
-from podwright.framework.cycle import Cycle, PreFilterResult, StateKey
-from podwright.framework.events import EventHint
-from podwright.framework.plugin import Plugin
-from podwright.framework.signature import volumes_fragment
-from podwright.framework.status import Status
-from podwright.framework.verdicts import Verdicts
+from podwright.framework import (
+    Cycle,
+    EventHint,
+    Plugin,
+    PreFilterResult,
+    StateKey,
+    Status,
+    Verdicts,
+    volumes_fragment,
+)
 from podwright.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from podwright.plugins.hints import volume_zone as hints
 

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
-from podwright.columns.importance import NOT_STARTED, priority_of, start_ns
-from podwright.framework.decision import Rejection
+from podwright.columns import NOT_STARTED, priority_of, start_ns
+from podwright.framework import Rejection
 from podwright.objects import Pod
 
 _EACH = 1 << 31

@@ -8,10 +8,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array
-from podwright.framework.decision import Rejection
-from podwright.framework.nominated import SlotFilter
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Code, Status
+from podwright.framework import Code, FailedCycle, Rejection, SlotFilter, Status
 from podwright.kernels.draw import DRAW_BITS, OFFSET_STREAM, draw
 from podwright.preemption.candidates import Candidate, DryRun
 from podwright.preemption.sums import SummedNodes

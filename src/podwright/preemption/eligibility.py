@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from podwright.columns.importance import priority_of
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Code, Status
+from podwright.columns import priority_of
+from podwright.framework import Code, FailedCycle, Status
 from podwright.objects import Pod
 
 NEVER = Status.unschedulable("not eligible due to preemptionPolicy=Never.")

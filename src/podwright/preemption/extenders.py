@@ -14,11 +14,16 @@ from typing import Any
 
 from podwright.columns import Cluster
 from podwright.columns.importance import importance
-from podwright.framework.decision import PostFilterResult
-from podwright.framework.extenders import CalledExtender, ExtenderError, Steps
-from podwright.framework.go_json import MalformedJSON, typed_field
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Status
+from podwright.framework import (
+    CalledExtender,
+    ExtenderError,
+    FailedCycle,
+    MalformedJSON,
+    PostFilterResult,
+    Status,
+    Steps,
+    typed_field,
+)
 from podwright.objects import Pod, encode
 from podwright.preemption.candidates import Candidate, Candidates
 from podwright.preemption.dry_run import Limits

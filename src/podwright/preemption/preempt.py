@@ -11,10 +11,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.columns.importance import priority_of
-from podwright.framework.decision import PostFilterResult, Rejection, fit_error
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Status
+from podwright.columns import priority_of
+from podwright.framework import FailedCycle, PostFilterResult, Rejection, Status, fit_error
 from podwright.objects import Pod
 from podwright.preemption.candidates import Candidate, Candidates, DryRun
 from podwright.preemption.choose import Choice, choose

@@ -13,12 +13,8 @@ from typing import TypeVar, overload
 import numpy as np
 
 from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
-from podwright.columns.importance import priority_of
-from podwright.columns.nodes import NodeColumns
-from podwright.framework.decision import Rejection
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Status
-from podwright.framework.sums import SumFilters
+from podwright.columns import NodeColumns, priority_of
+from podwright.framework import FailedCycle, Rejection, Status, SumFilters
 from podwright.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,

@@ -7,15 +7,17 @@ each time the most important first. Who cannot be put back is a victim.
 
 from __future__ import annotations
 
-from podwright.columns import PlacedPod
-from podwright.columns.cluster import Rehearsal
-from podwright.columns.importance import importance, priority_of
-from podwright.framework.adapter import PluginFailure
-from podwright.framework.cycle import Cycle
-from podwright.framework.nominated import SlotFilter, counting_nominated
-from podwright.framework.plugin import Plugin
-from podwright.framework.post_filter import FailedCycle
-from podwright.framework.status import Status
+from podwright.columns import PlacedPod, Rehearsal, priority_of
+from podwright.columns.importance import importance
+from podwright.framework import (
+    Cycle,
+    FailedCycle,
+    Plugin,
+    PluginFailure,
+    SlotFilter,
+    Status,
+    counting_nominated,
+)
 from podwright.objects import NamespacedName, Pod
 from podwright.preemption.candidates import Candidate
 

@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-from podwright.framework.events import ClusterEvent
-from podwright.objects import Pod
-from podwright.objects.errors import PodwrightError
+from podwright.framework import ClusterEvent
+from podwright.objects import Pod, PodwrightError
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.queue import SchedulingQueue
 from podwright.queueing.rules import PodQueue

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.framework.events import (
+from podwright.framework import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -49,9 +49,10 @@ from podwright.objects import (
     Unknown,
     VolumeAttachment,
     api_group,
+    assigned_requests,
+    has_actual_resources,
+    parse_quantity,
 )
-from podwright.objects.quantity import parse_quantity
-from podwright.objects.requests import assigned_requests, has_actual_resources
 
 __all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
 

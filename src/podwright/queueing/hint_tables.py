@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podwright.framework.events import ClusterEvent
+from podwright.framework import ClusterEvent
 from podwright.queueing.hints import HintTable, Requeue
 from podwright.queueing.in_flight import InFlight
 from podwright.queueing.pod import QueuedPod

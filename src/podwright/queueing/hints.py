@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from podwright.framework.events import (
+from podwright.framework import (
     ALL_RESOURCES,
     NODE,
     ActionType,

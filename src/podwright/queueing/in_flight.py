@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from podwright.framework.events import ClusterEvent
+from podwright.framework import ClusterEvent
 from podwright.queueing.pod import QueuedPod, QueueName
 
 __all__ = ["InFlight", "RecordedEvent"]

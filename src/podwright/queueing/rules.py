@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from podwright.framework.events import ClusterEvent
+from podwright.framework import ClusterEvent
 from podwright.objects import Pod
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import Nominator

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from podwright.framework.events import ClusterEvent
+from podwright.framework import ClusterEvent
 from podwright.objects import KubernetesObject, Pod
 from podwright.queueing.pod import QueuedPod, QueueName
 

@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from podwright._version import __version__
-from podwright.machine import Action, Event, Machine, ObjectPut
-from podwright.machine.snapshot import MachineSnapshot
+from podwright.machine import Action, Event, Machine, MachineSnapshot, ObjectPut
 from podwright.objects import KubernetesObject
 from podwright.recording.gc_pause import without_collection
 from podwright.recording.log_checkpoints import (

@@ -12,14 +12,10 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from podwright.config import ExtenderCall, ExtenderReply
-from podwright.framework import Plugin
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.extenders import CallExtender
-from podwright.framework.run import Runner
+from podwright.framework import CallExtender, Explanation, Plugin, Runner
+from podwright.framework.explain import explain
 from podwright.machine import CycleDue, ExtenderReplied, Machine
-from podwright.objects import NamespacedName, Pod
-from podwright.objects.errors import PodwrightError, nearest
-from podwright.objects.timestamps import timestamp_text
+from podwright.objects import NamespacedName, Pod, PodwrightError, nearest, timestamp_text
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import Entry
 from podwright.recording.replay import Replay

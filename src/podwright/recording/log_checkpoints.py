@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.machine.snapshot import MachineSnapshot
+from podwright.machine import MachineSnapshot
 from podwright.objects import KubernetesObject
 from podwright.recording.log_format import Objects
 

@@ -29,9 +29,7 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.machine import Action, Event
-from podwright.objects.errors import PodwrightError
-from podwright.objects.meta import ObjectMeta
-from podwright.objects.pod import PodSpec, PodStatus
+from podwright.objects import ObjectMeta, PodSpec, PodStatus, PodwrightError
 
 FORMAT: Final = 6
 """Grows with every change that an older reader would not understand."""

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, cast
 
-from podwright.objects import KubernetesObject, Pod
-from podwright.objects.kinds import TYPES, Unknown
+from podwright.objects import TYPES, KubernetesObject, Pod, Unknown
 from podwright.recording.log_format import VERSION, Objects, decoder_of, steps
 from podwright.recording.log_pods import PodColumns, PodReader, PodRow, PodRows
 

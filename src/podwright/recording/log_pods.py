@@ -19,8 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from podwright.objects import ObjectMeta, Pod
-from podwright.objects.pod import PodSpec, PodStatus
+from podwright.objects import ObjectMeta, Pod, PodSpec, PodStatus
 from podwright.recording.log_format import (
     AS_BEFORE,
     BOTH,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.framework.decision import Decision
-from podwright.machine import Machine
-from podwright.machine.evictions import HELD
+from podwright.framework import Decision
+from podwright.machine import HELD, Machine
 from podwright.objects import NamespacedName
 from podwright.queueing import QueueName
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.files.record import RecordEvent, RecordLine
+from podwright.files import RecordEvent, RecordLine
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,
@@ -29,11 +29,10 @@ from podwright.objects import (
     PriorityClass,
     StorageClass,
     encode,
+    timestamp_text_nano,
 )
-from podwright.objects.timestamps import timestamp_text_nano
 from podwright.recording.decision_log import DecisionLog
-from podwright.store.history import WatchEvent
-from podwright.store.kinds import GroupKind, group_kind, kind_of
+from podwright.store import GroupKind, WatchEvent, group_kind, kind_of
 
 _ORDER = [
     group_kind(cls)

@@ -15,8 +15,7 @@ from contextlib import ExitStack
 import msgspec
 
 from podwright._version import __version__
-from podwright.assembly.machine import build_machine
-from podwright.assembly.registry import Registry
+from podwright.assembly import Registry, build_machine
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -25,8 +24,7 @@ from podwright.config import (
     read_configuration,
     to_document,
 )
-from podwright.framework import Plugin
-from podwright.framework.profile import TieRule
+from podwright.framework import Plugin, TieRule
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName

@@ -32,7 +32,7 @@ from typing import Any, BinaryIO, Final, Literal, Self, TypeAlias
 import msgspec
 
 from podwright._version import __version__
-from podwright.files.manifests import STDIN_SOURCE
+from podwright.files import STDIN_SOURCE
 from podwright.objects import KubernetesObject, PodwrightError, encode
 from podwright.recording.tables import MissingExtra
 

@@ -27,12 +27,9 @@ import numpy as np
 
 from podwright._arrays import I64Array, I64Matrix, Mask
 from podwright.columns import PODS
-from podwright.framework import Plugin
-from podwright.framework.decision import Decision
-from podwright.machine import Machine, ObjectDeleted, ObjectPut
-from podwright.machine.failure import Failure
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
-from podwright.objects.requests import pending_requests
+from podwright.framework import Decision, Plugin
+from podwright.machine import Failure, Machine, ObjectDeleted, ObjectPut
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, pending_requests
 from podwright.preemption import Preemption
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.pending_reasons import FAILED, held_back, main_reason

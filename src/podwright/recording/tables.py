@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from podwright.framework.decision import Decision
-from podwright.framework.explain import Explanation
-from podwright.objects.errors import PodwrightError
+from podwright.framework import Decision, Explanation
+from podwright.objects import PodwrightError
 
 Columns: TypeAlias = dict[str, list[Any]]
 

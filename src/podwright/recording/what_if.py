@@ -11,19 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.classic import classic_profiles, classic_setup
-from podwright.assembly.registry import Registry
-from podwright.classic import Algorithm, ClassicRunner, MirroredCluster
-from podwright.classic.algorithm import Weighted
+from podwright.assembly import Registry, build_profiles, classic_profiles, classic_setup
+from podwright.classic import Algorithm, ClassicRunner, MirroredCluster, Weighted
 from podwright.config import Gates, KubeSchedulerConfiguration, effective
-from podwright.framework import Plugin
-from podwright.framework.explain import Explanation
-from podwright.framework.extenders import extenders_of
-from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import Runner
-from podwright.objects import NamespacedName, Node, Taint, with_fields
-from podwright.objects.errors import PodwrightError, nearest
+from podwright.framework import Explanation, Plugin, Profile, Runner, TieRule, extenders_of
+from podwright.objects import NamespacedName, Node, PodwrightError, Taint, nearest, with_fields
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import PastCycle, find_cycle
 from podwright.recording.log_format import Setup

@@ -3,3 +3,13 @@
 Start with `shadow.py` (a record played), then `judge.py` (whether we would have done so) and
 `moments.py` (what the scheduler may have known).
 """
+
+from podwright.shadow.findings import Agreement, Finding, agreement
+from podwright.shadow.shadow import Shadow
+
+__all__ = [
+    "Agreement",
+    "Finding",
+    "Shadow",
+    "agreement",
+]

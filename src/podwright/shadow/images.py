@@ -17,8 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.columns import Cluster
-from podwright.columns.images import image_names, locality_scores
+from podwright.columns import Cluster, image_names, locality_scores
 from podwright.framework import MAX_NODE_SCORE
 from podwright.objects import Pod
 

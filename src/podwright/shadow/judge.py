@@ -9,11 +9,19 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
-from podwright.framework import Cycle, FailedCycle, Plugin, PostFilterResult
-from podwright.framework.decision import Decision
-from podwright.framework.explain import Explanation, explain
-from podwright.framework.profile import Profile, TieRule, nodes_to_find
-from podwright.framework.run import Runner
+from podwright.framework import (
+    Cycle,
+    Decision,
+    Explanation,
+    FailedCycle,
+    Plugin,
+    PostFilterResult,
+    Profile,
+    Runner,
+    TieRule,
+    nodes_to_find,
+)
+from podwright.framework.explain import explain
 from podwright.objects import NamespacedName, Pod
 from podwright.preemption import (
     Candidate,

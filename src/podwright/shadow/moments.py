@@ -23,9 +23,8 @@ from statistics import median_low
 
 import msgspec
 
-from podwright.columns.pod_volumes import claim_uses
-from podwright.files.record import RecordLine
-from podwright.files.scheduler_log import LogLine, SchedulerLog
+from podwright.columns import claim_uses
+from podwright.files import LogLine, RecordLine, SchedulerLog
 from podwright.objects import (
     NamespacedName,
     Node,
@@ -34,11 +33,11 @@ from podwright.objects import (
     PersistentVolumeClaim,
     Pod,
     PodDisruptionBudget,
+    has_actual_resources,
+    timestamp_ns,
 )
-from podwright.objects.requests import has_actual_resources
-from podwright.objects.timestamps import timestamp_ns
 from podwright.shadow.view import Positions, Track, View
-from podwright.store.kinds import POD, GroupKind, group_kind
+from podwright.store import POD, GroupKind, group_kind
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 

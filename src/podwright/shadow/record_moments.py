@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from podwright.columns.pod_volumes import claim_uses
-from podwright.files.record import RecordLine
+from podwright.columns import claim_uses
+from podwright.files import RecordLine
 from podwright.objects import Pod
 from podwright.shadow.moments import (
     DEFAULT_DELAY_NS,
@@ -27,7 +27,7 @@ from podwright.shadow.moments import (
     waiting_claims,
 )
 from podwright.shadow.view import Track, View
-from podwright.store.kinds import POD, GroupKind
+from podwright.store import POD, GroupKind
 
 _MOST_STATES = 600
 

@@ -19,14 +19,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.assembly.scheduler import Scheduler
-from podwright.config import KubeSchedulerConfiguration
-from podwright.config.gates import DEFAULT_GATES, Gates
-from podwright.files.record import Record
-from podwright.files.scheduler_log import SchedulerLog
-from podwright.framework.profile import TieRule
-from podwright.objects import Node, Pod
-from podwright.objects.errors import FieldError, InputError
+from podwright.assembly import Scheduler
+from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.files import Record, SchedulerLog
+from podwright.framework import TieRule
+from podwright.objects import FieldError, InputError, Node, Pod
 from podwright.shadow.findings import Finding, Outcome, Reason
 from podwright.shadow.images import CopiedImageCounts
 from podwright.shadow.judge import MOST_SEARCHES, Judge

@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from podwright.columns import Cluster
-from podwright.files.record import RecordLine
+from podwright.files import RecordLine
 from podwright.objects import (
     NamespacedName,
     Node,
@@ -29,7 +29,7 @@ from podwright.objects import (
     with_node_name,
     with_nominated_node_name,
 )
-from podwright.store.kinds import GroupKind, kind_of
+from podwright.store import GroupKind, kind_of
 
 Positions: TypeAlias = Mapping[GroupKind, int]
 """Per kind, how many of its changes were seen; kinds that are not named stay as they are."""

@@ -14,16 +14,21 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from podwright.api.admission import Admission
-from podwright.controllers import Controllers
-from podwright.controllers.contract import ControllerAction, DrainNode, NodeEvent
-from podwright.machine import CallDone, Event, ObjectDeleted, ObjectPut
-from podwright.machine.actions import Action
-from podwright.machine.watched_kinds import NOT_READ, SELECTING, is_news
+from podwright.api import Admission
+from podwright.controllers import ControllerAction, Controllers, DrainNode, NodeEvent
+from podwright.machine import (
+    NOT_READ,
+    SELECTING,
+    Action,
+    CallDone,
+    Event,
+    ObjectDeleted,
+    ObjectPut,
+    is_news,
+)
 from podwright.simulation.observers import ChangeObserver
-from podwright.stages.lifecycle import Lifecycle, LifecycleAction, PlayAt, StageDue
-from podwright.store import GroupKind
-from podwright.store.history import Change
+from podwright.stages import Lifecycle, LifecycleAction, PlayAt, StageDue
+from podwright.store import Change, GroupKind
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
 """What somebody wants to be done."""

@@ -17,8 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from podwright.objects import FieldError, InputError
-from podwright.objects.errors import invalid
+from podwright.objects import FieldError, InputError, invalid
 
 T = TypeVar("T")
 

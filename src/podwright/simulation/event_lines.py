@@ -32,9 +32,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.config.duration import format_duration, parse_duration
-from podwright.files.record import MAX_STEP_BACK_NS, RecordLine, RecordReader
+from podwright.config import format_duration, parse_duration
+from podwright.files import MAX_STEP_BACK_NS, RecordLine, RecordReader
 from podwright.objects import (
+    NAMESPACED_GROUPS,
+    TYPE_OF,
     Document,
     FieldError,
     InputError,
@@ -45,13 +47,14 @@ from podwright.objects import (
     Pod,
     decode,
     encode,
+    invalid,
+    no_match,
+    quoted,
+    required,
+    timestamp_ns,
+    unsupported,
     with_fields,
 )
-from podwright.objects.built_in_kinds import no_match
-from podwright.objects.decode import NAMESPACED_GROUPS
-from podwright.objects.errors import invalid, quoted, required, unsupported
-from podwright.objects.kinds import TYPE_OF
-from podwright.objects.timestamps import timestamp_ns
 from podwright.simulation.operations import (
     Apply,
     Cordon,
@@ -65,7 +68,7 @@ from podwright.simulation.operations import (
     Update,
 )
 from podwright.simulation.recorded_times import with_times_moved
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages import EXIT_CODE, RUN_DELAY
 from podwright.store import GroupKind, kind_of
 
 Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]

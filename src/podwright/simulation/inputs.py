@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api import bootstrap_objects as first_objects
-from podwright.api.validation import wrong_with_workload
-from podwright.files.manifests import LoadedObjects
+from podwright.api import wrong_with_workload
+from podwright.files import LoadedObjects
 from podwright.objects import (
     Document,
     FieldError,
@@ -31,20 +31,18 @@ from podwright.objects import (
     Sourced,
     api_group,
     encode,
+    nearest,
+    timestamp_ns,
     with_fields,
 )
-from podwright.objects.errors import nearest
-from podwright.objects.timestamps import timestamp_ns
 from podwright.simulation.clock import FIRST_NS, LAST_NS
 from podwright.simulation.event_lines import EventLines, Lines, Timed, first_recorded_ns
 from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.operations import Apply, Delete, Operation, Put
 from podwright.simulation.recorded_times import with_times_moved
 from podwright.simulation.world import START_NS
-from podwright.stages.documents import API_VERSION as STAGE_API_VERSION
-from podwright.stages.documents import read_stage
-from podwright.stages.run_stages import default_stages
-from podwright.stages.stage import Stage
+from podwright.stages import API_VERSION as STAGE_API_VERSION
+from podwright.stages import Stage, default_stages, read_stage
 from podwright.store import GroupKind, kind_of
 
 _ORDER: Final[dict[GroupKind, int]] = {

@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from podwright.api.events import RecordEvent
-from podwright.framework.decision import Decision
+from podwright.api import RecordEvent
+from podwright.framework import Decision
 from podwright.machine import EmitEvent
 from podwright.objects import KubernetesObject
 

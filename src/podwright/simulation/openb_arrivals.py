@@ -21,11 +21,19 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.config import format_duration
-from podwright.objects import InputError, Pod, with_fields
-from podwright.objects.errors import FieldError, invalid
-from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, openb_times
+from podwright.objects import (
+    CREATION_TIME,
+    DELETION_TIME,
+    FieldError,
+    InputError,
+    OpenbTimes,
+    Pod,
+    invalid,
+    openb_times,
+    with_fields,
+)
 from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
-from podwright.stages.run_stages import RUN_DELAY
+from podwright.stages import RUN_DELAY
 
 Ending: TypeAlias = Literal["at_deletion_time", "after_run_time"]
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName, PersistentVolumeClaim, Pod
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 
 class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):

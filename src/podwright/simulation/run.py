@@ -12,16 +12,12 @@ from podwright.config import (
     DEFAULT_GATES,
     Gates,
     KubeSchedulerConfiguration,
+    parse_duration,
     read_configuration,
     to_document,
 )
-from podwright.config.duration import parse_duration
-from podwright.files.manifests import LoadedObjects, load_bytes, read_paths
-from podwright.files.record import file_lines
-from podwright.framework import Plugin
-from podwright.framework.explain import Explanation
-from podwright.framework.extenders import CallExtender
-from podwright.framework.profile import TieRule
+from podwright.files import LoadedObjects, file_lines, load_bytes, read_paths
+from podwright.framework import CallExtender, Explanation, Plugin, TieRule
 from podwright.objects import (
     FieldError,
     InputError,
@@ -31,23 +27,26 @@ from podwright.objects import (
     PodwrightError,
     Sourced,
     encode,
+    invalid,
+    timestamp_ns,
 )
-from podwright.objects.errors import invalid
-from podwright.objects.timestamps import timestamp_ns
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.explain import explain_cycle
-from podwright.recording.pending_reasons import held_back
-from podwright.recording.run_folder import (
+from podwright.recording import (
+    TABLES,
+    DecisionLog,
     InputFile,
     Manifest,
     Rows,
     RunFolder,
+    RunTables,
     arrow_table,
+    explain_cycle,
+    held_back,
+    joined,
     require_arrow,
     sha256_of,
     sha256_of_file,
+    tables_of_log,
 )
-from podwright.recording.run_tables import TABLES, RunTables, joined, tables_of_log
 from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.simulation.inputs import EventFile, Inputs, start_of
 from podwright.simulation.openb_arrivals import Ending

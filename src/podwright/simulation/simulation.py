@@ -24,23 +24,29 @@ from typing import Final
 
 import msgspec
 
-from podwright.assembly.without_effect import idle_choices
+from podwright.assembly import idle_choices
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
     KubeSchedulerConfiguration,
     read_configuration,
 )
-from podwright.framework import Plugin
-from podwright.framework.extenders import CallExtender
-from podwright.framework.profile import TieRule
-from podwright.machine.exposition import render_text
+from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.machine import render_text
 from podwright.objects import KubernetesObject
-from podwright.recording.decision_log import DecisionLog
-from podwright.recording.log_format import LogError
-from podwright.recording.replay import resume
-from podwright.recording.run_folder import Checkpoint, Rows, RunError, RunFolder
-from podwright.recording.run_tables import TABLES, RunTables, RunTablesState, joined
+from podwright.recording import (
+    TABLES,
+    Checkpoint,
+    DecisionLog,
+    LogError,
+    Rows,
+    RunError,
+    RunFolder,
+    RunTables,
+    RunTablesState,
+    joined,
+    resume,
+)
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.operations import Operation
 from podwright.simulation.summary import Summary, summary_of

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.objects.timestamps import timestamp_text_nano
-from podwright.recording.run_folder import Rows
-from podwright.recording.run_tables import FOREIGN, GATED, Counts, RunTables
+from podwright.objects import timestamp_text_nano
+from podwright.recording import FOREIGN, GATED, Counts, Rows, RunTables
 
 _SECOND_NS = 1_000_000_000
 

@@ -39,18 +39,27 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.api import (
+    API_CALLS,
+    Api,
+    ApiCall,
+    CreateObject,
+    DeleteObject,
+    EvictionRefused,
+    EvictPod,
+    Forbidden,
+    NamespaceTerminating,
+    RecordEvent,
+    UpdateObject,
+    check_workloads,
+    execute,
+)
 from podwright.api import bootstrap_objects as first_objects
-from podwright.api.admission import Forbidden, NamespaceTerminating
-from podwright.api.api import Api
-from podwright.api.events import RecordEvent
-from podwright.api.eviction import EvictionRefused
-from podwright.api.requests import CreateObject, DeleteObject, EvictPod, UpdateObject
-from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
-from podwright.api.validation import check_workloads
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
-from podwright.controllers import ALL_CONTROLLERS, Controllers, View
-from podwright.controllers.contract import (
+from podwright.controllers import (
+    ALL_CONTROLLERS,
     Controller,
+    Controllers,
     CreateRefused,
     DrainNode,
     NodeDown,
@@ -58,10 +67,10 @@ from podwright.controllers.contract import (
     SyncAt,
     SyncDue,
     SyncNext,
+    View,
 )
-from podwright.framework import Plugin
-from podwright.framework.extenders import CallExtender as Ask
-from podwright.framework.profile import TieRule
+from podwright.framework import CallExtender as Ask
+from podwright.framework import Plugin, TieRule
 from podwright.machine import (
     Bind,
     CallDone,
@@ -86,8 +95,7 @@ from podwright.objects import (
     decode,
 )
 from podwright.queueing import Touch
-from podwright.recording.decision_log import DecisionLog, Recorder
-from podwright.recording.replay import record
+from podwright.recording import DecisionLog, Recorder, record
 from podwright.simulation.change_dispatch import Parties, Wanted
 from podwright.simulation.clock import EventHeap, Turn, check_start
 from podwright.simulation.observers import (
@@ -107,8 +115,7 @@ from podwright.simulation.operations import (
     Operation,
     RestoreNode,
 )
-from podwright.stages.lifecycle import Lifecycle, PlayAt, StageDue
-from podwright.stages.stage import Stage
+from podwright.stages import Lifecycle, PlayAt, Stage, StageDue
 from podwright.store import ObjectError, ObjectStore, kind_of
 
 if TYPE_CHECKING:

@@ -15,19 +15,15 @@ from typing import Final
 
 import msgspec
 
-from podwright.api.admission import Admission
-from podwright.controllers import ControllersState
-from podwright.controllers.contract import SyncDue
+from podwright.api import Admission
+from podwright.controllers import ControllersState, SyncDue
 from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
-from podwright.recording.decision_log import Recorder
-from podwright.recording.log_format import Objects
-from podwright.recording.log_objects import decode_objects, encode_objects
+from podwright.recording import Objects, Recorder, decode_objects, encode_objects
 from podwright.simulation.clock import Due, EventHeap, Turn
 from podwright.simulation.operations import Fed, Operation
 from podwright.simulation.world import Parts, World
-from podwright.stages.lifecycle import StageDue
-from podwright.stages.lives import LifecycleState
+from podwright.stages import LifecycleState, StageDue
 from podwright.store import kind_of
 
 _Waiting = StageDue | SyncDue | TimerFired

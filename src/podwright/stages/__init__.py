@@ -5,8 +5,8 @@ Start with `stage.py` (what a stage is), then `lifecycle.py` (the machine that p
 are read).
 """
 
-from podwright.api.events import RecordEvent
-from podwright.stages.documents import read_stage, read_stages
+from podwright.api import RecordEvent
+from podwright.stages.documents import API_VERSION, read_stage, read_stages
 from podwright.stages.fast_stages import FAST_STAGES, fast_stages
 from podwright.stages.lifecycle import (
     Lifecycle,
@@ -17,11 +17,14 @@ from podwright.stages.lifecycle import (
     StageError,
 )
 from podwright.stages.lives import LifecycleState
-from podwright.stages.run_stages import default_stages
+from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, default_stages
 from podwright.stages.stage import Stage
 
 __all__ = [
+    "API_VERSION",
+    "EXIT_CODE",
     "FAST_STAGES",
+    "RUN_DELAY",
     "Lifecycle",
     "LifecycleAction",
     "LifecycleEvent",

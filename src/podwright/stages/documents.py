@@ -14,11 +14,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from podwright.config.document import decode
-from podwright.config.field import duplicate, forbidden, invalid, not_supported, problem, required
-from podwright.objects import Document, FieldError, InputError, Struct, api_group
-from podwright.objects.errors import quoted
-from podwright.objects.yaml_events import YamlError, read_yaml
+from podwright.config import decode, duplicate, forbidden, invalid, not_supported, problem, required
+from podwright.objects import (
+    Document,
+    FieldError,
+    InputError,
+    Struct,
+    YamlError,
+    api_group,
+    quoted,
+    read_yaml,
+)
 from podwright.stages.jq import Query, QueryError, query
 from podwright.stages.patches import PatchType
 from podwright.stages.stage import (

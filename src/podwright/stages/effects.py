@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from podwright.api.lifecycle import Scope
+from podwright.api import Scope
 from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, decode
 from podwright.stages.patches import apply_patch, plain_patch
 from podwright.stages.stage import FinalizersStep, Moment, PatchStep

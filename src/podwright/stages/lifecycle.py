@@ -37,9 +37,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.api.events import RecordEvent
-from podwright.api.node_faults import NodeDown, NodeUp
-from podwright.api.requests import DeleteObject, UpdateObject
+from podwright.api import DeleteObject, NodeDown, NodeUp, RecordEvent, UpdateObject
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
@@ -68,8 +66,7 @@ from podwright.stages.stage import (
     identity_of,
 )
 from podwright.stages.template_parser import TemplateError
-from podwright.store.history import Change
-from podwright.store.kinds import GroupKind, kind_of
+from podwright.store import Change, GroupKind, kind_of
 
 PLAYS_AT_ONCE_MAX = 100
 """How many stages of one object may be played at one time."""

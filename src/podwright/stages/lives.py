@@ -12,7 +12,7 @@ from podwright.stages.addresses import AddressesState
 from podwright.stages.plans import FixedPlans
 from podwright.stages.selection import Selection
 from podwright.stages.stage import Stage
-from podwright.store.kinds import GroupKind
+from podwright.store import GroupKind
 
 REMOVED: Final = -1
 """The number of a plan that is done: nothing is due, and the same is not planned again."""

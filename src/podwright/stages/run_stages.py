@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.objects import Document, Pod
-from podwright.objects.timestamps import timestamp_ns
+from podwright.objects import Document, Pod, timestamp_ns
 from podwright.stages.common_pods import ended
 from podwright.stages.fast_stages import fast_stages, status_step
 from podwright.stages.jq import Query, query

@@ -17,10 +17,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from podwright.config.duration import parse_duration
+from podwright.config import parse_duration
 from podwright.kernels.draw import DRAW_BITS
-from podwright.objects import Document, Pod
-from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.objects import Document, Pod, timestamp_ns, timestamp_text
 from podwright.stages.addresses import Addresses
 from podwright.stages.jq import Query
 from podwright.stages.patches import PatchType

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from podwright.objects.errors import nearest
+from podwright.objects import nearest
 
 
 class TemplateError(ValueError):

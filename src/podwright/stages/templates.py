@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
-from podwright.objects.yaml_events import YamlError, read_yaml
+from podwright.objects import YamlError, read_yaml
 from podwright.stages.template_parser import (
     Action,
     Call,

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from podwright.objects import KubernetesObject, NamespacedName
-from podwright.objects.selector import Requirement
+from podwright.objects import KubernetesObject, NamespacedName, Requirement
 from podwright.store.fields import FIELDS, INDEXED, Getter
 from podwright.store.indexes import Index, Keys, Names, Values
 from podwright.store.kinds import GroupKind

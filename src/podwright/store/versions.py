@@ -16,7 +16,7 @@ T = TypeVar("T", bound=KubernetesObject)
 
 _replace = msgspec.structs.replace
 
-_KEY = {
+METADATA_KEYS = {
     "name": "name",
     "namespace": "namespace",
     "uid": "uid",
@@ -27,6 +27,7 @@ _KEY = {
     "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
     "finalizers": "finalizers",
 }
+"""Fields of `ObjectMeta` that the server sets, and their names in a document."""
 
 
 def with_document(obj: KubernetesObject) -> KubernetesObject:
@@ -47,9 +48,9 @@ def with_metadata(obj: T, **changes: Any) -> T:
     document: dict[str, Any] = dict(obj.raw.get("metadata") or {})
     for name, value in changes.items():
         if value is None or value in ("", ()) or (name == "generation" and not value):
-            document.pop(_KEY[name], None)
+            document.pop(METADATA_KEYS[name], None)
         else:
-            document[_KEY[name]] = list(value) if isinstance(value, tuple) else value
+            document[METADATA_KEYS[name]] = list(value) if isinstance(value, tuple) else value
     metadata = _replace(obj.metadata, **changes)
     return _replace(obj, metadata=metadata, raw=obj.raw | {"metadata": document})
 

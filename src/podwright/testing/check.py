@@ -22,17 +22,16 @@ from podwright.framework import (
     Cycle,
     NodeView,
     Plugin,
+    PluginFailure,
     PreFilterResult,
+    Profile,
+    Runner,
     Scores,
     Status,
     Verdicts,
+    normalize,
 )
-from podwright.framework.adapter import PluginFailure
-from podwright.framework.profile import Profile
-from podwright.framework.ranking import normalize
-from podwright.framework.run import Runner
-from podwright.objects import Node, Pod
-from podwright.objects.errors import PodwrightError
+from podwright.objects import Node, Pod, PodwrightError
 from podwright.testing.generate import (
     Change,
     changes,

@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from podwright.columns import Cluster
-from podwright.framework.events import (
-    ASSIGNED_POD,
-    NODE,
-    ActionType,
-    ClusterEvent,
-)
+from podwright.framework import ASSIGNED_POD, NODE, ActionType, ClusterEvent
 from podwright.objects import Namespace, Node, ObjectMeta, Pod, with_node_name
 from podwright.testing.objects import make_node, make_pod
 

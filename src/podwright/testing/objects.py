@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from podwright.objects import Node, Pod, decode_as
-from podwright.objects.admission import DEFAULT_SCHEDULER_NAME
+from podwright.objects import DEFAULT_SCHEDULER_NAME, Node, Pod, decode_as
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.g
 
 from __future__ import annotations
 
-from podwright.framework.events import POD, ActionType, EventHint, Hint
+from podwright.framework import POD, ActionType, EventHint, Hint
 from podwright.objects import Pod
 
 

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
-from podwright.framework.events import (
+from podwright.framework import (
     DEVICE_CLASS,
     NODE,
     POD,

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go
 
 from __future__ import annotations
 
-from podwright.framework.events import POD, POD_GROUP, ActionType, EventHint, Hint
+from podwright.framework import POD, POD_GROUP, ActionType, EventHint, Hint
 from podwright.objects import Pod, PodGroup
 from podwright.plugins.hints.objects import changed, queue_if
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import Node, Pod, PodAffinityTerm
-from podwright.objects.selector import label_selector
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import Node, Pod, PodAffinityTerm, label_selector
 from podwright.plugins.hints.objects import changed, only, queue_if
 
 

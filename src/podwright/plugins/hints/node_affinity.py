@@ -5,9 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
 
 from __future__ import annotations
 
-from podwright.framework.events import NODE, ActionType, EventHint, Hint
-from podwright.objects import Node, NodeSelector, Pod
-from podwright.objects.selector import labels_as_selector, node_selector
+from podwright.framework import NODE, ActionType, EventHint, Hint
+from podwright.objects import Node, NodeSelector, Pod, labels_as_selector, node_selector
 from podwright.plugins.hints.objects import changed, queue_if
 
 

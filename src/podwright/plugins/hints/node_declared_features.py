@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
 from podwright.objects import Node, Pod
 from podwright.plugins.hints.objects import changed, only, queue_if
 

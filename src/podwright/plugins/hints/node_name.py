@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
 
 from __future__ import annotations
 
-from podwright.framework.events import NODE, ActionType, EventHint
+from podwright.framework import NODE, ActionType, EventHint
 
 
 def events_to_register() -> tuple[EventHint, ...]:

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 
 from __future__ import annotations
 
-from podwright.columns.ports import PortUse, host_ports
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
+from podwright.columns import PortUse, host_ports
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
 from podwright.objects import Pod
 from podwright.plugins.hints.objects import only, queue_if
 

@@ -5,10 +5,16 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 
 from __future__ import annotations
 
-from podwright.framework.events import DEVICE_CLASS, NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import KubernetesObject, Node, Pod
-from podwright.objects.quantity import quantity_milli_value, quantity_value
-from podwright.objects.requests import assigned_requests, pending_requests
+from podwright.framework import DEVICE_CLASS, NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import (
+    KubernetesObject,
+    Node,
+    Pod,
+    assigned_requests,
+    pending_requests,
+    quantity_milli_value,
+    quantity_value,
+)
 from podwright.plugins.hints.objects import changed, only, queue_if
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -5,9 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.g
 
 from __future__ import annotations
 
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import Node, Pod, Taint
-from podwright.objects.toleration import tolerates
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import Node, Pod, Taint, tolerates
 from podwright.plugins.hints.objects import changed, queue_if
 
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 
 from __future__ import annotations
 
-from podwright.framework.events import (
+from podwright.framework import (
     CSI_NODE,
     PERSISTENT_VOLUME_CLAIM,
     POD,

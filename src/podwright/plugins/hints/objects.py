@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from podwright.framework.events import Hint
+from podwright.framework import Hint
 from podwright.objects import KubernetesObject
 
 Kind = TypeVar("Kind", bound=KubernetesObject)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import Node, Pod, TopologySpreadConstraint
-from podwright.objects.selector import label_selector
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import Node, Pod, TopologySpreadConstraint, label_selector
 from podwright.plugins.hints.objects import only, queue_if
 
 Constraints = Callable[[Pod], Sequence[TopologySpreadConstraint]]

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go
 
 from __future__ import annotations
 
-from podwright.framework.events import POD, ActionType, EventHint, Hint
+from podwright.framework import POD, ActionType, EventHint, Hint
 from podwright.objects import Pod
 from podwright.plugins.hints.objects import changed, queue_if
 

@@ -5,9 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
 
 from __future__ import annotations
 
-from podwright.framework.events import NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import Node, Pod
-from podwright.objects.toleration import untolerated_taint
+from podwright.framework import NODE, POD, ActionType, EventHint, Hint
+from podwright.objects import Node, Pod, untolerated_taint
 from podwright.plugins.hints.objects import changed, queue_if
 
 

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
 
 from __future__ import annotations
 
-from podwright.framework.events import (
+from podwright.framework import (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
@@ -24,8 +24,8 @@ from podwright.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
+    quantity_value,
 )
-from podwright.objects.quantity import quantity_value
 from podwright.plugins.hints.objects import changed, queue_if
 from podwright.plugins.hints.volumes import uses_claim
 

@@ -5,14 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions
 
 from __future__ import annotations
 
-from podwright.framework.events import (
-    NODE,
-    PERSISTENT_VOLUME_CLAIM,
-    POD,
-    ActionType,
-    EventHint,
-    Hint,
-)
+from podwright.framework import NODE, PERSISTENT_VOLUME_CLAIM, POD, ActionType, EventHint, Hint
 from podwright.objects import PersistentVolumeClaim, Pod, Volume
 from podwright.plugins.hints.objects import changed, only, queue_if
 from podwright.plugins.hints.volumes import names_claim

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
 
 from __future__ import annotations
 
-from podwright.framework.events import (
+from podwright.framework import (
     NODE,
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
