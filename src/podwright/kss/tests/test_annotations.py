@@ -111,7 +111,11 @@ def test_a_pre_filter_result_leaves_nodes_out():
     recorded = Recorded(
         Mine,
         Unlimited,
-        profiles=[profile(only(preFilter=["Mine", "Unlimited"], filter=["NodeName"]))],
+        profiles=[
+            profile(
+                only(preFilter=["Mine", "Unlimited"], filter=["NodeName"], score=["ImageLocality"])
+            )
+        ],
     )
     recorded.put(*(make_node(f"n{i}") for i in range(1, 4)))
     recorded.attempt(make_pod("web"))
@@ -122,7 +126,10 @@ def test_a_pre_filter_result_leaves_nodes_out():
 
 
 def test_nodes_that_were_not_needed_are_absent():
-    recorded = Recorded(percentageOfNodesToScore=10, profiles=[profile(only(filter=["NodeName"]))])
+    recorded = Recorded(
+        percentageOfNodesToScore=10,
+        profiles=[profile(only(filter=["NodeName"], score=["ImageLocality"]))],
+    )
     recorded.put(*(make_node(f"n{i}") for i in range(120)))
     recorded.attempt(make_pod("web"))
     assert len(results(recorded, "default/web")["filter-result"]) == 100
@@ -390,7 +397,14 @@ def test_what_is_no_history_is_left_as_it_is():
 
 def test_an_attempt_that_is_too_long_leaves_the_history_to_the_others():
     recorded = Recorded(
-        profiles=[profile(only(filter=["NodeName", "NodeUnschedulable", "TaintToleration"]))]
+        profiles=[
+            profile(
+                only(
+                    filter=["NodeName", "NodeUnschedulable", "TaintToleration"],
+                    score=["ImageLocality"],
+                )
+            )
+        ]
     )
     recorded.put(make_node("n1", unschedulable=True))
     recorded.attempt(make_pod("web"))
