@@ -134,17 +134,17 @@ def test_all_problems_of_a_policy_are_told_with_their_paths(
     [
         pytest.param(
             "--rules modern --algorithm-provider DefaultProvider",
-            "options: --algorithm-provider: only the classic rules have it: add --rules classic",
+            "options: --algorithm-provider: it has no effect with --rules modern: only",
             id="a provider for the modern rules",
         ),
         pytest.param(
             "--workers 2",
-            "options: --workers: only the classic rules have it: add --rules classic",
+            "options: --workers: it has no effect without --rules classic: only",
             id="workers for the modern rules",
         ),
         pytest.param(
             "--rules classic --tie-rule heap",
-            "options: --tie-rule: the classic rules always draw",
+            "options: --tie-rule: it has no effect with --rules classic, which always draw",
             id="a tie rule for the classic ones",
         ),
         pytest.param(

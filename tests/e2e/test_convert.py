@@ -142,7 +142,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"time":"soon","event":"Add","resource":{}}\n')
     (tmp_path / "b.yaml").write_text("kind: Pod\n")
     files = f"{tmp_path / 'a.jsonl'} {tmp_path / 'b.yaml'}"
-    said = run(f"convert {files} --start never", status=2).stderr
+    said = run(f"convert {files} -o record --start never", status=2).stderr
     assert "a.jsonl: line 1: time: Invalid value" in said
     assert "b.yaml" in said
     assert '--start: Invalid value: "never": a time is expected' in said

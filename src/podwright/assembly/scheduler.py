@@ -17,6 +17,7 @@ from podwright.assembly.build import build_profiles
 from podwright.assembly.registry import Registry
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
+from podwright.assembly.without_effect import idle_arguments
 from podwright.columns import Cluster
 from podwright.config import (
     DEFAULT_GATES,
@@ -98,8 +99,8 @@ class Scheduler:
     Raises
     ------
     InputError
-        If the configuration is wrong, a plugin does not take its arguments, or there are
-        extenders and nobody to call them.
+        If the configuration is wrong, a plugin does not take its arguments, there are
+        extenders and nobody to call them, or an argument has no effect by the rules chosen.
 
     Examples
     --------
@@ -133,6 +134,14 @@ class Scheduler:
             implements=registry.points_of,
             source=source,
         )
+        wrong = idle_arguments(
+            self.configuration.configuration,
+            tie_rule=tie_rule,
+            draws_preemption_offset=draws_preemption_offset,
+            has_workers=parallelize_until is not None,
+        )
+        if wrong:
+            raise InputError(wrong)
         self._call_extender = call_extender
         self.cluster: Cluster
         self.profiles: dict[str, Profile]

@@ -12,6 +12,8 @@ from podwright.config import (
     Plugins,
     without_effect,
 )
+from podwright.framework import TieRule
+from podwright.objects import FieldError
 
 _PLACEMENT = ("placement_generate", "placement_score")
 _READ_BY_CLASSIC_RULES = "PodLevelResources"
@@ -52,6 +54,30 @@ def idle_choices(
         hint = "docs/reference/plugins.md says which do"
         parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
     return ("; ".join(parts),) if parts else ()
+
+
+def idle_arguments(
+    configuration: KubeSchedulerConfiguration | None,
+    *,
+    tie_rule: TieRule,
+    draws_preemption_offset: bool,
+    has_workers: bool = False,
+) -> list[FieldError]:
+    """Return what is wrong with arguments that the rules of a configuration do not read."""
+    if configuration is None or not _is_classic(configuration):
+        wrong = {"parallelize_until": has_workers}
+        why = "it has no effect with the modern rules: only the classic ones divide their work"
+    else:
+        wrong = {
+            "tie_rule": tie_rule is not TieRule.DRAWN,
+            "draws_preemption_offset": not draws_preemption_offset,
+        }
+        why = "it has no effect with the classic rules, which always draw and try every node"
+    return [
+        FieldError(source=name, path="", message=why)
+        for name, is_wrong in wrong.items()
+        if is_wrong
+    ]
 
 
 def _is_classic(configuration: KubeSchedulerConfiguration) -> bool:

@@ -17,6 +17,8 @@ from podwright.cli.options import (
     Setup,
     command_app,
     examples,
+    given_on,
+    refuse_idle,
 )
 
 app = command_app()
@@ -74,6 +76,8 @@ def show(
     """Print the effective configuration, with every default filled in."""
     from podwright.cli.config_run import show_configuration
 
+    if file is not None and config is not None:
+        refuse_idle("--config", f"with FILE {file}", "the two are the same")
     setup = Setup(
         config=file or config,
         plugins=tuple(plugin or ()),
@@ -92,6 +96,7 @@ def show(
     )
 )
 def check(
+    ctx: typer.Context,
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Configurations; - for stdin.")
     ],
@@ -116,6 +121,7 @@ def check(
         rules=rules,
         algorithm_provider=algorithm_provider,
         policy=policy,
+        given=given_on(ctx),
     )
     if not check_configurations(file, setup):
         raise typer.Exit(1)

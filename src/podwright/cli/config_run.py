@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -36,7 +37,7 @@ from podwright.config import (
     to_document,
 )
 from podwright.framework import Plugin
-from podwright.objects import InputError
+from podwright.objects import FieldError, InputError
 
 
 def show_configuration(setup: Setup, *, output: str) -> None:
@@ -66,6 +67,8 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
         with collected:
             texts.append((file, read_text(file)))
     collected.raise_all()
+    if all(_is_policy(text) for _, text in texts):
+        _refuse_beside_policies(setup, files)
     is_right = True
     said: set[str] = set()
     for file, text in texts:
@@ -95,6 +98,35 @@ def _told(configuration: EffectiveConfiguration) -> str:
     return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
 
 
+_NOT_FOR_POLICIES = ("plugin", "rules", "algorithm_provider", "policy", "feature_gates")
+
+
+def _is_policy(text: str) -> bool:
+    try:
+        document = parse_document(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("kind") == "Policy"
+
+
+def _refuse_beside_policies(setup: Setup, files: Sequence[Path]) -> None:
+    """Refuse what is about configurations, if there are none but policies.
+
+    Raises
+    ------
+    InputError
+    """
+    where = ", ".join(map(str, files))
+    message = f"it has no effect with {where}: a Policy is checked by itself"
+    errors = [
+        FieldError(source="options", path=f"--{name.replace('_', '-')}", message=message)
+        for name in _NOT_FOR_POLICIES
+        if name in setup.given
+    ]
+    if errors:
+        raise InputError(errors)
+
+
 def _checked_policy(text: str, source: str) -> str:
     """Read a policy of the classic rules; "" if the text is something else.
 
@@ -103,12 +135,9 @@ def _checked_policy(text: str, source: str) -> str:
     InputError
         If it is a policy, and not valid.
     """
-    try:
-        document = parse_document(text)
-    except ValueError:
+    if not _is_policy(text):
         return ""
-    if not isinstance(document, dict) or document.get("kind") != "Policy":
-        return ""
+    document: Any = parse_document(text)
     algorithm = algorithm_from_policy(read_policy(document, source=source))
     counts = len(algorithm.predicates), len(algorithm.priorities), len(algorithm.extenders)
     words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import command_app, examples
+from podwright.cli.options import command_app, examples, given_on, refuse_idle
 
 app = command_app()
 
@@ -28,6 +28,7 @@ class ConvertedFormat(StrEnum):
     )
 )
 def convert(
+    ctx: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -73,6 +74,9 @@ def convert(
 
     What a form cannot hold is named on stderr and left out.
     """
+    has_start = "start" in given_on(ctx)
+    if has_start and output is not ConvertedFormat.record:
+        refuse_idle("--start", f"with --output {output.value}", "only a record has times")
     from podwright.cli.convert_run import run_convert
 
-    run_convert(files, at=at, start=start, output=output.value)
+    run_convert(files, at=at, start=start, has_start=has_start, output=output.value)

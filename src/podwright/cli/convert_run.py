@@ -94,7 +94,7 @@ class _Contents(msgspec.Struct, frozen=True):
         return list(there.values())
 
 
-def run_convert(files: Sequence[str], *, at: str, start: str, output: str) -> None:
+def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, output: str) -> None:
     """Read everything, and write it in one form.
 
     Raises
@@ -117,6 +117,12 @@ def run_convert(files: Sequence[str], *, at: str, start: str, output: str) -> No
             if at and contents.record is None:
                 message = "none of these files is a record of changes: there is no other time"
                 raise InputError([FieldError(source="--at", path="", message=message)])
+        with collected:
+            if has_start and contents.record is not None:
+                message = (
+                    f"it has no effect with {contents.record.source}, which says when it begins"
+                )
+                raise InputError([FieldError(source="options", path="--start", message=message)])
         collected.raise_all()
     _say_what_is_missing(contents.record)
     if output == "record":

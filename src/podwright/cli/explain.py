@@ -26,6 +26,8 @@ from podwright.cli.options import (
     Workers,
     command_app,
     examples,
+    given_on,
+    refuse_idle,
 )
 
 app = command_app()
@@ -177,6 +179,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         algorithm_provider=algorithm_provider,
         policy=policy,
         workers=workers,
+        given=given_on(ctx),
     )
     fits = run_explain(
         pod,
@@ -190,6 +193,17 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     if not fits:
         raise typer.Exit(1)
+
+
+def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
+    """Refuse to choose nodes where all of them are printed."""
+    for name in ("nodes", "node"):
+        if name in given and output in (ExplainFormat.json, ExplainFormat.yaml):
+            refuse_idle(f"--{name}", f"with --output {output.value}", "a document has all nodes")
+    if output is ExplainFormat.kss and {"node", "nodes"} & given:
+        raise typer.BadParameter("kss has all nodes.", param_hint="'--node'")
+    if "nodes" in given and output is ExplainFormat.wide:
+        refuse_idle("--nodes", "with --output wide", "it shows all nodes")
 
 
 _ONLY_WITH_RUN = ("attempt", "at")
@@ -215,15 +229,14 @@ def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
         raise typer.BadParameter(
             "give files with the cluster, or --run with a recorded run.", param_hint="FILE"
         )
-    given = [name for name in ctx.params if _is_given(ctx, name)]
+    given = given_on(ctx)
+    _check_nodes(given, ctx.params["output"])
     if not has_run and ctx.params["output"] is ExplainFormat.kss:
         raise typer.BadParameter(
             "kss has what came after the decision, which a recorded run knows: add --run.",
             param_hint="'--output'",
         )
-    if ctx.params["output"] is ExplainFormat.kss and {"node", "nodes"} & set(given):
-        raise typer.BadParameter("kss has all nodes.", param_hint="'--node'")
-    for name in given:
+    for name in (name for name in ctx.params if name in given):
         option = f"'--{name.replace('_', '-')}'"
         if has_run and name in _ONLY_WITH_FILES:
             raise typer.BadParameter(
@@ -235,12 +248,7 @@ def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
             raise typer.BadParameter(
                 "only a recorded run has a past: add --run.", param_hint=option
             )
-    if {"attempt", "at"} <= set(given):
+    if {"attempt", "at"} <= given:
         raise typer.BadParameter("give either --attempt or --at.", param_hint="'--at'")
     if ctx.params["attempt"] == 0:
         raise typer.BadParameter("attempts are counted from 1.", param_hint="'--attempt'")
-
-
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

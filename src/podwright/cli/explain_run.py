@@ -23,7 +23,7 @@ from podwright.cli.options import Setup
 from podwright.cli.preemption_output import preemption_document, print_preemption
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
 from podwright.framework import Explanation, ExtenderAnswers, FilterExplanation
-from podwright.objects import Pod
+from podwright.objects import FieldError, InputError, Pod
 
 _NAMES_SHOWN = 12
 _CHANGES_SHOWN = 3
@@ -119,6 +119,9 @@ def _ask(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> Tol
     placed = scheduler.cluster.pods.get(key)
     if placed is not None:
         node = scheduler.cluster.nodes.names[placed.slot]
+        if is_alone:
+            message = f"it has no effect with POD {key}, which is on node {node}"
+            raise InputError([FieldError(source="options", path="--alone", message=message)])
         with scheduler.freed(key) as pod:
             explanation = scheduler.explain(pod)
             return _told(scheduler, explanation, setup, current_node=node)

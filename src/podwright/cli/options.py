@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -170,9 +170,44 @@ At = Annotated[
 Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
 
 
+def given_on(ctx: typer.Context) -> frozenset[str]:
+    """Return the parameters that stand on the command line, defaults or not."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    return frozenset(
+        name
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    )
+
+
+def refuse_idle(option: str, other: str, why: str) -> NoReturn:
+    """Refuse an option that has no effect beside another, or without it.
+
+    Parameters
+    ----------
+    option : str
+        The option, such as ``--no-tables``.
+    other : str
+        What keeps it from having one, such as ``without --run``.
+
+    Raises
+    ------
+    BadParameter
+    """
+    raise typer.BadParameter(f"it has no effect {other}: {why}.", param_hint=f"'{option}'")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What decides besides the objects."""
+    """What decides besides the objects.
+
+    Parameters
+    ----------
+    given : frozenset of str
+        The parameters that stand on the command line, defaults or not.
+    seeds_names : bool
+        Whether more is drawn by the seed than nodes, such as the names of pods.
+    """
 
     config: Path | None = None
     plugins: tuple[Path, ...] = ()
@@ -184,3 +219,5 @@ class Setup:
     algorithm_provider: str = ""
     policy: Path | None = None
     workers: int = 1
+    given: frozenset[str] = frozenset()
+    seeds_names: bool = False

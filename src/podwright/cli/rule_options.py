@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from podwright.cli.input_errors import read_text
-from podwright.cli.options import RuleName, Setup, TieRuleName
+from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
 from podwright.config import KubeSchedulerConfiguration, Rules, parse_document
 from podwright.objects import FieldError, InputError
 
@@ -64,23 +64,55 @@ def _policy(path: Path, weight: int) -> dict[str, Any]:
     return dict(document)
 
 
+def _draws_nothing(setup: Setup) -> bool:
+    """Tell whether a seed is given, and neither ties nor offsets are drawn by it."""
+    return (
+        "seed" in setup.given
+        and setup.tie_rule is TieRuleName.first
+        and setup.preemption_offset is OffsetName.zero
+        and not setup.seeds_names
+    )
+
+
+def _chosen_by(setup: Setup) -> str:
+    """Name what chooses the classic rules."""
+    if setup.rules is RuleName.classic:
+        return "--rules classic"
+    if setup.policy is not None:
+        return "--policy (the classic rules)"
+    if setup.algorithm_provider:
+        return "--algorithm-provider (the classic rules)"
+    return "the classic rules of the configuration"
+
+
 def _check(setup: Setup, *, is_classic: bool) -> None:
     problems = []
     if setup.policy is not None and setup.algorithm_provider:
-        problems.append(("--algorithm-provider", "a policy is used instead of a provider"))
+        problems.append(
+            ("--algorithm-provider", "it has no effect with --policy: a policy is used")
+        )
     if not is_classic:
         given = {
             "--algorithm-provider": bool(setup.algorithm_provider),
             "--policy": setup.policy is not None,
-            "--workers": setup.workers > 1,
+            "--workers": setup.workers > 1 or "workers" in setup.given,
         }
+        where = "with --rules modern" if setup.rules else "without --rules classic"
         problems += [
-            (option, "only the classic rules have it: add --rules classic")
+            (option, f"it has no effect {where}: only the classic rules have it")
             for option, is_given in given.items()
             if is_given
         ]
-    elif setup.tie_rule is not TieRuleName.drawn:
-        problems.append(("--tie-rule", "the classic rules always draw"))
+        if _draws_nothing(setup):
+            without = "--tie-rule first and --preemption-offset zero"
+            problems.append(("--seed", f"it has no effect with {without}: nothing is drawn"))
+    else:
+        chosen_by = _chosen_by(setup)
+        if setup.tie_rule is not TieRuleName.drawn:
+            problems.append(("--tie-rule", f"it has no effect with {chosen_by}, which always draw"))
+        if "preemption_offset" in setup.given or setup.preemption_offset is not OffsetName.drawn:
+            why = f"it has no effect with {chosen_by}, which try every node"
+            problems.append(("--preemption-offset", why))
     if problems:
         raise InputError(
             [FieldError(source="options", path=option, message=why) for option, why in problems]

@@ -25,6 +25,8 @@ from podwright.cli.options import (
     Workers,
     command_app,
     examples,
+    given_on,
+    refuse_idle,
 )
 
 app = command_app()
@@ -52,6 +54,7 @@ class ScheduleFormat(StrEnum):
     )
 )
 def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
+    ctx: typer.Context,
     files: Files,
     config: Config = None,
     plugin: Plugins = None,
@@ -100,6 +103,8 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     """
     from podwright.cli.schedule_run import run_schedule
 
+    if explain and output not in (ScheduleFormat.table, ScheduleFormat.wide):
+        refuse_idle("--explain", f"with --output {output.value}", "only tables have a text below")
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),
@@ -111,6 +116,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         algorithm_provider=algorithm_provider,
         policy=policy,
         workers=workers,
+        given=given_on(ctx),
     )
     all_fit = run_schedule(
         files,

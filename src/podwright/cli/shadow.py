@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import Config, Format, Gates, Output, command_app, examples
+from podwright.cli.options import Config, Format, Gates, Output, command_app, examples, given_on
 
 app = command_app()
 
@@ -20,7 +20,8 @@ app = command_app()
         "--scheduler-log examples/shadow/scheduler.jsonl -o json",
     )
 )
-def shadow(
+def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
+    ctx: typer.Context,
     record: Annotated[
         Path,
         typer.Argument(
@@ -87,6 +88,7 @@ def shadow(
         config=config,
         feature_gates=feature_gates,
         delay_seconds=delay,
+        has_delay="delay" in given_on(ctx),
         allowed_percent=allow,
         output=output.value,
     )

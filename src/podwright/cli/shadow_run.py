@@ -33,7 +33,7 @@ _RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"
 
 
-def run_shadow(
+def run_shadow(  # noqa: PLR0913 - the options of the command
     path: Path,
     log_path: Path | None,
     *,
@@ -41,6 +41,7 @@ def run_shadow(
     config: Path | None,
     feature_gates: str,
     delay_seconds: float,
+    has_delay: bool,
     allowed_percent: float,
     output: str,
 ) -> bool:
@@ -56,6 +57,11 @@ def run_shadow(
             record = load_record(file)
         with collected:
             log = _log_of(path, log_path, uses_log=uses_log)
+            if has_delay and log is not None:
+                message = (
+                    f"it has no effect with {log.source}, which has the times: --no-scheduler-log"
+                )
+                raise InputError([FieldError(source="options", path="--delay", message=message)])
         with collected:
             if config is not None:
                 source = str(config)

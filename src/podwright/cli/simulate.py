@@ -23,6 +23,8 @@ from podwright.cli.options import (
     Ties,
     command_app,
     examples,
+    given_on,
+    refuse_idle,
 )
 
 app = command_app()
@@ -175,6 +177,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     to be gone on with. Pods that another scheduler decides for, and pods that wait for a
     scheduling gate, are told but do not count.
     """
+    if resume is None and run is None:
+        _refuse_without_run(given_on(ctx))
     from podwright.cli.simulate_run import Chosen, run_simulate, run_simulate_again
 
     if resume is not None:
@@ -202,11 +206,22 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
                 rules=rules,
                 algorithm_provider=algorithm_provider,
                 policy=policy,
+                given=given_on(ctx),
+                seeds_names=True,
             ),
         )
         all_placed = run_simulate(chosen, run, output=output.value)
     if not all_placed and not exit_zero:
         raise typer.Exit(1)
+
+
+def _refuse_without_run(given: frozenset[str]) -> None:
+    """Refuse what is about the folder of a run, if there is none."""
+    if "no_tables" in given:
+        refuse_idle("--no-tables", "without --run", "tables are written into the folder of a run")
+    if "checkpoint_events" in given:
+        why = "checkpoints are written into the folder of a run"
+        refuse_idle("--checkpoint-events", "without --run", why)
 
 
 def _refuse_beside_resume(ctx: typer.Context) -> None:

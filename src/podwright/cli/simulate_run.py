@@ -64,6 +64,7 @@ from podwright.simulation import (
     duration_ns,
     event_file,
     first_recorded_ns,
+    has_openb_times,
     manifest_of,
     moment_ns,
     start_of,
@@ -87,6 +88,11 @@ class Chosen:
     checkpoint_events: int | None
     with_tables: bool = True
     setup: Setup = field(default_factory=Setup)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The parameters that stand on the command line."""
+        return self.setup.given
 
     def options(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -241,6 +247,8 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _refuse_records(contents)
             loaded = load_bytes(contents)
+            if "ending" in chosen.given:
+                _require_openb_pods(loaded, chosen.files)
             if not chosen.events:
                 require_objects(loaded, chosen.files)
         told = inputs_of(loaded, setup, collected)
@@ -289,6 +297,22 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
     if told.packages:
         options["packages"] = dict(told.packages)
     return rules, inputs, manifest_of(rules, files, options)
+
+
+def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:
+    """Refuse --ending if there is nothing that it could end.
+
+    Raises
+    ------
+    InputError
+    """
+    if has_openb_times(loaded):
+        return
+    where = f" in {', '.join(files)}" if files else ""
+    message = (
+        f"it has no effect without pods of the openb trace, with their times; there are none{where}"
+    )
+    raise InputError([FieldError(source="options", path="--ending", message=message)])
 
 
 def _refuse_records(contents: Sequence[tuple[str, bytes]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.assembly import idle_arguments
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -19,11 +20,13 @@ from podwright.config import (
 from podwright.files import LoadedObjects, file_lines, load_bytes, read_paths
 from podwright.framework import CallExtender, Explanation, Plugin, TieRule
 from podwright.objects import (
+    CREATION_TIME,
     FieldError,
     InputError,
     KubernetesObject,
     NamespacedName,
     Object,
+    Pod,
     PodwrightError,
     Sourced,
     encode,
@@ -283,11 +286,22 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
+    if checkpoint_events is not None and output is None:
+        why = "it has no effect without output, the folder of the run"
+        errors.append(_error("checkpoint_events", why))
+    if ending != "at_deletion_time" and not has_openb_times(loaded):
+        why = "it has no effect without pods of the openb trace, with their times"
+        errors.append(_error("ending", why))
     if errors:
         raise InputError(errors)
     if configuration is None and loaded.configuration is not None:
         found = loaded.configuration
         configuration = read_configuration(found.document, source=found.source)
+    idle = idle_arguments(
+        configuration, tie_rule=tie_rule, draws_preemption_offset=draws_preemption_offset
+    )
+    if idle:
+        raise InputError(idle)
     inputs = Inputs(
         loaded, event_files, start_ns=start_ns, ending=ending, is_endless=until_ns is None
     )
@@ -317,6 +331,11 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     simulation.run()
     simulation.end()
     return Run(simulation.world, simulation)
+
+
+def has_openb_times(loaded: LoadedObjects) -> bool:
+    """Tell whether there are pods of the openb trace that something ends."""
+    return any(CREATION_TIME in pod.metadata.annotations for pod in loaded.of(Pod))
 
 
 def manifest_of(rules: Rules, files: Sequence[InputFile], options: Mapping[str, Any]) -> Manifest:
