@@ -1,0 +1,109 @@
+"""The structure: the rooms as the import contracts have them, drawn and measured.
+
+The layers on `docs/explanation/architecture.md` and the picture in README.md are made from the
+contracts in pyproject.toml; ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src/podwright"
+BEGIN, END = "<!-- layers: begin -->", "<!-- layers: end -->"
+IO_LINE = "client"
+"""The lowest room above the I/O line."""
+
+LARGEST_SHARE = 0.15
+"""Of the source lines, tests apart: what one room has at most."""
+
+
+def layers() -> list[list[str]]:
+    """Return the rooms from the top down, those of one layer together."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (rooms,) = [each for each in contracts if each["id"] == "rooms"]
+    return [layer.split(" | ") for layer in rooms["layers"]]
+
+
+def rooms() -> list[str]:
+    return [room for layer in layers() for room in layer]
+
+
+def purpose(room: str) -> str:
+    """Return the first sentence of a room's face, without its period."""
+    text = ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text("utf-8"))) or ""
+    return text.partition("\n")[0].rstrip(".")
+
+
+def drawing() -> str:
+    """Return the layers as text, one line a room."""
+    lines = []
+    for layer in layers():
+        lines += [f"{'│ ' if len(layer) > 1 else '  '}{room:12} {purpose(room)}" for room in layer]
+        if IO_LINE in layer:
+            lines.append("──────────────── the I/O line ────────────────")
+    return "\n".join(lines)
+
+
+def modules(room: str) -> list[Path]:
+    return [path for path in sorted((SOURCE / room).rglob("*.py")) if "tests" not in path.parts]
+
+
+# -------------------------------------------------------------------------- measured
+
+
+def test_no_room_has_more_than_its_share_of_the_lines() -> None:
+    lines = {
+        room: sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules(room))
+        for room in rooms()
+    }
+    total = sum(lines.values())
+    assert total > 50_000, "the rooms were not found"
+    large = {room: n for room, n in lines.items() if n > LARGEST_SHARE * total}
+    assert not large, f"of {total}: {large}"
+
+
+# ----------------------------------------------------------------------------- drawn
+
+
+@pytest.mark.parametrize("page", ["docs/explanation/architecture.md"])
+def test_the_layers_on_the_page_are_those_of_the_contracts(page: str) -> None:
+    path = ROOT / page
+    text = path.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    shown, after = rest.split(END)
+    made = f"\n\n```text\n{drawing()}\n```\n\n"
+    if os.environ.get("PODWRIGHT_UPDATE_DOCS"):
+        path.write_text(f"{before}{BEGIN}{made}{END}{after}", encoding="utf-8")
+    else:
+        assert shown == made
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_every_room_is_on_the_map(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    missing = [room for room in rooms() if not re.search(rf"\b{room}\b", text)]
+    assert not missing, missing
+
+
+def test_the_picture_shows_the_rooms_in_the_order_of_the_layers() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = text.partition("## One picture")[2].partition("```text\n")[2].partition("```")[0]
+    places = [
+        [
+            number
+            for number, line in enumerate(picture.splitlines())
+            if re.match(rf" *{room} ", line)
+        ]
+        for room in rooms()
+    ]
+    assert all(len(each) == 1 for each in places), "each room has one line of the picture"
+    order = [each[0] for each in places]
+    assert order == sorted(order)
