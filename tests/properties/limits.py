@@ -16,7 +16,7 @@ from tests.properties.exercised import Exercised
 from podwright.columns import (
     cluster,
     counters,
-    dry_runs,
+    dry_run_cache,
     images,
     journal,
     nodes,
@@ -25,12 +25,12 @@ from podwright.columns import (
     ranked_pods,
     selectors,
 )
-from podwright.framework import keys, prepare, rankings
+from podwright.framework import keys, prepare, ranking_cache
 
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,
     (counters, "_LEAST_COMPACTED"): 6,
-    (dry_runs, "_MOST_KEPT"): 1,
+    (dry_run_cache, "_MOST_KEPT"): 1,
     (journal, "_LEAST_KEPT"): 48,
     (keys, "_MOST_NUMBERS"): 60,
     (keys, "_MOST_TEMPLATES"): 3,
@@ -38,10 +38,10 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
     (nominations, "_LEAST_ROWS"): 1,
     (pod_keys, "_MOST_REMEMBERED"): 8,
     (prepare, "_MOST_KEPT"): 12,
-    (rankings, "_LEAST_KEPT"): 2,
-    (rankings, "_MOST_FRAMES"): 2,
-    (rankings, "_MOST_SEEN"): 20,
-    (rankings, "_ROW_BYTES"): 1,
+    (ranking_cache, "_LEAST_KEPT"): 2,
+    (ranking_cache, "_MOST_FRAMES"): 2,
+    (ranking_cache, "_MOST_SEEN"): 20,
+    (ranking_cache, "_ROW_BYTES"): 1,
     (ranked_pods, "_LEAST_POOL"): 4,
     (ranked_pods, "_LEAST_STRETCH"): 1,
     (ranked_pods, "_WASTED_PART"): 8,
@@ -115,11 +115,13 @@ def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     watch(patch, selectors.SelectorCounters, "_detach", "counters dropped")
     forgetting(patch, pod_keys.PodKeysCache, "of", "_known", "pod keys forgotten")
     forgetting(patch, images.ImageIndex, "_forget", "_states", "images forgotten")
-    forgetting(patch, dry_runs.DryRunMemory, "of", "_kept", "dry runs forgotten")
-    forgetting(patch, keys.PodKeyBook, "key_of", "_templates", "templates forgotten")
+    forgetting(patch, dry_run_cache.DryRunCache, "of", "_kept", "dry runs forgotten")
+    forgetting(patch, keys.PodKeyCache, "key_of", "_templates", "templates forgotten")
     forgetting(patch, prepare._Keeper, "answer", "_kept", "answers forgotten")
-    forgetting(patch, rankings.Rankings, "_is_familiar", "_seen", "first sights forgotten")
-    forgetting(patch, rankings.Rankings, "_keep_frame", "_frames", "frames forgotten")
-    forgetting(patch, rankings.Rankings, "_forget_oldest", "_filter_rows", "rows forgotten")
-    watch(patch, rankings.Rankings, "_forget_all", "key numbers forgotten")
+    forgetting(patch, ranking_cache.RankingCache, "_is_familiar", "_seen", "first sights forgotten")
+    forgetting(patch, ranking_cache.RankingCache, "_keep_frame", "_frames", "frames forgotten")
+    forgetting(
+        patch, ranking_cache.RankingCache, "_forget_oldest", "_filter_rows", "rows forgotten"
+    )
+    watch(patch, ranking_cache.RankingCache, "_forget_all", "key numbers forgotten")
     forgetting(patch, nominations.Nominations, "remove", "_row_of", "nominations removed")

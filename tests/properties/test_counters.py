@@ -335,16 +335,16 @@ def test_a_rehearsal_says_what_the_cluster_would_say(
     cycle = Cycle(pending, before)
     if not plugin.pre_filter(cycle).is_success:
         return
-    rehearsed = cycle.clone()
+    simulated = cycle.clone()
     for i in sorted(gone):
-        plugin.remove_pod(rehearsed, before.pods[decode_pod(pods[i]).key])
-    with before.rehearsal(0) as rehearsal:
+        plugin.remove_pod(simulated, before.pods[decode_pod(pods[i]).key])
+    with before.dry_run(0) as dry_run:
         for document in added:
-            plugin.add_pod(rehearsed, rehearsal.add(decode_pod(document)))
+            plugin.add_pod(simulated, dry_run.add(decode_pod(document)))
     real = Cycle(pending, after)
     expected = code_at(plugin, real, 0) if plugin.pre_filter(real).is_success else 0
-    assert code_at(plugin, rehearsed, 0) == expected
-    # And the rehearsal left the cycle as it was.
+    assert code_at(plugin, simulated, 0) == expected
+    # And the dry run left the cycle as it was.
     fresh = Cycle(pending, before)
     plugin.pre_filter(fresh)
     assert [code_at(plugin, cycle, s) for s in range(4)] == [

@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
         if who in LIKE_UPSTREAM:
             found = self.world.hold_against_oracle(who, document, self.number)
         if after != "leave" and decision.slot >= 0:
-            self.world.cluster.denominate(pod)
+            self.world.cluster.clear_nomination(pod)
             self.world.cluster.place(pod, decision.slot)
             self.world.pods[pod.key] = document | {
                 "spec": document["spec"] | {"nodeName": decision.node},

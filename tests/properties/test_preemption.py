@@ -139,16 +139,16 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Pod]:
 
 
 def _check_nominated(runner: Runner, pod: Pod) -> None:
-    """Adding nominated pods up finds the nodes that a rehearsal finds."""
+    """Adding nominated pods up finds the nodes that a dry run finds."""
     ranking = runner.ranking_of(pod)
     summed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
     summed.apply(np.zeros(runner.cluster.nodes.n_slots, dtype=np.int64))
-    rehearsed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
-    rehearsed._ask_filters()
+    simulated = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
+    simulated._ask_filters()
     # A node that an earlier filter rejects anyway is left to that filter.
-    for slot, status in rehearsed.rejected.items():
+    for slot, status in simulated.rejected.items():
         assert summed.rejected.get(slot, ranking.first_rejection(slot)) == status
-    assert summed.rejected.keys() <= rehearsed.rejected.keys()
+    assert summed.rejected.keys() <= simulated.rejected.keys()
 
 
 def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:

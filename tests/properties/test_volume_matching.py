@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.columns import Cluster
+from podwright.columns.class_volumes import is_bound_to, required_affinity, storage_nano
 from podwright.columns.storage import class_of
 from podwright.columns.tests.storage_objects import claim, expression, storage_class, volume
 from podwright.columns.volume_decisions import BIND_CONFLICT, PodClaims, decide
-from podwright.columns.volume_shelves import is_bound_to, required_affinity, storage_nano
 from podwright.objects import decode, label_selector, node_selector
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"

@@ -22,14 +22,14 @@ class ClassicEvictions(Evictions):
 
     def is_wanted(self, preemption: Preemption) -> bool:
         """Tell whether anybody is to be deleted, or to lose a nomination."""
-        return bool(preemption.victims or preemption.denominated)
+        return bool(preemption.victims or preemption.cleared_nominations)
 
     def announce(
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
         """Note what is to be done once the preemptor is back in the queue; it is not held."""
         eviction = Eviction(preemptor, node, plugin, preemption.victims)
-        eviction.to_clear = list(preemption.denominated)
+        eviction.to_clear = list(preemption.cleared_nominations)
         return eviction
 
     def start(self, eviction: Eviction) -> None:

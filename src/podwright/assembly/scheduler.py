@@ -291,7 +291,7 @@ class Scheduler:
             self._reservations[pod.key] = reservation
         self.pending.pop(pod.key, None)
         if self.cluster.nominated:
-            self.cluster.denominate(pod)
+            self.cluster.clear_nomination(pod)
         return decision
 
     def _decide(self, runner: Runner, pod: Pod) -> Decision:
@@ -308,13 +308,13 @@ class Scheduler:
     def _nominate(self, pod: Pod, result: PostFilterResult) -> None:
         """Note where preemption would make room; pods that were to go there lose their place."""
         if isinstance(result.details, Preemption):
-            for other in result.details.denominated:
+            for other in result.details.cleared_nominations:
                 self._set_nomination(other, "")
         assert result.nominated_node is not None, "no nomination"
         self._set_nomination(pod, result.nominated_node)
 
     def _set_nomination(self, pod: Pod, node: str) -> None:
-        self.cluster.denominate(pod)
+        self.cluster.clear_nomination(pod)
         changed = with_nominated_node_name(self.pending.get(pod.key, pod), node)
         if pod.key in self.pending:
             self.pending[pod.key] = changed

@@ -78,9 +78,9 @@ class MirroredCluster(Cluster):
         super().nominate(pod, node_name)
         self.classic.nominator.add(identified(pod), node_name)
 
-    def denominate(self, pod: Pod) -> None:
+    def clear_nomination(self, pod: Pod) -> None:
         """Forget where `pod` was nominated to."""
-        super().denominate(pod)
+        super().clear_nomination(pod)
         self.classic.nominator.remove(identified(pod).metadata.uid)
 
     def _count_on(self, pod: Pod, slot: int) -> None:

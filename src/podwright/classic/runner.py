@@ -400,7 +400,7 @@ def _result(pod: Pod, found: Found) -> PostFilterResult:
         ),
         candidates=candidates,
         choice=choice,
-        denominated=tuple(other for other in found.clear if other is not pod),
+        cleared_nominations=tuple(other for other in found.clear if other is not pod),
     )
     if found.node:
         status = Status(Code.SUCCESS, (), _PREEMPTION)

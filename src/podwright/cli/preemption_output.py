@@ -35,7 +35,7 @@ def preemption_document(decision: Decision) -> dict[str, Any] | None:
         "chosen": None if choice is None else choice.candidate.node,
         "criterion": None if choice is None or choice.criterion is None else choice.criterion.told,
         "equallyGood": [] if choice is None else list(choice.acceptable),
-        "losingNomination": [pod.key for pod in preemption.denominated],
+        "losingNomination": [pod.key for pod in preemption.cleared_nominations],
     }
 
 
@@ -102,8 +102,8 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
     choice = preemption.choice
     why = "the only candidate" if choice.criterion is None else choice.criterion.told
     print_paragraph(f"takes {choice.candidate.node}: {why}", indent=2)
-    if preemption.denominated:
-        names = _named(preemption.denominated, shown)
+    if preemption.cleared_nominations:
+        names = _named(preemption.cleared_nominations, shown)
         print_paragraph(f"takes the nomination to it from {names}", indent=2, hanging=2)
 
 

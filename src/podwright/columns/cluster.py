@@ -19,7 +19,7 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns.budgets import BudgetIndex
-from podwright.columns.dry_runs import DryRunMemory
+from podwright.columns.dry_run_cache import DryRunCache
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.nominations import Nominations
@@ -81,7 +81,7 @@ class Cluster:
         Pending pods that wait for room on a node.
     ranked_pods : RankedPods
         The placed pods by slot and importance; see `bring_up_to_date` there.
-    dry_runs : DryRunMemory
+    dry_run_cache : DryRunCache
         What dry runs of preemption found.
     budgets : BudgetIndex
         Disruption budgets.
@@ -107,8 +107,8 @@ class Cluster:
         self._keys = PodKeysCache(self.nodes, self.selectors)
         self.nominations = Nominations(self.nodes, self._keys)
         self.ranked_pods = RankedPods(self.nodes, self.pods_on, self.budgets)
-        self.dry_runs = DryRunMemory(self.nodes, self.budgets)
-        self._homeless: dict[str, dict[str, Pod]] = {}
+        self.dry_run_cache = DryRunCache(self.nodes, self.budgets)
+        self._pods_on_missing_nodes: dict[str, dict[str, Pod]] = {}
         self.numbering = 0
         self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
 
@@ -186,7 +186,7 @@ class Cluster:
     def put_pod(self, key: str, pod: Pod) -> None:
         """Add a pod or take over its new version; `key` is its name, as `put` finds out itself."""
         if self.nominations.by_node:
-            self.denominate(pod)
+            self.clear_nomination(pod)
         if pod.status.phase in _ENDED:
             self.remove(key)
             return
@@ -214,10 +214,10 @@ class Cluster:
                 return
             self.remove(key)
         else:
-            self.leave_home(key)
+            self.forget_pod_on_missing_node(key)
         slot = self.nodes.slot_of.get(node_name)
         if slot is None:
-            self._homeless.setdefault(node_name, {})[key] = pod
+            self._pods_on_missing_nodes.setdefault(node_name, {})[key] = pod
         else:
             self.place(pod, slot, key)
 
@@ -225,7 +225,7 @@ class Cluster:
         """Take a pod out; `key` is its name, as `delete` finds out itself."""
         self.remove(key)
         if self.nominations.by_node:
-            self.denominate(pod)
+            self.clear_nomination(pod)
 
     def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Tell whether a new version of a placed pod takes exactly what the old one does.
@@ -250,7 +250,7 @@ class Cluster:
         if slot == len(self.pods_on):
             self.pods_on.append({})
             self.selectors.node_added(slot)
-            for pod in self._homeless.pop(name, {}).values():
+            for pod in self._pods_on_missing_nodes.pop(name, {}).values():
                 self.place(pod, slot)
         elif changed:
             self.selectors.node_changed(slot)
@@ -273,19 +273,19 @@ class Cluster:
         self.selectors.node_removed(slot)
         self.storage.node_changed(slot)
         if staying:
-            self._homeless[name] = {pod.key: pod for pod in staying}
+            self._pods_on_missing_nodes[name] = {pod.key: pod for pod in staying}
         if self.nodes.n_slots > 2 * self.nodes.n_alive + _DEAD_SLOTS_KEPT:
             self._renumber()
 
-    def homeless(self) -> dict[str, tuple[Pod, ...]]:
+    def pods_on_missing_nodes(self) -> dict[str, tuple[Pod, ...]]:
         """Return the pods whose node does not exist, by the node's name, in order."""
-        return {name: tuple(pods.values()) for name, pods in self._homeless.items()}
+        return {name: tuple(pods.values()) for name, pods in self._pods_on_missing_nodes.items()}
 
-    def restore_homeless(self, node_name: str, pods: Iterable[Pod]) -> None:
-        """Let pods wait for a node, as `homeless` gave them."""
-        self._homeless[node_name] = {pod.key: pod for pod in pods}
+    def restore_pods_on_missing_nodes(self, node_name: str, pods: Iterable[Pod]) -> None:
+        """Let pods wait for a node, as `pods_on_missing_nodes` gave them."""
+        self._pods_on_missing_nodes[node_name] = {pod.key: pod for pod in pods}
 
-    def leave_home(self, key: str, uid: str | None = None) -> None:
+    def forget_pod_on_missing_node(self, key: str, uid: str | None = None) -> None:
         """Forget the pod of a name that waits for its node to appear, if there is one.
 
         Parameters
@@ -293,14 +293,14 @@ class Cluster:
         uid : str, optional
             Leaves a pod alone that is another one of that name.
         """
-        if not self._homeless:
+        if not self._pods_on_missing_nodes:
             return
-        for name, pods in list(self._homeless.items()):
+        for name, pods in list(self._pods_on_missing_nodes.items()):
             pod = pods.get(key)
             if pod is not None and (uid is None or pod.metadata.uid == uid):
                 del pods[key]
                 if not pods:
-                    del self._homeless[name]
+                    del self._pods_on_missing_nodes[name]
 
     def live_slots(self) -> I32Array:
         """Return the slots of all nodes that are there: (n_alive,) int32, ascending."""
@@ -349,7 +349,7 @@ class Cluster:
         """Stop counting a placed pod; None if it was not placed."""
         placed = self.pods.pop(key, None)
         if placed is None:
-            self.leave_home(key)
+            self.forget_pod_on_missing_node(key)
             return None
         self._count(placed, -1)
         self.selectors.placed(placed, -1)
@@ -382,14 +382,14 @@ class Cluster:
         """Note that a pending pod is nominated to a node."""
         self.nominations.put(pod, node_name)
 
-    def denominate(self, pod: Pod) -> None:
+    def clear_nomination(self, pod: Pod) -> None:
         """Forget where `pod` was nominated to."""
         self.nominations.remove(pod)
 
     # ---------------------------------------------------------------- what if
 
     @contextmanager
-    def rehearsal(self, slot: int) -> Iterator[Rehearsal]:
+    def dry_run(self, slot: int) -> Iterator[SlotDryRun]:
         """Change the pods of one slot for a moment, unseen by journals and counters.
 
         Only the slot's own columns change (requests, ports, volumes, `pods_on`); plugins
@@ -397,19 +397,19 @@ class Cluster:
         Everything is put back at the end.
         """
         pods_before = dict(self.pods_on[slot])
-        rehearsal = Rehearsal(self, slot)
-        self.ports.begin_rehearsal(slot)
+        dry_run = SlotDryRun(self, slot)
+        self.ports.begin_dry_run(slot)
         try:
-            yield rehearsal
+            yield dry_run
         finally:
-            rehearsal.undo()
-            self.ports.end_rehearsal()
+            dry_run.undo()
+            self.ports.end_dry_run()
             # Same content; this restores the order too.
             self.pods_on[slot].clear()
             self.pods_on[slot].update(pods_before)
 
 
-class Rehearsal:
+class SlotDryRun:
     """Pods added to and removed from one slot, to be undone."""
 
     __slots__ = ("_cluster", "_done", "slot")

@@ -44,13 +44,13 @@ def _of(ports: tuple[ContainerPort, ...]) -> list[HostPort]:
 class PortUse:
     """The host ports taken on each slot."""
 
-    __slots__ = ("_rehearsed", "_slots", "_taken")
+    __slots__ = ("_before_dry_run", "_slots", "_taken")
 
     def __init__(self) -> None:
         self._taken: dict[int, dict[HostPort, int]] = {}
         # The same the other way round: per protocol and port, address and slot.
         self._slots: dict[tuple[str, int], dict[str, dict[int, None]]] = {}
-        self._rehearsed: tuple[int, dict[HostPort, int]] | None = None
+        self._before_dry_run: tuple[int, dict[HostPort, int]] | None = None
 
     def count(self, slot: int, ports: tuple[HostPort, ...], sign: int) -> None:
         """Take (1) or free (-1) `ports` on `slot`; a port may be taken more than once."""
@@ -58,7 +58,7 @@ class PortUse:
         for port in ports:
             before = taken.get(port, 0)
             left = before + sign
-            if self._rehearsed is not None:
+            if self._before_dry_run is not None:
                 # As in upstream's set, whoever goes takes the port along.
                 left = max(sign, 0)
             if left:
@@ -71,7 +71,7 @@ class PortUse:
         if not taken:
             del self._taken[slot]
 
-    def begin_rehearsal(self, slot: int) -> None:
+    def begin_dry_run(self, slot: int) -> None:
         """Count as upstream's dry runs do, where a port is taken or not, until the end.
 
         Notes
@@ -79,13 +79,13 @@ class PortUse:
         Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go, `HostPortInfo`;
         golden case preemption-t-0107.
         """
-        self._rehearsed = (slot, dict(self._taken.get(slot, {})))
+        self._before_dry_run = (slot, dict(self._taken.get(slot, {})))
 
-    def end_rehearsal(self) -> None:
+    def end_dry_run(self) -> None:
         """Go back to what was taken at the beginning."""
-        assert self._rehearsed is not None, "no rehearsal has begun"
-        slot, before = self._rehearsed
-        self._rehearsed = None
+        assert self._before_dry_run is not None, "no dry run has begun"
+        slot, before = self._before_dry_run
+        self._before_dry_run = None
         now = self._taken.pop(slot, {})
         for port in now:
             if port not in before:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
+from podwright.columns.class_volumes import ClassVolumes
 from podwright.columns.csi_migration import (
     CSIVolume,
     persistent_csi_volume,
@@ -21,7 +22,6 @@ from podwright.columns.csi_migration import (
 from podwright.columns.csi_nodes import CSINodeColumns
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod
-from podwright.columns.volume_shelves import VolumeShelf
 from podwright.columns.volume_use import VolumeUse
 from podwright.objects import (
     CSIDriver,
@@ -89,7 +89,7 @@ class StorageIndex:
         self.use = VolumeUse(nodes, self)
         self._pools: dict[str, dict[str, StoragePool]] = {}
         self._attachments: dict[str, dict[str, VolumeAttachment]] = {}
-        self._shelves: dict[str, VolumeShelf] = {}
+        self._by_class: dict[str, ClassVolumes] = {}
         self._nodes_of_volume: dict[str, dict[str, str]] = {}
         self._claims_of_volume: dict[str, dict[str, None]] = {}
         self._assumed_claims: dict[str, PersistentVolumeClaim] = {}
@@ -105,9 +105,9 @@ class StorageIndex:
         """Return a volume, with what is assumed of it."""
         return self._assumed_volumes.get(name) or self.volumes.get(name)
 
-    def shelf(self, class_name: str) -> VolumeShelf:
+    def class_volumes(self, class_name: str) -> ClassVolumes:
         """Return the volumes of a class that claims could be bound to, assumptions included."""
-        return self._shelves.get(class_name) or VolumeShelf(self._nodes)
+        return self._by_class.get(class_name) or ClassVolumes(self._nodes)
 
     def pools(self, class_name: str) -> Iterable[StoragePool]:
         """Return the room that CSIStorageCapacity objects report for a class."""
@@ -218,14 +218,14 @@ class StorageIndex:
         return True
 
     def _shelve(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
-        """Put the version of a volume that is now seen on its class's shelf."""
+        """Put the version of a volume that is now seen in the volumes of its class."""
         if old is not None:
-            self._shelves[class_of(old)].remove(old)
+            self._by_class[class_of(old)].remove(old)
         if new is not None:
             name = class_of(new)
-            if name not in self._shelves:
-                self._shelves[name] = VolumeShelf(self._nodes)
-            self._shelves[name].add(new)
+            if name not in self._by_class:
+                self._by_class[name] = ClassVolumes(self._nodes)
+            self._by_class[name].add(new)
 
     def _take_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
         # The class of a capacity cannot be changed.
@@ -267,7 +267,7 @@ class StorageIndex:
         self.version += 1
 
     def assume_volume(self, volume: PersistentVolume) -> None:
-        """Let `volume` and the shelves read a changed copy from now on."""
+        """Let `volume` and the volumes of its class read a changed copy from now on."""
         name = volume.metadata.name
         assert name in self.volumes, f"volume {name} is unknown"
         self._shelve(self.volume(name), volume)

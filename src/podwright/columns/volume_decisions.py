@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns.class_volumes import ClassVolumes, Matches, required_affinity, storage_nano
 from podwright.columns.csi_migration import TranslationError, migrated_affinity, migration_of
 from podwright.columns.node_selector import labels_mask, node_selector_mask, value_mask
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.storage import StorageIndex, class_of
-from podwright.columns.volume_shelves import Matches, VolumeShelf, required_affinity, storage_nano
 from podwright.objects import (
     NodeSelector,
     PersistentVolume,
@@ -74,10 +74,10 @@ class Decisions:
         """Return the claims for which volumes are to be made on a row."""
         return [claim for claim, mask in self._provisions if mask[row]]
 
-    def matched(self) -> Iterator[tuple[PersistentVolumeClaim, VolumeShelf, I64Array]]:
-        """Give the claims that were matched, and per row the number of the volume on its shelf."""
-        for claim, (shelf, chosen) in zip(self._matched, self._matches.chosen, strict=True):
-            yield claim, shelf, chosen
+    def matched(self) -> Iterator[tuple[PersistentVolumeClaim, ClassVolumes, I64Array]]:
+        """Give the claims that were matched, and per row the number of its volume."""
+        for claim, (class_volumes, chosen) in zip(self._matched, self._matches.chosen, strict=True):
+            yield claim, class_volumes, chosen
 
     def to_provision(self) -> Iterator[tuple[PersistentVolumeClaim, Mask]]:
         """Give the claims for which volumes are to be made, and on which rows."""
@@ -86,7 +86,7 @@ class Decisions:
     def match(self, claim: PersistentVolumeClaim, storage: StorageIndex) -> Mask:
         """Choose a volume for the next claim; tell which rows have one."""
         self._matched.append(claim)
-        return self._matches.choose(claim, storage.shelf(class_of(claim)))
+        return self._matches.choose(claim, storage.class_volumes(class_of(claim)))
 
     def provision(self, claim: PersistentVolumeClaim, mask: Mask) -> None:
         """Note that a claim's volume is to be made on the rows in `mask`."""

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns.class_volumes import NO_VOLUME, ClassVolumes
 from podwright.columns.node_selector import labels_mask
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.storage import StorageIndex, class_of
 from podwright.columns.volume_decisions import Decisions
-from podwright.columns.volume_shelves import NO_VOLUME, VolumeShelf
 from podwright.objects import PersistentVolumeClaim, quantity_value
 
 _FULL = 100
@@ -65,11 +65,11 @@ def utilization(
     k = len(rows)
     is_static: Mask = np.zeros(k, dtype=np.bool_)
     static: dict[str, _Amounts] = {}
-    for claim, shelf, chosen in decisions.matched():
+    for claim, class_volumes, chosen in decisions.matched():
         here: Mask = chosen != NO_VOLUME
         amounts = static.setdefault(class_of(claim), _Amounts(k))
         amounts.requested[here] += _request(claim)
-        amounts.capacity += _sizes(shelf, chosen)
+        amounts.capacity += _sizes(class_volumes, chosen)
         amounts.counts |= here
         is_static |= here
     made: dict[str, _Amounts] = {}
@@ -91,12 +91,12 @@ def _request(claim: PersistentVolumeClaim) -> int:
     return 0 if request is None else quantity_value(request)
 
 
-def _sizes(shelf: VolumeShelf, chosen: I64Array) -> I64Array:
+def _sizes(class_volumes: ClassVolumes, chosen: I64Array) -> I64Array:
     """Return the sizes of the chosen volumes; 0 for none."""
     sizes: I64Array = np.zeros(len(chosen), dtype=np.int64)
     for number in np.unique(chosen).tolist():
         if number != NO_VOLUME:
-            volume = shelf.volumes[shelf.numbers.values[number]]
+            volume = class_volumes.volumes[class_volumes.numbers.values[number]]
             text = volume.spec.capacity.get("storage")
             sizes[chosen == number] = 0 if text is None else quantity_value(text)
     return sizes

@@ -14,14 +14,14 @@ from podwright.framework.adapter import PluginFailure, run_filter
 from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision
-from podwright.framework.extended import ExtendedCycle
+from podwright.framework.extender_cycle import ExtenderCycle
 from podwright.framework.extenders import CallExtender, ExtenderAnswers, run_steps
-from podwright.framework.fresh_scores import FreshScores, fresh_scores
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
 from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
+from podwright.framework.uncached_scores import UncachedScores, uncached_scores
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
 
@@ -210,8 +210,8 @@ class _Recording:
         self.error: Status | None = None
         self.tied: tuple[str, ...] = ()
         self.survivors: tuple[str, ...] | None = None
-        self._extended = runner.extended
-        if self._extended is not None:
+        self._extender_cycle = runner.extender_cycle
+        if self._extender_cycle is not None:
             self.error = decision.error
 
     def run(self) -> None:
@@ -234,31 +234,31 @@ class _Recording:
         self.examined = self._live
         totals = self._filter(cycle)
         self._narrow(totals)
-        if self._extended is not None:
-            self._extend(cycle, self._extended)
+        if self._extender_cycle is not None:
+            self._extend(cycle, self._extender_cycle)
             return
         if len(self.feasible) > 1:
             self._score(cycle)
         elif len(self.feasible) == 1:
             self.winners = (self._names[self.feasible[0]],)
 
-    def _extend(self, cycle: Cycle, extended: ExtendedCycle) -> None:
+    def _extend(self, cycle: Cycle, extender_cycle: ExtenderCycle) -> None:
         """Take over what extenders made of it."""
-        if extended.only_nominated:
+        if extender_cycle.only_nominated:
             self.rejected = {}
-        self.rejected |= extended.statuses
-        left = extended.survivors.names
+        self.rejected |= extender_cycle.statuses
+        left = extender_cycle.survivors.names
         slot_of = self._cluster.nodes.slot_of
         if len(left) > 1 and self.error is None:
-            scores = extended.replaced_scores
+            scores = extender_cycle.replaced_scores
             if scores is None:
                 slots = dict.fromkeys(slot_of[name] for name in left)
                 rows: I32Array = np.array(list(slots), dtype=np.int32)
-                scores = fresh_scores(self._profile, cycle, rows, pre_scores=self.pre_scores)
+                scores = uncached_scores(self._profile, cycle, rows, pre_scores=self.pre_scores)
             self._take(scores)
-        self.totals = extended.totals
-        self.winners = extended.winners
-        self.tied = extended.tied
+        self.totals = extender_cycle.totals
+        self.winners = extender_cycle.winners
+        self.tied = extender_cycle.tied
         self.survivors = left
 
     def _filter(self, cycle: Cycle) -> I64Array:
@@ -314,7 +314,7 @@ class _Recording:
             if examined[self._cluster.nodes.slot_of[name]]
         }
         self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
-        is_taken = self._extended is None or self._extended.only_nominated
+        is_taken = self._extender_cycle is None or self._extender_cycle.only_nominated
         if own >= 0 and totals[own] >= 0 and is_taken:
             # The nominated node was looked at first, alone, and was good enough.
             self.feasible = np.array([own], dtype=np.int32)
@@ -324,13 +324,13 @@ class _Recording:
 
     def _score(self, cycle: Cycle) -> None:
         """Ask every score plugin about the feasible nodes."""
-        scores = fresh_scores(self._profile, cycle, self.feasible, pre_scores=self.pre_scores)
+        scores = uncached_scores(self._profile, cycle, self.feasible, pre_scores=self.pre_scores)
         self._take(scores)
         self.totals = scores.totals
         best = max(self.totals.values())
         self.winners = tuple(name for name, total in self.totals.items() if total == best)
 
-    def _take(self, scores: FreshScores) -> None:
+    def _take(self, scores: UncachedScores) -> None:
         self.pre_scores = scores.pre_scores
         self.skipped_scores = scores.skipped
         self.scores = [
@@ -366,7 +366,7 @@ class _Recording:
             totals=self.totals,
             winners=self.winners,
             tied=self.tied or self.winners,
-            extenders=() if self._extended is None else self._extended.answers,
+            extenders=() if self._extender_cycle is None else self._extender_cycle.answers,
             custom_results=self.custom_results,
             error=self.error,
         )

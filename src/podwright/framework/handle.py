@@ -29,7 +29,7 @@ class Members:
     pods : dict of str to Pod
         All that exist and have not ended, by uid, in order of arrival.
     scheduled : set of str
-        The uids of those that count on a node: bound, assumed, or placed in a rehearsal.
+        The uids of those that count on a node: bound, assumed, or placed in a dry run.
     """
 
     __slots__ = ("pods", "scheduled")

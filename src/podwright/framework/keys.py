@@ -59,7 +59,7 @@ class KeyNumbers:
         self.reads.clear()
 
 
-class PodKeyBook:
+class PodKeyCache:
     """Keys of pods, remembered for pods that share their spec.
 
     Labels that nobody selects by are no part of a key, unless a plugin reads them all. When

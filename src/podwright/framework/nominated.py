@@ -141,9 +141,9 @@ class NominatedCheck:
         cycle = self._ranking.cycle.clone()
         skipped = self._ranking.outcome.skipped
         slot_filter = SlotFilter(profile, self._ranking)
-        with cluster.rehearsal(slot) as rehearsal:
+        with cluster.dry_run(slot) as dry_run:
             for pod in pods:
-                placed = rehearsal.add(pod)
+                placed = dry_run.add(pod)
                 for plugin in profile.pre_filter:
                     if plugin.name not in skipped:
                         plugin.add_pod(cycle, placed)
@@ -165,7 +165,7 @@ def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
 
 
 class SlotFilter:
-    """Runs the filters on single slots during a rehearsal.
+    """Runs the filters on single slots during a dry run.
 
     Filters that do not look at pods say what they said at the beginning of the cycle; the
     others are asked.

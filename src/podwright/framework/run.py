@@ -18,14 +18,14 @@ from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
-from podwright.framework.extended import ExtendedCycle, ExtendedRun
+from podwright.framework.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.framework.extenders import CalledExtender, CallExtender, Steps, interested_in
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle, post_filter_steps, run_post_filters
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.profile import Profile, TieRule, nodes_to_find
 from podwright.framework.ranking import Ranking
-from podwright.framework.rankings import Rankings
+from podwright.framework.ranking_cache import RankingCache
 from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import feasible_of, find_in_order, pick_by_heap, pick_drawn
@@ -80,7 +80,7 @@ class Runner:
 
     Attributes
     ----------
-    extended : ExtendedCycle, optional
+    extender_cycle : ExtenderCycle, optional
         Of the last cycle, if extenders were asked.
     next_start : int
         Position in the visiting order at which the next search for nodes begins.
@@ -104,12 +104,12 @@ class Runner:
         self.cluster = cluster
         self.seed = seed
         self.extenders = extenders
-        self.extended: ExtendedCycle | None = None
+        self.extender_cycle: ExtenderCycle | None = None
         self.keeps_totals = keeps_totals
         self.scored: tuple[I64Array, I32Array] | None = None
         self.on_scored: OnScored | None = None
         self.next_start = 0
-        self._rankings = Rankings(profile, cluster)
+        self._rankings = RankingCache(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
         self._last: Ranking | None = None
@@ -215,7 +215,7 @@ class Runner:
             The node need not exist, if extenders say so; its slot is -1 then. An extender
             that fails and may not be ignored ends the cycle with an error.
         """
-        self.extended = None
+        self.extender_cycle = None
         extenders = interested_in(pod, self.extenders)
         if not extenders:
             return self.decide(pod, cycle_number=cycle_number)
@@ -227,8 +227,8 @@ class Runner:
                     # They are not asked about nodes, but may be about victims.
                     self._failed.extenders = extenders
                 return decision
-            run = ExtendedRun(self, extenders, pod, cycle_number)
-            self.extended = run.record
+            run = ExtenderRun(self, extenders, pod, cycle_number)
+            self.extender_cycle = run.record
             decision = yield from run.steps(ranking)
             self._failed = run.failed
         except PluginFailure as failure:

@@ -1,6 +1,6 @@
 """Pods whose filters look at other pods only through the sums of their requests.
 
-For them neither nominated pods nor dry runs of preemption need a rehearsal: what counts is
+For them neither nominated pods nor dry runs of preemption need a dry run: what counts is
 addition and subtraction.
 """
 

@@ -25,7 +25,7 @@ from podwright.config import (
     read_configuration,
     set_defaults,
 )
-from podwright.framework import Explanation, Heard, Plugin, listen
+from podwright.framework import Explanation, Plugin, PluginCall, trace_plugins
 from podwright.kss.history import UnusableHistory, extend_history
 from podwright.kss.results import HISTORY, ExtenderAnswer, Placed, attempt_results
 from podwright.machine import Action, Bind, CallExtender, EmitEvent, ExtenderReplied, ObjectDeleted
@@ -236,16 +236,16 @@ class _Story:
         self.answers: list[ExtenderAnswer] = []
         self._past = past
         self._uid = past.pod.metadata.uid
-        self._heard: list[Heard] = []
+        self._heard: list[PluginCall] = []
         self._asked: dict[int, ExtenderCall] = {}
         self._node = ""
         self._is_binding = False
         self._event = ""
         runner = past.run.machine.runner(past.pod.spec.scheduler_name)
         assert runner is not None, f"no profile is for {past.pod.key}, yet it was tried"
-        listen(runner.profile, self._hear)
+        trace_plugins(runner.profile, self._hear)
 
-    def _hear(self, heard: Heard) -> None:
+    def _hear(self, heard: PluginCall) -> None:
         if heard.uid == self._uid:
             self._heard.append(heard)
 

@@ -29,8 +29,8 @@ from podwright.framework import (
     MAX_EXTENDER_PRIORITY,
     MAX_NODE_SCORE,
     Explanation,
-    Heard,
     MalformedJSON,
+    PluginCall,
     Point,
     PreFilterResult,
     Profile,
@@ -77,7 +77,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     node : str
         Where it was reserved; "" if it was not.
-    heard : tuple of Heard
+    heard : tuple of PluginCall
         What plugins said of this pod, in order.
     is_binding : bool
         Whether it came so far that somebody was asked to bind it.
@@ -85,7 +85,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     node: str = ""
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[PluginCall, ...] = ()
     is_binding: bool = False
     is_bound: bool = False
 
@@ -213,7 +213,7 @@ def _scores(
 # -------------------------------------------------------------------- what came then
 
 
-def _last_heard(placed: Placed, point: Point) -> dict[str, Heard]:
+def _last_heard(placed: Placed, point: Point) -> dict[str, PluginCall]:
     return {heard.plugin: heard for heard in placed.heard if heard.point == point}
 
 

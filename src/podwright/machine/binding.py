@@ -580,7 +580,7 @@ def forget(state: State, binding: Binding) -> bool:
         placed = state.cluster.pods.get(key)
         # A pod of the same name may have taken its place, also on a node that is not known yet.
         if placed is None:
-            state.cluster.leave_home(key, binding.uid)
+            state.cluster.forget_pod_on_missing_node(key, binding.uid)
         elif placed.pod.metadata.uid == binding.uid:
             state.cluster.remove(key)
         if state.groups.is_used:

@@ -271,7 +271,7 @@ class SchedulingCycles:
                 f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
             )
         # One of that name on a node that is gone must not come back in its place.
-        state.cluster.leave_home(queued.key)
+        state.cluster.forget_pod_on_missing_node(queued.key)
         # The pod counts as it is, without its node's name: it has the keys of its template.
         if slot >= 0:
             state.cluster.place(binding.pod, slot, queued.key)

@@ -278,7 +278,9 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         placed=tuple(of_all([on_node.pod for on_node in placed])),
         placed_on=tuple([place_of[on_node.slot] for on_node in placed]),
         homeless=tuple(
-            OnNode(of(pod), node) for node, pods in cluster.homeless().items() for pod in pods
+            OnNode(of(pod), node)
+            for node, pods in cluster.pods_on_missing_nodes().items()
+            for pod in pods
         ),
         nominated=tuple(
             OnNode(of(pod), node)
@@ -440,7 +442,7 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     for entry in snapshot.homeless:
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))
     for node, pods in waiting_for.items():
-        cluster.restore_homeless(node, pods)
+        cluster.restore_pods_on_missing_nodes(node, pods)
     for number in snapshot.claims:
         claim = numbers.object(number)
         assert isinstance(claim, PersistentVolumeClaim), claim.kind

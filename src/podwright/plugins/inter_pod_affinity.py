@@ -81,7 +81,7 @@ class _PodKey(msgspec.Struct, frozen=True):
 
 
 class _FilterState:
-    """The required terms that concern a pod, as counters, and what a rehearsal changed.
+    """The required terms that concern a pod, as counters, and what a dry run changed.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class _FilterState:
     matches_self : bool
         Whether the pod matches all its own required affinity terms.
     changes : dict of (int, str, int) to int
-        In a rehearsal: code of the rule, topology key, label value; what was added.
+        In a dry run: code of the rule, topology key, label value; what was added.
     """
 
     __slots__ = (
@@ -162,7 +162,7 @@ class _FilterState:
             self.changes[change] = self.changes.get(change, 0) + sign
 
     def code_of(self, slot: int) -> int:
-        """Return the verdict on a slot, with what the rehearsal changed."""
+        """Return the verdict on a slot, with what the dry run changed."""
         is_near = True
         for key, counter in self.affinity.items():
             count = self._count(_AFFINITY, key, counter, slot)

@@ -159,7 +159,7 @@ class _HardConstraint:
 
 
 class _FilterState:
-    """The hard constraints, and in a rehearsal what it changed.
+    """The hard constraints, and in a dry run what it changed.
 
     Attributes
     ----------
@@ -206,8 +206,8 @@ class _FilterState:
             self.lowest[i].update(domain, int(counts[domain]) + change[domain])
 
     def code_of(self, slot: int) -> int:
-        """Return the verdict on a slot, with what the rehearsal changed."""
-        assert self.changes is not None, "nothing was rehearsed"
+        """Return the verdict on a slot, with what the dry run changed."""
+        assert self.changes is not None, "nothing was simulated"
         for hard, change, lowest in zip(self.hard, self.changes, self.lowest, strict=True):
             counts = hard.counter.current()
             domains = hard.counter.domains

@@ -52,7 +52,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
         What extenders left of them.
     choice : Choice, optional
         None: nothing helps.
-    denominated : tuple of Pod
+    cleared_nominations : tuple of Pod
         Pending pods of lower priority that are nominated to the chosen node; their
         nominations are to be taken back.
     """
@@ -60,7 +60,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: DryRun
     candidates: Candidates = ()
     choice: Choice | None = None
-    denominated: tuple[Pod, ...] = ()
+    cleared_nominations: tuple[Pod, ...] = ()
 
     def told(self) -> tuple[str, ...]:
         """Say in sentences what was tried, who would go, who may stay, and what decided."""
@@ -155,7 +155,7 @@ def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> P
         dry_run=found,
         candidates=left,
         choice=choice,
-        denominated=_lower_nominated(failed, choice.candidate),
+        cleared_nominations=_lower_nominated(failed, choice.candidate),
     )
     return PostFilterResult(
         status=Status.OK, nominated_node=choice.candidate.node, details=preemption

@@ -193,7 +193,7 @@ class SummedNodes:
                 ranked.set_members,
                 ranked.written,
             )
-            known = cluster.dry_runs.of(priority, room.pairs, len(ranked.priorities))
+            known = cluster.dry_run_cache.of(priority, room.pairs, len(ranked.priorities))
             tried = Tried(known.written, known.codes, known.measures, known.lower, known.marks)
             seen, found, measures, first_mark, marks = dry_run_sums(
                 stretch, blocked, room, pods, tried, left, goal, codes

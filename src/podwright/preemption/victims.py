@@ -7,7 +7,7 @@ each time the most important first. Who cannot be put back is a victim.
 
 from __future__ import annotations
 
-from podwright.columns import PlacedPod, Rehearsal, priority_of
+from podwright.columns import PlacedPod, SlotDryRun, priority_of
 from podwright.columns.importance import importance
 from podwright.framework import (
     Cycle,
@@ -68,25 +68,25 @@ def select_victims(
     ]
     if not lower:
         return NO_VICTIMS
-    with cluster.rehearsal(slot) as rehearsal:
+    with cluster.dry_run(slot) as dry_run:
         try:
             filters = slot_filter or SlotFilter(failed.profile, failed.ranking)
-            return _Stage(failed, slot, rehearsal, filters).select(lower, last)
+            return _Stage(failed, slot, dry_run, filters).select(lower, last)
         except PluginFailure as failure:
             return failure.status
 
 
 class _Stage:
-    """One node during its rehearsal, and the plugins' view of it."""
+    """One node during its dry run, and the plugins' view of it."""
 
     def __init__(
-        self, failed: FailedCycle, slot: int, rehearsal: Rehearsal, filters: SlotFilter
+        self, failed: FailedCycle, slot: int, dry_run: SlotDryRun, filters: SlotFilter
     ) -> None:
         self._filters = filters
         self._cycle = failed.cycle.clone()
         self._slot = slot
         self._now_ns = failed.now_ns
-        self._rehearsal = rehearsal
+        self._dry_run = dry_run
         self._cluster = failed.cluster
         self._name = failed.cluster.nodes.names[slot]
         self._nominated = counting_nominated(failed.cluster, failed.pod, self._name)
@@ -100,7 +100,7 @@ class _Stage:
     def select(self, lower: list[PlacedPod], last: frozenset[NamespacedName]) -> Candidate | Status:
         """Take all of `lower` away and put back whom we can."""
         for placed in lower:
-            self._rehearsal.remove(placed)
+            self._dry_run.remove(placed)
             self._tell(self._cycle, placed, -1)
         status = self._filter()
         if not status.is_success:
@@ -123,11 +123,11 @@ class _Stage:
 
     def _reprieve(self, placed: PlacedPod) -> bool:
         """Put a pod back if the preemptor still fits."""
-        self._rehearsal.add_back(placed)
+        self._dry_run.add_back(placed)
         self._tell(self._cycle, placed, 1)
         if self._filter().is_success:
             return True
-        self._rehearsal.remove(placed)
+        self._dry_run.remove(placed)
         self._tell(self._cycle, placed, -1)
         return False
 
@@ -136,12 +136,12 @@ class _Stage:
         slot = self._slot
         if self._nominated:
             cycle = self._cycle.clone()
-            added = [self._rehearsal.add(pod) for pod in self._nominated]
+            added = [self._dry_run.add(pod) for pod in self._nominated]
             for placed in added:
                 self._tell(cycle, placed, 1)
             status = self._filters.status(cycle, slot)
             for placed in added:
-                self._rehearsal.remove(placed)
+                self._dry_run.remove(placed)
             if not status.is_success:
                 return status
         return self._filters.status(self._cycle, slot)

@@ -23,7 +23,7 @@ class NominationMirror(Protocol):
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Note that a pod is nominated to a node."""
 
-    def denominate(self, pod: Pod) -> None:
+    def clear_nomination(self, pod: Pod) -> None:
         """Forget where a pod was nominated to."""
 
 
@@ -105,7 +105,7 @@ class Nominator:
         pods = self._pods_by_node[node_name]
         pod = pods.pop(uid)
         if self._mirror is not None:
-            self._mirror.denominate(pod)
+            self._mirror.clear_nomination(pod)
         if not pods:
             del self._pods_by_node[node_name]
 

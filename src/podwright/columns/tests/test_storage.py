@@ -86,10 +86,10 @@ def test_an_assumed_volume_moves_on_the_shelf_and_back():
     storage.put(volume("v"))
     taken = volume("v", claim="c")
     storage.assume_volume(taken)
-    assert storage.shelf("local").reserved_for(claim("c")) == [taken]
+    assert storage.class_volumes("local").reserved_for(claim("c")) == [taken]
     storage.restore_volume("v")
     storage.restore_volume("v")
-    assert storage.shelf("local").reserved_for(claim("c")) == []
+    assert storage.class_volumes("local").reserved_for(claim("c")) == []
     assert storage.volume("v") == volume("v")
 
 
@@ -99,7 +99,7 @@ def test_a_deleted_volume_leaves_the_shelf_assumed_or_not():
     storage.assume_volume(volume("v", claim="c"))
     storage.delete(volume("v"))
     assert storage.volume("v") is None
-    assert storage.shelf("local").volumes == {}
+    assert storage.class_volumes("local").volumes == {}
 
 
 def test_the_class_annotation_goes_before_the_field():
@@ -151,7 +151,7 @@ def test_a_rehearsal_leaves_the_counts_as_they_were():
     user = pod("p", *using("c"), node="n")
     cluster.put(user)
     use = cluster.storage.use
-    with cluster.rehearsal(0) as rehearsal:
-        rehearsal.remove(cluster.pods[user.key])
+    with cluster.dry_run(0) as dry_run:
+        dry_run.remove(cluster.pods[user.key])
         assert use.attached("csi.x").tolist() == [0]
     assert use.attached("csi.x").tolist() == [1]

@@ -378,9 +378,9 @@ def test_an_extender_that_keeps_everything_changes_no_choice(settings):
     for seed in range(5):
         plain = runner_with(nodes=7, seed=seed).decide(make_pod("web"), cycle_number=3)
         runner = runner_with(settings | {"managedResources": []}, nodes=7, seed=seed)
-        extended = run_steps(runner.steps(make_pod("web"), cycle_number=3), keep)
-        assert (extended.total, extended.feasible_count) == (plain.total, 7)
-        assert extended.tie_count == plain.tie_count
+        with_extenders = run_steps(runner.steps(make_pod("web"), cycle_number=3), keep)
+        assert (with_extenders.total, with_extenders.feasible_count) == (plain.total, 7)
+        assert with_extenders.tie_count == plain.tie_count
 
 
 # -------------------------------------------------------------------- bind

@@ -12,7 +12,7 @@ from podwright.assembly.registry import Registry
 from podwright.columns import Cluster, Reads
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework import Plugin, Status
-from podwright.framework.rankings import Rankings
+from podwright.framework.ranking_cache import RankingCache
 from podwright.objects import Pod, decode, decode_pod
 from podwright.testing import make_node
 
@@ -64,14 +64,14 @@ def selecting(kind: str, selector: dict[str, Any], api_version: str = "apps/v1")
     )
 
 
-def rankings_of(cluster: Cluster, *plugins: type[Plugin]) -> Rankings:
+def rankings_of(cluster: Cluster, *plugins: type[Plugin]) -> RankingCache:
     registry = Registry(plugins)
     configuration = effective(
         registry.enable_own(KubeSchedulerConfiguration()),
         DEFAULT_GATES,
         implements=registry.points_of,
     )
-    return Rankings(build_profiles(configuration, registry)["default-scheduler"], cluster)
+    return RankingCache(build_profiles(configuration, registry)["default-scheduler"], cluster)
 
 
 def cluster_of(*objects: Any) -> Cluster:
@@ -81,7 +81,7 @@ def cluster_of(*objects: Any) -> Cluster:
     return cluster
 
 
-def share(rankings: Rankings, some: Pod, other: Pod) -> bool:
+def share(rankings: RankingCache, some: Pod, other: Pod) -> bool:
     """Tell whether a pod gets the ranking that was kept for another one.
 
     Whether both share the object of their spec, as pods of one template do, must not matter.

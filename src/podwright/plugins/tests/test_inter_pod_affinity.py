@@ -279,13 +279,13 @@ def test_a_rehearsal_takes_in_pods_with_terms_of_their_own():
     cluster = cluster_of(*NODES)
     plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=apart(term(HOST, "none"))), cluster)
     plugin.pre_filter(cycle)
-    rehearsed = cycle.clone()
-    with cluster.rehearsal(0) as rehearsal:
-        placed = rehearsal.add(pod("n", "db", on="a", affinity=apart(term(ZONE, "web"))))
-        plugin.add_pod(rehearsed, placed)
-        assert filtered(plugin, rehearsed)["b"].message == OF_PLACED
-        plugin.remove_pod(rehearsed, placed)
-        assert filtered(plugin, rehearsed)["b"].is_success
+    simulated = cycle.clone()
+    with cluster.dry_run(0) as dry_run:
+        placed = dry_run.add(pod("n", "db", on="a", affinity=apart(term(ZONE, "web"))))
+        plugin.add_pod(simulated, placed)
+        assert filtered(plugin, simulated)["b"].message == OF_PLACED
+        plugin.remove_pod(simulated, placed)
+        assert filtered(plugin, simulated)["b"].is_success
     assert filtered(plugin, cycle)["b"].is_success
 
 

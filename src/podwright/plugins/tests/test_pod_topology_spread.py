@@ -203,14 +203,14 @@ def test_a_rehearsal_frees_a_domain_and_leaves_the_cycle_alone():
     cluster = cluster_of(*THREE[:2], web("1", "a"), web("2", "a"))
     plugin, cycle = PodTopologySpread(), Cycle(spreading(constraint(skew=2)), cluster)
     plugin.pre_filter(cycle)
-    rehearsed = cycle.clone()
-    plugin.remove_pod(rehearsed, cluster.pods["default/1"])
-    assert filtered(plugin, rehearsed)["a"].is_success
+    simulated = cycle.clone()
+    plugin.remove_pod(simulated, cluster.pods["default/1"])
+    assert filtered(plugin, simulated)["a"].is_success
     assert filtered(plugin, cycle)["a"].message == SKEWED
-    again = rehearsed.clone()
+    again = simulated.clone()
     plugin.add_pod(again, cluster.pods["default/1"])
     assert filtered(plugin, again)["a"].message == SKEWED
-    assert filtered(plugin, rehearsed)["a"].is_success
+    assert filtered(plugin, simulated)["a"].is_success
 
 
 def test_pods_with_equal_constraints_share_a_key():

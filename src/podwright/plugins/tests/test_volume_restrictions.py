@@ -99,13 +99,13 @@ def test_claims_that_need_no_filter(objects, code, reason):
 def test_preemption_of_the_user_frees_the_claim():
     placed = pod("q", volumes=using("c"), nodeName="n0")
     cycle, _ = prepared(pod(volumes=using("c")), claim("c", accessModes=EXCLUSIVE), placed)
-    plugin, rehearsed = VolumeRestrictions(), cycle.clone()
+    plugin, simulated = VolumeRestrictions(), cycle.clone()
     user = cycle.cluster.pods[placed.key]
-    plugin.remove_pod(rehearsed, user)
-    assert reasons(plugin, rehearsed) == {}
+    plugin.remove_pod(simulated, user)
+    assert reasons(plugin, simulated) == {}
     assert set(reasons(plugin, cycle)) == {"n0", "n1"}
-    plugin.add_pod(rehearsed, user)
-    assert set(reasons(plugin, rehearsed)) == {"n0", "n1"}
+    plugin.add_pod(simulated, user)
+    assert set(reasons(plugin, simulated)) == {"n0", "n1"}
 
 
 def test_taking_and_releasing_a_claim_for_one_pod_outdates_what_was_prepared():

@@ -121,8 +121,8 @@ def test_a_rehearsal_gives_host_ports_back():
         node("n1"), *[pod(name, on="n1", containers=[port]) for name in ("a", "b")]
     )
     ports = cluster.pods["default/a"].keys.ports
-    with cluster.rehearsal(0) as rehearsal:
-        rehearsal.remove(cluster.pods["default/a"])
+    with cluster.dry_run(0) as dry_run:
+        dry_run.remove(cluster.pods["default/a"])
         assert not cluster.ports.conflicts(0, ports)
         assert not cluster.ports.conflicting_slots(ports)
     assert cluster.ports.conflicts(0, ports)

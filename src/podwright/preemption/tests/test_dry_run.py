@@ -97,7 +97,7 @@ def test_what_a_nominated_pod_prevents_is_forgotten_with_its_nomination():
     first, _ = found(cluster, HIGH)
     cluster.put(waiting)
     assert len(found(cluster, HIGH)[0].candidates) < len(first.candidates)
-    cluster.denominate(waiting)
+    cluster.clear_nomination(waiting)
     assert told(found(cluster, HIGH)[0]) == told(first)
 
 

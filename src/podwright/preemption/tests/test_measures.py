@@ -137,5 +137,5 @@ def test_only_nominations_of_lower_priority_to_the_chosen_node_end(priority, end
         pod("elsewhere", "0", priority=1, nominated="n2"),
     )
     assert decision.post_filter.nominated_node == "n1"
-    found = [one.metadata.name for one in decision.post_filter.details.denominated]
+    found = [one.metadata.name for one in decision.post_filter.details.cleared_nominations]
     assert found == (["nominated"] if ends else [])

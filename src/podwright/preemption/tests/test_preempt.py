@@ -134,7 +134,7 @@ def test_less_important_nominations_to_the_chosen_node_end():
         pod("lower", priority=99, nominated="n1"),
         pod("equal", priority=100, nominated="n2"),
     )
-    assert [p.metadata.name for p in found(decision).denominated] == ["lower"]
+    assert [p.metadata.name for p in found(decision).cleared_nominations] == ["lower"]
 
 
 def test_an_equally_important_nominated_pod_needs_room_too():

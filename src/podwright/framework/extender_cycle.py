@@ -29,12 +29,12 @@ from podwright.framework.extenders import (
     prioritize_steps,
     wrap_int64,
 )
-from podwright.framework.fresh_scores import FreshScores, scores_of_replaced
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.profile import TieRule
 from podwright.framework.ranking import Ranking
 from podwright.framework.status import Code, Status
+from podwright.framework.uncached_scores import UncachedScores, scores_of_replaced
 from podwright.kernels.draw import DRAW_BITS, EXTENDER_STREAM, TIE_STREAM, draw
 from podwright.kernels.select import pick_by_heap
 from podwright.objects import Pod
@@ -46,7 +46,7 @@ _MOST_ENTRIES = 1 << 20
 """More nodes than any answer has; keeps the draws of two cycles apart."""
 
 
-class ExtendedCycle(msgspec.Struct, kw_only=True):
+class ExtenderCycle(msgspec.Struct, kw_only=True):
     """What was found out in a cycle with extenders, for explaining it.
 
     Parameters
@@ -55,7 +55,7 @@ class ExtendedCycle(msgspec.Struct, kw_only=True):
         The nodes that are left after the extenders.
     statuses : dict of str to Status
         Why extenders reject nodes.
-    replaced_scores : FreshScores, optional
+    replaced_scores : UncachedScores, optional
         Scores of plugins, if an extender replaced the nodes.
     totals : dict of str to int
         Per node that is left; empty if nothing was scored.
@@ -71,7 +71,7 @@ class ExtendedCycle(msgspec.Struct, kw_only=True):
 
     survivors: Survivors = Survivors(())
     statuses: dict[str, Status] = {}
-    replaced_scores: FreshScores | None = None
+    replaced_scores: UncachedScores | None = None
     totals: dict[str, int] = {}
     winners: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class ExtendedCycle(msgspec.Struct, kw_only=True):
     only_nominated: bool = False
 
 
-class ExtendedRun:
+class ExtenderRun:
     """One cycle of one pod.
 
     Parameters
@@ -98,7 +98,7 @@ class ExtendedRun:
         self._cycle_number = cycle_number
         self._cluster = runner.cluster
         self._answers = Answers()
-        self.record = ExtendedCycle()
+        self.record = ExtenderCycle()
         self.failed: FailedCycle | None = None
 
     def steps(self, ranking: Ranking) -> Steps[Decision]:

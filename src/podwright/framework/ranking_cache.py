@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle
-from podwright.framework.keys import Key, PodKeyBook
+from podwright.framework.keys import Key, PodKeyCache
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import Preparation, ask_pre_filter, ask_pre_score
 from podwright.framework.profile import Profile
@@ -73,7 +73,7 @@ class _Frame:
         self.versions = ranking.prepared_for
 
 
-class Rankings:
+class RankingCache:
     """Makes and keeps rankings.
 
     Parameters
@@ -86,7 +86,7 @@ class Rankings:
         self._profile = profile
         self._cluster = cluster
         plugins = profile.deciding
-        self._book = PodKeyBook(plugins, cluster.selected_labels)
+        self._book = PodKeyCache(plugins, cluster.selected_labels)
         self._names = [plugin.name for plugin in plugins]
         self._preparation = Preparation(profile, cluster)
         self._rankings: OrderedDict[Key, Ranking] = OrderedDict()

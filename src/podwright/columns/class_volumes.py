@@ -1,8 +1,8 @@
 """The volumes of a class that claims could be bound to, and the best one for every node.
 
 Upstream walks all volumes of the class for every node and takes the smallest that matches.
-Here free volumes that no claim can tell apart but by size and place stand on one board. A
-board has lanes, in each of which the volumes are in order of size: one lane per label for
+Here free volumes that no claim can tell apart but by size and place form one group. A
+group has lanes, in each of which the volumes are in order of size: one lane per label for
 the volumes that name their nodes by that label alone (local volumes), one per node affinity
 for the others. The first volume of a lane that is large enough is found for all nodes
 together, through a table over label values or a mask.
@@ -87,7 +87,7 @@ class _LabelLane:
         self.numbers = np.delete(self.numbers, gone)
 
 
-class _Board:
+class _Group:
     """Free volumes of one kind."""
 
     __slots__ = ("by_label", "by_selector")
@@ -97,7 +97,7 @@ class _Board:
         self.by_selector: dict[NodeSelector | None, list[_Size]] = {}
 
 
-class VolumeShelf:
+class ClassVolumes:
     """The volumes of one class; written by `StorageIndex` only.
 
     Attributes
@@ -108,13 +108,13 @@ class VolumeShelf:
         Names to numbers; a name keeps its number.
     """
 
-    __slots__ = ("_boards", "_nodes", "_reserved", "numbers", "volumes")
+    __slots__ = ("_groups", "_nodes", "_reserved", "numbers", "volumes")
 
     def __init__(self, nodes: NodeColumns) -> None:
         self._nodes = nodes
         self.volumes: dict[str, PersistentVolume] = {}
         self.numbers: Interner[str] = Interner()
-        self._boards: dict[_Kind, _Board] = {}
+        self._groups: dict[_Kind, _Group] = {}
         self._reserved: dict[str, list[str]] = {}
 
     # ---------------------------------------------------------------- writing
@@ -126,7 +126,7 @@ class VolumeShelf:
         if (owner := _owner(volume)) is not None:
             insort(self._reserved.setdefault(owner, []), name)
         elif _is_free(volume):
-            self._put_on_board(volume)
+            self._add_to_group(volume)
 
     def remove(self, volume: PersistentVolume) -> None:
         """Take out a volume that is there, in this version."""
@@ -138,38 +138,38 @@ class VolumeShelf:
             if not names:
                 del self._reserved[owner]
         elif _is_free(volume):
-            self._take_off_board(volume)
+            self._remove_from_group(volume)
 
-    def _put_on_board(self, volume: PersistentVolume) -> None:
-        board = self._boards.setdefault(_kind(volume), _Board())
+    def _add_to_group(self, volume: PersistentVolume) -> None:
+        group = self._groups.setdefault(_kind(volume), _Group())
         number = self.numbers.id_of(volume.metadata.name)
         selector = required_affinity(volume)
         single = _single_label(selector)
         if single is None:
-            insort(board.by_selector.setdefault(selector, []), _size(volume))
+            insort(group.by_selector.setdefault(selector, []), _size(volume))
             return
         key, values = single
-        lane = board.by_label.setdefault(key, _LabelLane())
+        lane = group.by_label.setdefault(key, _LabelLane())
         lane.add(_size(volume), list(map(self._nodes.label_values.id_of, values)), number)
 
-    def _take_off_board(self, volume: PersistentVolume) -> None:
+    def _remove_from_group(self, volume: PersistentVolume) -> None:
         kind = _kind(volume)
-        board = self._boards[kind]
+        group = self._groups[kind]
         selector = required_affinity(volume)
         single = _single_label(selector)
         if single is None:
-            sizes = board.by_selector[selector]
+            sizes = group.by_selector[selector]
             sizes.remove(_size(volume))
             if not sizes:
-                del board.by_selector[selector]
+                del group.by_selector[selector]
         else:
             key, values = single
-            lane = board.by_label[key]
+            lane = group.by_label[key]
             lane.remove(_size(volume), len(values))
             if not lane.sizes:
-                del board.by_label[key]
-        if not board.by_label and not board.by_selector:
-            del self._boards[kind]
+                del group.by_label[key]
+        if not group.by_label and not group.by_selector:
+            del self._groups[kind]
 
     # ---------------------------------------------------------------- reading
 
@@ -189,13 +189,13 @@ class VolumeShelf:
             and volume.metadata.deletion_timestamp is None
         ]
 
-    def boards_for(self, claim: PersistentVolumeClaim) -> Iterator[_Board]:
-        """Return the boards whose volumes have the mode, class and access that a claim wants."""
+    def groups_for(self, claim: PersistentVolumeClaim) -> Iterator[_Group]:
+        """Return the groups whose volumes have the mode, class and access that a claim wants."""
         wishes = _wishes(claim)
         modes = set(claim.spec.access_modes)
-        for kind, board in self._boards.items():
+        for kind, group in self._groups.items():
             if kind[:2] == wishes and modes <= kind.access_modes:
-                yield board
+                yield group
 
 
 class Matches:
@@ -203,9 +203,9 @@ class Matches:
 
     Attributes
     ----------
-    chosen : list of (VolumeShelf, (k,) int64)
+    chosen : list of (ClassVolumes, (k,) int64)
         Per claim, the number of its volume on each of the rows, or `NO_VOLUME`, and the
-        shelf whose numbers these are.
+        the `ClassVolumes` that these numbers belong to.
     """
 
     __slots__ = ("_nodes", "_rows", "chosen")
@@ -213,24 +213,28 @@ class Matches:
     def __init__(self, nodes: NodeColumns, rows: I32Array) -> None:
         self._nodes = nodes
         self._rows = rows
-        self.chosen: list[tuple[VolumeShelf, I64Array]] = []
+        self.chosen: list[tuple[ClassVolumes, I64Array]] = []
 
     def volume(self, claim_index: int, row: int) -> PersistentVolume | None:
         """Return the volume chosen for a claim on a row."""
-        shelf, chosen = self.chosen[claim_index]
+        class_volumes, chosen = self.chosen[claim_index]
         number = int(chosen[row])
-        return None if number == NO_VOLUME else shelf.volumes[shelf.numbers.values[number]]
+        return (
+            None
+            if number == NO_VOLUME
+            else class_volumes.volumes[class_volumes.numbers.values[number]]
+        )
 
-    def choose(self, claim: PersistentVolumeClaim, shelf: VolumeShelf) -> Mask:
+    def choose(self, claim: PersistentVolumeClaim, class_volumes: ClassVolumes) -> Mask:
         """Choose the volume of the next claim on each row; tell which rows have one.
 
         A volume that a row's earlier claims have got is not chosen again.
         """
-        taken = [numbers for other, numbers in self.chosen if other is shelf]
+        taken = [numbers for other, numbers in self.chosen if other is class_volumes]
         chosen: I64Array = np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
         undecided: Mask | None = None
-        for volume in shelf.reserved_for(claim):
-            number = shelf.numbers.id_of(volume.metadata.name)
+        for volume in class_volumes.reserved_for(claim):
+            number = class_volumes.numbers.id_of(volume.metadata.name)
             deciding: Mask = np.ones(len(self._rows), dtype=np.bool_)
             for numbers in taken:
                 deciding &= numbers != number
@@ -240,22 +244,22 @@ class Matches:
             chosen[deciding & self._reach(required_affinity(volume))] = number
             undecided = ~deciding if undecided is None else undecided & ~deciding
         if undecided is None:
-            chosen = self._smallest(claim, shelf, taken)
+            chosen = self._smallest(claim, class_volumes, taken)
         elif undecided.any():
-            chosen[undecided] = self._smallest(claim, shelf, taken)[undecided]
-        self.chosen.append((shelf, chosen))
+            chosen[undecided] = self._smallest(claim, class_volumes, taken)[undecided]
+        self.chosen.append((class_volumes, chosen))
         found: Mask = chosen != NO_VOLUME
         return found
 
     def _smallest(
-        self, claim: PersistentVolumeClaim, shelf: VolumeShelf, taken: list[I64Array]
+        self, claim: PersistentVolumeClaim, class_volumes: ClassVolumes, taken: list[I64Array]
     ) -> I64Array:
         """Return per row the smallest volume that suits, is reached and is not taken."""
-        lanes, sets = _large_enough(claim, shelf)
+        lanes, sets = _large_enough(claim, class_volumes)
         if not lanes and not sets:
             return np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
         depth = len(taken) + 1  # as many may be taken, and one more
-        numbers, ranks_of_lane, ranks_of_set = _ranked(lanes, sets, shelf)
+        numbers, ranks_of_lane, ranks_of_set = _ranked(lanes, sets, class_volumes)
         none = len(numbers)
         blocks: list[I64Matrix] = []
         for (key, lane), ranks in zip(lanes, ranks_of_lane, strict=True):
@@ -297,7 +301,7 @@ class _Slice(NamedTuple):
 
 
 def _large_enough(
-    claim: PersistentVolumeClaim, shelf: VolumeShelf
+    claim: PersistentVolumeClaim, class_volumes: ClassVolumes
 ) -> tuple[list[tuple[str, _Slice]], list[tuple[NodeSelector | None, list[_Size]]]]:
     """Return the volumes that a claim could get if it were for size and labels alone.
 
@@ -314,19 +318,19 @@ def _large_enough(
     smallest = (storage_nano(claim.spec.resources.requests), "")
     lanes: list[tuple[str, _Slice]] = []
     sets: list[tuple[NodeSelector | None, list[_Size]]] = []
-    for board in shelf.boards_for(claim):
-        for key, lane in board.by_label.items():
+    for group in class_volumes.groups_for(claim):
+        for key, lane in group.by_label.items():
             start = bisect_left(lane.sizes, smallest)
             sizes = lane.sizes[start:] if start else lane.sizes
             part = _Slice(sizes, lane.value_ids[start:], lane.numbers[start:])
             lanes.append((key, part))
-        for selector, sizes in board.by_selector.items():
+        for selector, sizes in group.by_selector.items():
             sets.append((selector, sizes[bisect_left(sizes, smallest) :]))
     if claim.spec.selector is not None:
         wanted = label_selector(claim.spec.selector)
 
         def matches(size: _Size) -> bool:
-            return wanted.matches(shelf.volumes[size[1]].metadata.labels)
+            return wanted.matches(class_volumes.volumes[size[1]].metadata.labels)
 
         lanes = [(key, _only(part, list(map(matches, part.sizes)))) for key, part in lanes]
         sets = [(selector, list(filter(matches, sizes))) for selector, sizes in sets]
@@ -342,7 +346,7 @@ def _only(part: _Slice, keep: list[bool]) -> _Slice:
 def _ranked(
     lanes: list[tuple[str, _Slice]],
     sets: list[tuple[NodeSelector | None, list[_Size]]],
-    shelf: VolumeShelf,
+    class_volumes: ClassVolumes,
 ) -> tuple[I64Array, list[I64Array], list[I64Array]]:
     """Put the volumes of all lanes into one order.
 
@@ -358,7 +362,7 @@ def _ranked(
     listed = [part.sizes for _, part in lanes] + [sizes for _, sizes in sets]
     in_order = sorted({size for sizes in listed for size in sizes})
     rank_of = {size: rank for rank, size in enumerate(in_order)}
-    numbers = np.array([shelf.numbers.id_of(name) for _, name in in_order], dtype=np.int64)
+    numbers = np.array([class_volumes.numbers.id_of(name) for _, name in in_order], dtype=np.int64)
     ranks = [np.array([rank_of[size] for size in sizes], dtype=np.int64) for sizes in listed]
     return numbers, ranks[: len(lanes)], ranks[len(lanes) :]
 

@@ -71,7 +71,7 @@ class TriedSlots:
             self.marks = longer
 
 
-class DryRunMemory:
+class DryRunCache:
     """What was found for the kinds of preemptors that came last."""
 
     def __init__(self, nodes: NodeColumns, budgets: BudgetIndex) -> None:

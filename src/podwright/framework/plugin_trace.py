@@ -32,7 +32,7 @@ _METHODS: dict[str, Point] = {
 }
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class PluginCall(msgspec.Struct, frozen=True, kw_only=True):
     """What one plugin said of one pod.
 
     Parameters
@@ -58,7 +58,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     custom_results: dict[str, str] = {}
 
 
-def listen(profile: Profile, tell: Callable[[Heard], None]) -> None:
+def trace_plugins(profile: Profile, tell: Callable[[PluginCall], None]) -> None:
     """Hear every answer of a profile's plugins from now on; other profiles are not changed."""
     for plugin in profile.all_plugins():
         for name, point in _METHODS.items():
@@ -69,7 +69,7 @@ def listen(profile: Profile, tell: Callable[[Heard], None]) -> None:
 
 
 def _overheard(
-    plugin: Plugin, method: Callable[..., object], point: Point, tell: Callable[[Heard], None]
+    plugin: Plugin, method: Callable[..., object], point: Point, tell: Callable[[PluginCall], None]
 ) -> Callable[..., object]:
     def call(cycle: Cycle, node_name: str, *more: Any) -> object:
         before = custom_results(cycle)
@@ -88,7 +88,7 @@ def _overheard(
 
 def _heard(
     plugin: Plugin, point: Point, cycle: Cycle, answer: object, before: Mapping[str, str]
-) -> Heard:
+) -> PluginCall:
     timeout_ns = 0
     status: Status | None
     match answer:
@@ -100,7 +100,7 @@ def _heard(
             pass
         case _:
             status = Status.error(f"returned {described(answer)}, not a Status")
-    return Heard(
+    return PluginCall(
         uid=cycle.pod.metadata.uid,
         point=point,
         plugin=plugin.name,

@@ -42,7 +42,7 @@ class PluginScores(msgspec.Struct, frozen=True, kw_only=True):
     normalized: dict[str, int]
 
 
-class FreshScores(msgspec.Struct, frozen=True, kw_only=True):
+class UncachedScores(msgspec.Struct, frozen=True, kw_only=True):
     """What all plugins give.
 
     Parameters
@@ -63,14 +63,14 @@ class FreshScores(msgspec.Struct, frozen=True, kw_only=True):
     pre_scores: dict[str, Status] = {}
 
 
-def fresh_scores(
+def uncached_scores(
     profile: Profile,
     cycle: Cycle,
     rows: I32Array,
     names: Sequence[str] | None = None,
     *,
     pre_scores: dict[str, Status] | None = None,
-) -> FreshScores:
+) -> UncachedScores:
     """Ask every score plugin about the slots in `rows`.
 
     Parameters
@@ -111,12 +111,12 @@ def fresh_scores(
         found.append(
             PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
         )
-    return FreshScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=told)
+    return UncachedScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=told)
 
 
 def scores_of_replaced(
     profile: Profile, pod: Pod, cluster: Cluster, nodes: Sequence[Node]
-) -> FreshScores:
+) -> UncachedScores:
     """Score Node objects that an extender returned.
 
     They are put, empty, into a cluster beside all others. So pods that are counted per
@@ -154,7 +154,7 @@ def scores_of_replaced(
             # The pod passed PreFilter where it counted; here it only leaves what scores need.
             continue
     rows: I32Array = np.array(slots, dtype=np.int32)
-    return fresh_scores(profile, cycle, rows, [node.metadata.name for node in nodes])
+    return uncached_scores(profile, cycle, rows, [node.metadata.name for node in nodes])
 
 
 def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
