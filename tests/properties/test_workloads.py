@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.object_edits import is_ready
 from podwright.controllers.contract import ControllerAction, CreateObject
 from podwright.controllers.daemon_pods import target_node
 from podwright.controllers.pod_state import is_active
@@ -14,7 +13,11 @@ from podwright.controllers.stateful_pods import ordinal_of
 from podwright.controllers.tests.driving import Cluster
 from podwright.controllers.workload_writes import spec_of
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
-from podwright.objects import Node, Pod
+from podwright.objects import (
+    Node,
+    Pod,
+    is_ready,
+)
 
 TEMPLATE = """
   selector: {matchLabels: {app: web}}

@@ -20,8 +20,6 @@ from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotated,
     changed,
-    condition_of,
-    is_ready,
     part,
     with_condition_set,
     without_finalizer,
@@ -70,9 +68,7 @@ __all__ = [
     "annotated",
     "changed",
     "check_workloads",
-    "condition_of",
     "execute",
-    "is_ready",
     "parse_schedule",
     "part",
     "time_zone",

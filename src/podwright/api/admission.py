@@ -31,6 +31,7 @@ from podwright.objects import (
     api_group,
     decode,
     decode_as,
+    default_priority_class,
     encode,
 )
 from podwright.store import ObjectStore
@@ -181,9 +182,7 @@ class Admission:
         name = spec.get("priorityClassName") or ""
         found = self._classes.get(name)
         if not name:
-            defaults = [each for each in self._classes.values() if each.global_default]
-            # Upstream: of several, the one with the lowest value.
-            found = min(defaults, key=lambda each: (each.value, each.name), default=None)
+            found = default_priority_class(self._classes.values())
         elif found is None and spec.get("priority") is None:
             raise Forbidden(
                 f'pods "{pod.name or pod.metadata.generate_name}" is forbidden:'

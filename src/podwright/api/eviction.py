@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from podwright.api.object_edits import is_ready
 from podwright.objects import (
     Condition,
     Document,
@@ -21,6 +20,7 @@ from podwright.objects import (
     PodwrightError,
     decode_as,
     encode,
+    is_ready,
     label_selector,
     timestamp_text,
     with_condition,

@@ -8,10 +8,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from podwright.objects import (
-    Condition,
     Document,
     KubernetesObject,
-    Pod,
     Unknown,
     decode,
     encode,
@@ -89,22 +87,3 @@ def with_condition_set(conditions: Iterable[Document], condition: Document) -> l
             written[index] = condition
             return written
     return [*written, condition]
-
-
-def condition_of(pod: Pod, condition_type: str) -> Condition | None:
-    """Return a condition of a pod."""
-    for condition in pod.status.conditions:
-        if condition.type == condition_type:
-            return condition
-    return None
-
-
-def is_ready(pod: Pod) -> bool:
-    """Whether a pod's condition Ready is true.
-
-    Notes
-    -----
-    Upstream: pkg/api/v1/pod/util.go, IsPodReady
-    """
-    condition = condition_of(pod, "Ready")
-    return condition is not None and condition.status == "True"

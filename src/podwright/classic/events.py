@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.objects import (
+    DEFAULT_SCHEDULER_NAME,
     CSINode,
     KubernetesObject,
     Node,
@@ -54,7 +55,7 @@ def queue_calls(
     old: KubernetesObject | None,
     new: KubernetesObject | None,
     *,
-    scheduler_name: str = "default-scheduler",
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     unschedulable_count: int = 0,
     assumed: Pod | None = None,
 ) -> list[QueueCall]:

@@ -41,9 +41,7 @@ from podwright.config.validation import (
     validate_node_resources_fit_args,
     validate_rules,
 )
-from podwright.objects import FieldError
-
-DEFAULT_SCHEDULER_NAME = "default-scheduler"
+from podwright.objects import DEFAULT_SCHEDULER_NAME, FieldError
 
 _BEFORE_GATES = (
     Plugin(name="SchedulingGates"),

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api import is_ready
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
 from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
@@ -59,6 +58,7 @@ from podwright.objects import (
     Pod,
     PriorityClass,
     Selector,
+    is_ready,
 )
 from podwright.store import GroupKind
 

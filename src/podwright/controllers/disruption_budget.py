@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import changed, is_ready, part, with_condition_set
+from podwright.api import changed, part, with_condition_set
 from podwright.controllers.actions import event_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -40,6 +40,7 @@ from podwright.objects import (
     PodDisruptionBudget,
     Selector,
     api_group,
+    is_ready,
     label_selector,
     timestamp_ns,
     timestamp_text,

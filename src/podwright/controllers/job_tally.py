@@ -10,9 +10,15 @@ from typing import Final
 
 import msgspec
 
-from podwright.api import is_ready, part
+from podwright.api import part
 from podwright.controllers.job_spec import JobSpec, index_of, indexes_text, parse_indexes
-from podwright.objects import Document, NamespacedName, Pod, timestamp_ns
+from podwright.objects import (
+    Document,
+    NamespacedName,
+    Pod,
+    is_ready,
+    timestamp_ns,
+)
 
 _BACK_OFF_NS: Final = 10_000_000_000
 _BACK_OFF_MAX_NS: Final = 600_000_000_000

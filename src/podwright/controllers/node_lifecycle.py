@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api import changed, condition_of, part, with_condition_set
+from podwright.api import changed, part, with_condition_set
 from podwright.controllers.actions import event_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -28,7 +28,15 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.node_zones import PERIOD_NS, Zones
 from podwright.controllers.view import View
-from podwright.objects import Document, KubernetesObject, NamespacedName, Node, Pod, timestamp_text
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    condition_of,
+    timestamp_text,
+)
 
 NODE: Final[GroupKind] = ("", "Node")
 GRACE_NS: Final = 50_000_000_000

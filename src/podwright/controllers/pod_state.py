@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.objects import NamespacedName, Pod, timestamp_ns
+from podwright.objects import NamespacedName, Pod, condition_of, timestamp_ns
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -33,12 +33,10 @@ def is_active(pod: Pod) -> bool:
 
 def ready_since_ns(pod: Pod) -> int | None:
     """Return since when a pod is ready, None if it is not; 0 if that is not known."""
-    for condition in pod.status.conditions:
-        if condition.type == "Ready":
-            if condition.status != "True":
-                return None
-            return timestamp_ns(condition.last_transition_time) or 0
-    return None
+    condition = condition_of(pod, "Ready")
+    if condition is None or condition.status != "True":
+        return None
+    return timestamp_ns(condition.last_transition_time) or 0
 
 
 def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:

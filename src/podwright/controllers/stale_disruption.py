@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api import changed, condition_of, part
+from podwright.api import changed, part
 from podwright.controllers.contract import (
     ControllerAction,
     GroupKind,
@@ -27,6 +27,7 @@ from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
+    condition_of,
     timestamp_ns,
     timestamp_text,
 )

@@ -21,7 +21,7 @@ from podwright.controllers.controller_revisions import (
     Revisions,
     data_of,
 )
-from podwright.controllers.pod_state import available_from_ns, looks_alike, ready_since_ns
+from podwright.controllers.pod_state import available_from_ns, looks_alike
 from podwright.controllers.pod_template import owners_of_class, pod_of, with_labels
 from podwright.controllers.replica_set import PRIORITY_CLASS
 from podwright.controllers.revisions import (
@@ -60,6 +60,7 @@ from podwright.objects import (
     Pod,
     PriorityClass,
     StatefulSet,
+    is_ready,
 )
 from podwright.store import GroupKind
 
@@ -383,7 +384,7 @@ class _Look:
         pods = [*self._replicas.values(), *self._condemned]
         there = [pod for pod in pods if not pod.is_terminating]
         is_running = [pod.status.phase == "Running" for pod in pods]
-        ready = [pod for pod, runs in zip(pods, is_running, strict=True) if runs and _is_ready(pod)]
+        ready = [pod for pod, runs in zip(pods, is_running, strict=True) if runs and is_ready(pod)]
         current, update = self._current.name, self._update.name
         counts = {
             "observedGeneration": self._owner.metadata.generation,
@@ -419,7 +420,3 @@ class _Look:
 
     def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
         self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))
-
-
-def _is_ready(pod: Pod) -> bool:
-    return ready_since_ns(pod) is not None

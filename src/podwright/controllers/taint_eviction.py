@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api import RecordEvent, condition_of, with_disruption_target
+from podwright.api import RecordEvent, with_disruption_target
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.contract import (
     ControllerAction,
@@ -26,7 +26,15 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.node_lifecycle import NODE
 from podwright.controllers.view import View
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, Taint, tolerates
+from podwright.objects import (
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    Taint,
+    condition_of,
+    tolerates,
+)
 
 POD: Final[GroupKind] = ("", "Pod")
 _SECOND_NS: Final = 1_000_000_000

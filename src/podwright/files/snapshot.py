@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.config import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
+from podwright.config import API_VERSION, KIND
 from podwright.objects import (
+    DEFAULT_SCHEDULER_NAME,
     SNAPSHOT_KEYS,
     TYPES,
     Document,

@@ -30,7 +30,7 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
     if not spec.scheduler_name:
         changes["scheduler_name"] = DEFAULT_SCHEDULER_NAME
     if spec.priority is None:
-        priority = _priority(spec, priority_classes)
+        priority = _priority_class(spec, priority_classes)
         if priority is not None:
             changes["priority"] = priority.value
             if not spec.preemption_policy and priority.preemption_policy:
@@ -56,12 +56,23 @@ def without_pod_level_resources(pod: Pod) -> Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=None))
 
 
-def _priority(spec: PodSpec, classes: Iterable[PriorityClass]) -> PriorityClass | None:
+def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    """Return the PriorityClass of pods that name none; None if no class is a global default.
+
+    Notes
+    -----
+    Of several global defaults the one with the lowest value applies; of equal values, the first
+    by name. Upstream: plugin/pkg/admission/priority/admission.go, `getDefaultPriorityClass`
+    """
+    defaults = [each for each in classes if each.global_default]
+    return min(defaults, key=lambda each: (each.value, each.name), default=None)
+
+
+def _priority_class(spec: PodSpec, classes: Iterable[PriorityClass]) -> PriorityClass | None:
     name = spec.priority_class_name
-    for candidate in classes:
-        if candidate.metadata.name == name or (not name and candidate.global_default):
-            return candidate
-    return None
+    if not name:
+        return default_priority_class(classes)
+    return next((each for each in classes if each.name == name), None)
 
 
 def _lacks_requests(resources: ResourceRequirements) -> bool:

@@ -26,7 +26,7 @@ from podwright.config import (
 )
 from podwright.framework import Plugin, TieRule
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName, Object
+from podwright.objects import DEFAULT_SCHEDULER_NAME, KubernetesObject, NamespacedName, Object
 from podwright.queueing import QueuedPod, QueueName
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.gc_pause import without_collection
@@ -174,11 +174,11 @@ def record(  # noqa: PLR0913 - what a machine can be told
     )
     machine = machine_of(setup, plugins=own)
     machine.watch_state({plugin.name for plugin in own})
-    names = [p.scheduler_name or "default-scheduler" for p in written.profiles]
+    names = [p.scheduler_name or DEFAULT_SCHEDULER_NAME for p in written.profiles]
     log = DecisionLog.create(
         path,
         setup,
-        fingerprints=fingerprints_of(machine, names or ["default-scheduler"]),
+        fingerprints=fingerprints_of(machine, names or [DEFAULT_SCHEDULER_NAME]),
         checkpoint_events=checkpoint_events,
     )
     return Recorder(machine, log)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
-from podwright.api.object_edits import is_ready
-from podwright.objects import PodDisruptionBudget, label_selector
+from podwright.objects import (
+    PodDisruptionBudget,
+    is_ready,
+    label_selector,
+)
 from podwright.simulation.world import World
 
 DEPLOYMENT = ("apps", "Deployment")

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.object_edits import is_ready
 from podwright.controllers.disruption_budget import BUDGET, POD, DisruptionController
 from podwright.controllers.tests.living import Cluster, a_pod, at, document
-from podwright.objects import label_selector
+from podwright.objects import (
+    is_ready,
+    label_selector,
+)
 from podwright.objects.meta import LabelSelector
 
 WEB = {"matchLabels": {"app": "web"}}
