@@ -215,7 +215,7 @@ class Story(Replay):
             if decision.post_filter is not None
         ]
         return [
-            line("choose", pod, f"{choice.candidate.node}: {choice.criterion.told}")
+            line("choose", pod, f"{choice.candidate.node}: {choice.criterion.description}")
             for pod, preemption in found
             if isinstance(preemption, Preemption)
             and (choice := preemption.choice) is not None

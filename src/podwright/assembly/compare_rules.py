@@ -172,7 +172,7 @@ def _why_others_go(mine: Decision) -> Because | None:
     if details.choice is None:
         return Because(kind="preemption", reasons=("nobody's going would help",))
     criterion = details.choice.criterion
-    told = "the only candidate" if criterion is None else criterion.told
+    told = "the only candidate" if criterion is None else criterion.description
     return Because(kind="preemption", reasons=(f"{details.choice.candidate.node}: {told}",))
 
 

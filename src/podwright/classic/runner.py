@@ -66,7 +66,7 @@ class ClassicCriterion(IntEnum):
     """Nothing did: several are equal, and the first by name is taken."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The criterion in words."""
         return _TOLD[self]
 
@@ -85,7 +85,7 @@ _TOLD = {
 class ClassicPreemption(Preemption, frozen=True, kw_only=True):
     """What preemption found by these rules."""
 
-    def told(self) -> tuple[str, ...]:
+    def describe(self) -> tuple[str, ...]:
         """Say in sentences what was tried, who would go, who may stay, and what decided."""
         tried = self.dry_run
         lines: tuple[str, ...] = (
@@ -100,7 +100,7 @@ class ClassicPreemption(Preemption, frozen=True, kw_only=True):
             against = f", against {broken} disruption budgets" if broken else ""
             lines += (f"{candidate.node}: evicts {names}{against}",)
         decided = self.choice.criterion
-        why = "the only candidate" if decided is None else decided.told
+        why = "the only candidate" if decided is None else decided.description
         return (*lines, f"takes {self.choice.candidate.node}: {why}")
 
 

@@ -33,7 +33,9 @@ def preemption_document(decision: Decision) -> dict[str, Any] | None:
         "rejections": [_rejection(rejection) for rejection in tried.rejections],
         "candidates": [_candidate(candidate) for candidate in _ordered(preemption)],
         "chosen": None if choice is None else choice.candidate.node,
-        "criterion": None if choice is None or choice.criterion is None else choice.criterion.told,
+        "criterion": None
+        if choice is None or choice.criterion is None
+        else choice.criterion.description,
         "equallyGood": [] if choice is None else list(choice.acceptable),
         "losingNomination": [pod.key for pod in preemption.cleared_nominations],
     }
@@ -100,7 +102,7 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
         more = _count(len(candidates) - len(rows), "more candidate")
         print_paragraph(f"and {more} (-o wide)", indent=2)
     choice = preemption.choice
-    why = "the only candidate" if choice.criterion is None else choice.criterion.told
+    why = "the only candidate" if choice.criterion is None else choice.criterion.description
     print_paragraph(f"takes {choice.candidate.node}: {why}", indent=2)
     if preemption.cleared_nominations:
         names = _named(preemption.cleared_nominations, shown)

@@ -107,7 +107,7 @@ class Groups:
 def _group_of(plugin: Plugin, pod: Pod) -> Hashable | None:
     """Ask a plugin for the group of a pod; one that fails gives none.
 
-    The pod hears of it where it is kept out of the queue; see `RunningProfile.hold_back`.
+    The pod hears of it where it is kept out of the queue; see `RunningProfile.run_pre_enqueue`.
     """
     try:
         group = plugin.group_of(pod)

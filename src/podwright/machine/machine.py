@@ -139,7 +139,7 @@ class Machine:
                 batching=batching,
                 gates=gates,
             )
-        ruled = rules.begin(profiles, Asked(self._pod_of, self._hold_back))
+        ruled = rules.begin(profiles, Asked(self._pod_of, self._run_pre_enqueue))
         self.cluster: Cluster = ruled.cluster
         self.queue: PodQueue = ruled.queue
         self._reads_pod_level_resources = "PodLevelResources" in gates
@@ -271,10 +271,10 @@ class Machine:
     def _pod_of(self, name: NamespacedName) -> Pod | None:
         return self._state.pods.get(name)
 
-    def _hold_back(self, pod: Pod) -> tuple[str, tuple[str, ...]] | None:
+    def _run_pre_enqueue(self, pod: Pod) -> tuple[str, tuple[str, ...]] | None:
         """Run PreEnqueue; a pod whose victims are still going is held back, too."""
         state = self._state
-        held = state.profiles[pod.spec.scheduler_name].hold_back(pod, state.now_ns)
+        held = state.profiles[pod.spec.scheduler_name].run_pre_enqueue(pod, state.now_ns)
         if held is not None:
             point, plugin, status = held
             if not status.is_rejection:

@@ -127,7 +127,7 @@ class RunningProfile:
         """Return for which skipped plugins `placing` gave this."""
         return next(skipped for skipped, known in self._placing.items() if known is placing)
 
-    def hold_back(self, pod: Pod, now_ns: int) -> tuple[str, str, Status] | None:
+    def run_pre_enqueue(self, pod: Pod, now_ns: int) -> tuple[str, str, Status] | None:
         """Run PreEnqueue, and see whether the pod has a place in the queue.
 
         Returns

@@ -33,12 +33,12 @@ class Asked(NamedTuple):
     ----------
     lookup : callable
         The newest version of a pod by `namespace/name`; None if it is gone.
-    hold_back : callable
+    run_pre_enqueue : callable
         The plugin that keeps a pod out of the queue, and why; None if none does.
     """
 
     lookup: Callable[[str], Pod | None]
-    hold_back: Callable[[Pod], tuple[str, tuple[str, ...]] | None]
+    run_pre_enqueue: Callable[[Pod], tuple[str, tuple[str, ...]] | None]
 
 
 class Ruled(NamedTuple):
@@ -121,7 +121,7 @@ class ModernRules:
                 name: hint_table(profile, has_extenders=bool(self.extenders))
                 for name, profile in profiles.items()
             },
-            pre_enqueue=asked.hold_back,
+            pre_enqueue=asked.run_pre_enqueue,
             sort_key=self.sort_key,
             lookup=asked.lookup,
             mirror=cluster,

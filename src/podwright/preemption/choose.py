@@ -35,12 +35,12 @@ class Criterion(IntEnum):
     """Nothing did: several are equal, and the first by name is taken."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The criterion in words."""
-        return _TOLD[self]
+        return _DESCRIPTIONS[self]
 
 
-_TOLD = {
+_DESCRIPTIONS = {
     Criterion.FEWEST_VIOLATIONS: "fewest violations of disruption budgets",
     Criterion.LOWEST_FIRST_VICTIM: "lowest priority of the most important victim",
     Criterion.SMALLEST_SUM: "smallest sum of the victims' priorities",
@@ -56,7 +56,7 @@ class Deciding(Protocol):
     def __int__(self) -> int: ...
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The criterion in words."""
 
 

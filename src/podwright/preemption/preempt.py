@@ -62,7 +62,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     choice: Choice | None = None
     cleared_nominations: tuple[Pod, ...] = ()
 
-    def told(self) -> tuple[str, ...]:
+    def describe(self) -> tuple[str, ...]:
         """Say in sentences what was tried, who would go, who may stay, and what decided."""
         tried = self.dry_run
         lines = [
@@ -78,7 +78,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
             against = f", against {broken} disruption budgets" if broken else ""
             lines.append(f"{candidate.node}: evicts {_names(candidate.victims)}{spared}{against}")
         decided = self.choice.criterion
-        why = "the only candidate" if decided is None else decided.told
+        why = "the only candidate" if decided is None else decided.description
         lines.append(f"takes {self.choice.candidate.node}: {why}")
         return tuple(lines)
 

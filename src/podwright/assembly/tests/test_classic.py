@@ -492,7 +492,7 @@ def test_an_explanation_tells_whom_preemption_would_evict():
     assert result is not None
     assert isinstance(result.details, Preemption)
     assert result.nominated_node == "n1"
-    assert result.details.told()[-1] == "takes n1: lowest priority of the first victim"
+    assert result.details.describe()[-1] == "takes n1: lowest priority of the first victim"
 
 
 def test_pods_without_a_uid_are_told_apart():

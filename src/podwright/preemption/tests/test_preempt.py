@@ -225,7 +225,7 @@ def test_what_was_found_can_be_told():
         node("n2"),
         pod("c", "2", priority=3, on="n2"),
     )
-    assert found(decision).told() == (
+    assert found(decision).describe() == (
         "tried 2 of 2 nodes where room may help: 2 candidates",
         "n1: evicts default/a (priority 1), spares default/b (priority 2)",
         "n2: evicts default/c (priority 3)",
