@@ -14,8 +14,8 @@ import pytest
 from tests.golden import real_cluster
 
 from podwright.controllers.cluster import CLUSTER_CONTROLLERS
-from podwright.controllers.contract import DeleteObject, DrainNode
-from podwright.controllers.tests.living import Cluster, a_pod, document
+from podwright.controllers.interface import DeleteObject, DrainNode
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY

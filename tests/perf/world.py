@@ -36,7 +36,7 @@ from tests.traces import openb as openb_trace
 from podwright.api.admission import Admission
 from podwright.cli import main
 from podwright.cli.gc_pause import rare_collection
-from podwright.controllers import Controllers
+from podwright.controllers import ControllerLoop
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
@@ -270,7 +270,7 @@ _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("scheduler", Machine, ("handle",)),
     ("decision log, writing", DecisionLog, ("catch_up",)),
     ("stages", Lifecycle, ("handle", "hear")),
-    ("controllers", Controllers, ("handle", "hear")),
+    ("controllers", ControllerLoop, ("handle", "observe")),
     ("store", ObjectStore, ("create", "update", "bind", "delete")),
     ("admission", Admission, ("admit",)),
     ("world", World, ("step",)),

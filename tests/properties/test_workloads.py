@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.contract import ControllerAction, CreateObject
 from podwright.controllers.daemon_pods import target_node
+from podwright.controllers.interface import ControllerAction, CreateObject
 from podwright.controllers.pod_state import is_active
 from podwright.controllers.stateful_pods import ordinal_of
-from podwright.controllers.tests.driving import Cluster
+from podwright.controllers.tests.controller_cluster import Cluster
 from podwright.controllers.workload_writes import spec_of
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import (

@@ -10,18 +10,19 @@ Start with `api.py`, then `requests.py` (the vocabulary) and `resource_storage.p
 
 from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.api.api import Api
+from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
 from podwright.api.events import RecordEvent
-from podwright.api.eviction import EvictionRefused, with_disruption_target
+from podwright.api.eviction import EvictionRejected, with_disruption_target
 from podwright.api.job_defaults import with_job_defaults
-from podwright.api.kind_rules import RULES
+from podwright.api.kind_strategies import STRATEGIES
 from podwright.api.lifecycle import FOREGROUND, ORPHAN, Scope
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotated,
     changed,
+    conditions_with,
     part,
-    with_condition_set,
     without_finalizer,
 )
 from podwright.api.requests import (
@@ -37,13 +38,14 @@ from podwright.api.requests import (
     WriteRequest,
 )
 from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
-from podwright.api.validation import check_workloads, wrong_with_workload
+from podwright.api.validation import check_workloads, validate_workload
 
 __all__ = [
     "API_CALLS",
+    "BOOTSTRAP_OBJECTS",
     "FOREGROUND",
     "ORPHAN",
-    "RULES",
+    "STRATEGIES",
     "Admission",
     "Api",
     "ApiCall",
@@ -53,7 +55,7 @@ __all__ = [
     "CronSchedule",
     "DeleteObject",
     "EvictPod",
-    "EvictionRefused",
+    "EvictionRejected",
     "Forbidden",
     "NamespaceTerminating",
     "NodeDown",
@@ -68,13 +70,13 @@ __all__ = [
     "annotated",
     "changed",
     "check_workloads",
+    "conditions_with",
     "execute",
     "parse_schedule",
     "part",
     "time_zone",
-    "with_condition_set",
+    "validate_workload",
     "with_disruption_target",
     "with_job_defaults",
     "without_finalizer",
-    "wrong_with_workload",
 ]

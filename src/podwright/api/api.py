@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from podwright.api.admission import Admission, Forbidden
 from podwright.api.bootstrap_objects import namespace
-from podwright.api.eviction import EvictionRefused, decide_eviction, with_disruption_target
+from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
 from podwright.api.object_edits import merge_patched
 from podwright.api.preconditions import check
 from podwright.api.requests import (
@@ -95,7 +95,7 @@ class Api:
         """
         try:
             return Reply(self._verbs[type(request)](request, now_ns))
-        except (ObjectError, Forbidden, InvalidObject, EvictionRefused) as error:
+        except (ObjectError, Forbidden, InvalidObject, EvictionRejected) as error:
             return Reply(error=error)
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
@@ -150,11 +150,15 @@ class Api:
         budgets = self.store.list(PodDisruptionBudget, namespace=pod.namespace).objects
         decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), now_ns)
         if not decision.is_allowed:
-            raise EvictionRefused(decision)
+            raise EvictionRejected(decision)
         if decision.budget is not None:
             self._storage.update(decision.budget, scope="status")
         target = with_disruption_target(
-            pod, "EvictionByEvictionAPI", "Eviction API: evicting", now_ns, names_generation=False
+            pod,
+            "EvictionByEvictionAPI",
+            "Eviction API: evicting",
+            now_ns,
+            sets_observed_generation=False,
         )
         self._storage.update(target, scope="status")
         return self._storage.delete(Pod, request.pod, now_ns, uid=pod.uid)

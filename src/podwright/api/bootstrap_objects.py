@@ -35,7 +35,7 @@ def _priority_class(name: str, value: int, description: str) -> Document:
     }
 
 
-FIRST_OBJECTS: Final = (
+BOOTSTRAP_OBJECTS: Final = (
     *(
         encode(namespace(name))
         for name in ("default", "kube-node-lease", "kube-public", "kube-system")

@@ -56,7 +56,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
         return self.code == 201
 
 
-class EvictionRefused(PodwrightError):  # noqa: N818 - an answer of the API, not a failure
+class EvictionRejected(PodwrightError):  # noqa: N818 - an answer of the API, not a failure
     """The API server does not evict a pod now, or not at all.
 
     Attributes
@@ -169,16 +169,17 @@ def _exhausted(
 
 
 def with_disruption_target(
-    pod: Pod, reason: str, message: str, now_ns: int, *, names_generation: bool = True
+    pod: Pod, reason: str, message: str, now_ns: int, *, sets_observed_generation: bool = True
 ) -> Pod:
     """Return a pod with the condition that says why it is about to be disrupted.
 
     Parameters
     ----------
-    names_generation : bool
+    sets_observed_generation : bool
         Whether the condition says which generation of the pod it saw; the eviction API does
         not.
     """
+    generation = pod.metadata.generation if sets_observed_generation else 0
     return with_condition(
         pod,
         Condition(
@@ -187,6 +188,6 @@ def with_disruption_target(
             reason=reason,
             message=message,
             last_transition_time=timestamp_text(now_ns),
-            observed_generation=pod.metadata.generation or None if names_generation else None,
+            observed_generation=generation or None,
         ),
     )

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from podwright.api.kind_rules import KindRules
+from podwright.api.kind_strategies import KindStrategy
 from podwright.objects import (
     Condition,
     Document,
@@ -59,7 +59,7 @@ _NOT_OF_NEW = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", 
 """What somebody may have written and no new object has."""
 
 
-def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_ns: int) -> T:
+def created(obj: T, *, rules: KindStrategy, name: str, uid: str, version: int, now_ns: int) -> T:
     """Return a new object with what the server gives it."""
     text, generation, now = str(version), 1 if rules.has_generation else 0, timestamp_text(now_ns)
     metadata = _replace(
@@ -86,7 +86,7 @@ def created(obj: T, *, rules: KindRules, name: str, uid: str, version: int, now_
     return _replace(obj, metadata=metadata, raw=raw)
 
 
-def updated(current: T, new: T, *, scope: Scope, rules: KindRules, version: int) -> T | None:
+def updated(current: T, new: T, *, scope: Scope, rules: KindStrategy, version: int) -> T | None:
     """Return the object after a write, None when the write changes nothing."""
     if scope == "status" and _shares_metadata(current, new):
         return _with_new_status(current, new, version)
@@ -177,7 +177,7 @@ def _with_new_status(current: T, new: T, version: int) -> T | None:
     return _replace(current, metadata=metadata, raw=raw, status=getattr(new, "status"))  # noqa: B009 - not all kinds have it
 
 
-def _is_other_spec(current: KubernetesObject, new: KubernetesObject, rules: KindRules) -> bool:
+def _is_other_spec(current: KubernetesObject, new: KubernetesObject, rules: KindStrategy) -> bool:
     """Whether anything but metadata and status differs; not all kinds call it `spec`."""
     if rules.counts_annotations and current.metadata.annotations != new.metadata.annotations:
         return True
@@ -219,7 +219,7 @@ def deletion(
     kind: GroupKind,
     current: KubernetesObject,
     *,
-    rules: KindRules,
+    rules: KindStrategy,
     version: int,
     now_ns: int,
     grace_seconds: int | None,
@@ -338,7 +338,7 @@ def _namespace_finalizers(namespace: KubernetesObject) -> list[str]:
 # --------------------------------------------------------------------------- binding
 
 
-def binding_refusal(pod: Pod) -> str:
+def binding_error(pod: Pod) -> str:
     """Return why a pod cannot be bound, in upstream's words; empty if it can.
 
     Notes

@@ -77,7 +77,7 @@ def without_finalizer(obj: KubernetesObject, finalizer: str) -> Document:
     return {"finalizers": kept or None}
 
 
-def with_condition_set(conditions: Iterable[Document], condition: Document) -> list[Document]:
+def conditions_with(conditions: Iterable[Document], condition: Document) -> list[Document]:
     """Return conditions with one set; its transition time stays while its status does."""
     written = list(conditions)
     for index, present in enumerate(written):

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import cast
 
 from podwright.api.identity import generated_name, uid_at
-from podwright.api.kind_rules import CUSTOM, RULES, KindRules
+from podwright.api.kind_strategies import CUSTOM, STRATEGIES, KindStrategy
 from podwright.api.lifecycle import (
     Propagation,
     Scope,
-    binding_refusal,
+    binding_error,
     bound,
     created,
     deletion,
@@ -50,9 +50,9 @@ class ResourceStorage:
 
     def __init__(self, store: ObjectStore) -> None:
         self.store = store
-        self._rules = dict(RULES)
+        self._rules = dict(STRATEGIES)
 
-    def define(self, kind: KindLike, rules: KindRules) -> None:
+    def define(self, kind: KindLike, rules: KindStrategy) -> None:
         """Set how objects of a custom kind are written."""
         self._rules[group_kind(kind)] = rules
 
@@ -167,7 +167,7 @@ class ResourceStorage:
         """
         pod = cast(Pod, self.store.require(POD, key))
         check(POD, pod, uid=uid, expected=expected)
-        refusal = binding_refusal(pod)
+        refusal = binding_error(pod)
         if refusal:
             raise Conflict(POD, key, refusal)
         version = self.store.resource_version + 1

@@ -168,7 +168,7 @@ class _CronJobSpec(Struct, frozen=True, kw_only=True):
     failed_jobs_history_limit: _Count | None = None
 
 
-def wrong_with_workload(obj: KubernetesObject) -> Iterator[Wrong]:
+def validate_workload(obj: KubernetesObject) -> Iterator[Wrong]:
     """Yield what is wrong with an object that makes pods, or that says how many must stay."""
     found = _KINDS.get(kind_of(obj))
     if found is None:
@@ -193,7 +193,7 @@ def check_workloads(objects: Iterable[KubernetesObject]) -> None:
     errors = [
         FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
         for obj in objects
-        for path, message, value in wrong_with_workload(obj)
+        for path, message, value in validate_workload(obj)
     ]
     if errors:
         raise InvalidObject(errors)

@@ -11,10 +11,11 @@ any one of them.
 from collections.abc import Callable
 
 from podwright.controllers.cluster import CLUSTER_CONTROLLERS
-from podwright.controllers.contract import (
+from podwright.controllers.controller_loop import ControllerLoop, ControllerLoopState
+from podwright.controllers.interface import (
     Controller,
     ControllerAction,
-    CreateRefused,
+    CreateRejected,
     DrainNode,
     NodeDown,
     NodeEvent,
@@ -23,11 +24,10 @@ from podwright.controllers.contract import (
     SyncDue,
     SyncNext,
 )
-from podwright.controllers.running import Controllers, ControllersState
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 
-ALL_CONTROLLERS: tuple[Callable[[View], Controller], ...] = (
+ALL_CONTROLLERS: tuple[Callable[[Lister], Controller], ...] = (
     *WORKLOAD_CONTROLLERS,
     *CLUSTER_CONTROLLERS,
 )
@@ -38,15 +38,15 @@ __all__ = [
     "WORKLOAD_CONTROLLERS",
     "Controller",
     "ControllerAction",
-    "Controllers",
-    "ControllersState",
-    "CreateRefused",
+    "ControllerLoop",
+    "ControllerLoopState",
+    "CreateRejected",
     "DrainNode",
+    "Lister",
     "NodeDown",
     "NodeEvent",
     "NodeUp",
     "SyncAt",
     "SyncDue",
     "SyncNext",
-    "View",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from podwright.api import RecordEvent
-from podwright.controllers.contract import DeleteObject
+from podwright.controllers.interface import DeleteObject
 from podwright.objects import (
     KubernetesObject,
 )

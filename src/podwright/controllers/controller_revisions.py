@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
-from podwright.controllers.pod_template import owner_document
-from podwright.controllers.view import View
+from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.lister import Lister
+from podwright.controllers.pod_template import controller_reference_document
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.store import GroupKind
 
@@ -45,7 +45,7 @@ class Revisions:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
     owner : KubernetesObject
         The set.
     data : dict
@@ -73,7 +73,7 @@ class Revisions:
 
     def __init__(
         self,
-        view: View,
+        lister: Lister,
         owner: KubernetesObject,
         data: Document,
         naming: RevisionNaming,
@@ -81,11 +81,11 @@ class Revisions:
         source: str,
         given: tuple[str, int] | None = None,
     ) -> None:
-        owned = view.controlled_by(owner.uid, CONTROLLER_REVISION).values()
+        owned = lister.controlled_by(owner.uid, CONTROLLER_REVISION).values()
         self.all = sorted(owned, key=_order)
         self.collision_count = collision_count
         self.actions: list[ControllerAction] = []
-        self._view = view
+        self._lister = lister
         self._owner = owner
         self._source = source
         self._given = None if self.all else given
@@ -111,7 +111,7 @@ class Revisions:
         while True:
             label = label or naming.hash_of(data, self.collision_count)
             name = f"{owner.name[:_PREFIX_LENGTH_MAX]}-{label}"
-            present = self._view.get(CONTROLLER_REVISION, f"{owner.namespace}/{name}")
+            present = self._lister.get(CONTROLLER_REVISION, f"{owner.namespace}/{name}")
             if present is None:
                 break
             if data_of(present) == data:
@@ -124,7 +124,7 @@ class Revisions:
             "name": name,
             "namespace": owner.namespace,
             "labels": {**labels, naming.label: label},
-            "ownerReferences": [owner_document(owner)],
+            "ownerReferences": [controller_reference_document(owner)],
         }
         if owner.metadata.annotations:
             metadata["annotations"] = dict(owner.metadata.annotations)

@@ -16,7 +16,7 @@ import msgspec
 
 from podwright.api import CronSchedule, changed, parse_schedule, part, time_zone
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
     GroupKind,
@@ -26,7 +26,7 @@ from podwright.controllers.contract import (
 )
 from podwright.controllers.job import JOB
 from podwright.controllers.job_spec import finished_condition
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -79,8 +79,8 @@ class CronJobController:
     name = "cronjob-controller"
     kinds: Sequence[GroupKind] = (CRON_JOB, JOB)
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -99,13 +99,13 @@ class CronJobController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Clean up, start what is due, and wait for what comes next."""
-        cron_job = self._view.get(CRON_JOB, key)
+        cron_job = self._lister.get(CRON_JOB, key)
         if cron_job is None:
             return []
         spec = _spec_of(cron_job)
         status: Document = dict(part(cron_job, "status"))
         jobs = sorted(
-            self._view.controlled_by(cron_job.uid, JOB).values(),
+            self._lister.controlled_by(cron_job.uid, JOB).values(),
             key=lambda job: (_begun_ns(job), job.name),
         )
         actions = self._cleaned_up(cron_job, spec, jobs)
@@ -220,7 +220,7 @@ class CronJobController:
                 event_by(self.name, cron_job, "TooManyMissedTimes", note, is_warning=True)
             )
         name = f"{cron_job.name}-{missed.due_ns // _MINUTE_NS}"
-        if self._view.get(JOB, f"{cron_job.namespace}/{name}") is not None:
+        if self._lister.get(JOB, f"{cron_job.namespace}/{name}") is not None:
             return actions
         if running and spec.concurrency_policy == "Forbid":
             note = (

@@ -16,8 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
-from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
 from podwright.controllers.controller_revisions import (
     CONTROLLER_REVISION,
     REVISION_LABEL,
@@ -25,7 +24,7 @@ from podwright.controllers.controller_revisions import (
     Revisions,
     number_of,
 )
-from podwright.controllers.creations import Creations
+from podwright.controllers.creation_events import CreationEvents
 from podwright.controllers.daemon_nodes import DaemonNodes, NodeShare, Stand
 from podwright.controllers.daemon_pods import (
     GENERATION_LABEL,
@@ -33,16 +32,17 @@ from podwright.controllers.daemon_pods import (
     base_daemon_pod,
     daemon_pod,
 )
+from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.lister import Lister
 from podwright.controllers.pod_state import available_from_ns, looks_alike
-from podwright.controllers.pod_template import owners_of_class
+from podwright.controllers.pod_template import owners_with_priority_class
 from podwright.controllers.replica_set import PRIORITY_CLASS
 from podwright.controllers.revisions import template_hash, template_patch
 from podwright.controllers.rollout import scaled_value
-from podwright.controllers.view import View
 from podwright.controllers.workload_writes import (
     is_only_status,
-    look_again,
     put_status,
+    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -97,7 +97,7 @@ class DaemonSetController:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
         The cluster.
     """
 
@@ -105,11 +105,11 @@ class DaemonSetController:
     kinds: Sequence[GroupKind] = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
     owner_kind = DAEMON_SET[1]
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._daemons: dict[str, _Daemon] = {}
-        self._orphans = Orphans(view, POD)
-        self._creations = Creations()
+        self._orphans = Orphans(lister, POD)
+        self._creation_events = CreationEvents()
         # Per daemon set and node: how long to wait with a failed pod, and since when.
         self._backoff: dict[str, tuple[int, int]] = {}
 
@@ -125,7 +125,11 @@ class DaemonSetController:
         if isinstance(obj, Node):
             return self._node_changed(old, new)
         if isinstance(obj, PriorityClass):
-            return owners_of_class(self._view, DAEMON_SET, obj.name) if old is None else ()
+            return (
+                owners_with_priority_class(self._lister, DAEMON_SET, obj.name)
+                if old is None
+                else ()
+            )
         return self._owner_changed(old, new)
 
     def _owner_changed(
@@ -133,7 +137,7 @@ class DaemonSetController:
     ) -> Iterable[NamespacedName]:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
-            self._creations.forget(old.key)
+            self._creation_events.forget(old.key)
             self._daemons.pop(old.uid, None)
             prefix = f"{old.uid}/"
             for place in [each for each in self._backoff if each.startswith(prefix)]:
@@ -178,7 +182,7 @@ class DaemonSetController:
         if isinstance(new, Pod) and now is not None and now.kind == DAEMON_SET[1]:
             key = f"{new.namespace}/{now.name}"
             if old is None:
-                self._creations.saw(key, new)
+                self._creation_events.saw(key, new)
             self._daemon(now.uid).nodes.put_pod(new)
             if not isinstance(old, Pod) or not looks_alike(old, new):
                 keys.append(key)
@@ -194,10 +198,10 @@ class DaemonSetController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Make and delete pods where that is due, and say what there is."""
-        owner = self._view.get(DAEMON_SET, key)
+        owner = self._lister.get(DAEMON_SET, key)
         if owner is None:
             return []
-        actions = self._creations.events(owner, self.name)
+        actions = self._creation_events.events(owner, self.name)
         daemon = self._daemons[owner.uid]
         template: Document = spec_of(owner).get("template") or {}
         labels = (template.get("metadata") or {}).get("labels") or {}
@@ -214,12 +218,12 @@ class DaemonSetController:
             text = f"Error creating: {revisions}"
             event = event_by(self.name, owner, "FailedCreate", text, is_warning=True)
             return [*actions, event]
-        look = _Look(self._view, self.name, owner, daemon, self._backoff, now_ns)
+        look = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
         look.judge()
         look.roll()
         actions += [*revisions.actions, *look.actions]
         if look.created_count:
-            self._creations.expect(key, look.created_count)
+            self._creation_events.expect(key, look.created_count)
         put_status(actions, owner, look.status(revisions.collision_count), self.name)
         limit = spec_of(owner).get("revisionHistoryLimit")
         hashes = {*daemon.nodes.live_revisions, daemon.revision}
@@ -231,7 +235,7 @@ class DaemonSetController:
         actions += revisions.forget(live, 10 if limit is None else int(limit))
         due_ns = daemon.nodes.next_ns()
         if due_ns is not None:
-            actions.append(look_again(self.name, key, due_ns))
+            actions.append(requeue_at(self.name, key, due_ns))
         return actions
 
     def _revise(
@@ -241,7 +245,7 @@ class DaemonSetController:
         collisions = status_of(owner).get("collisionCount")
         data = template_patch(template)
         given = self._given_revision(owner)
-        revisions = Revisions(self._view, owner, data, _NAMING, collisions, self.name, given)
+        revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, given)
         revision = revisions.update.metadata.labels[REVISION_LABEL]
         number = number_of(revisions.update)
         if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
@@ -251,7 +255,7 @@ class DaemonSetController:
                 return error
             daemon.base, daemon.placement = base, Placement(base)
             daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
-            daemon.nodes.judge_all(self._view.all(NODE))
+            daemon.nodes.judge_all(self._lister.all(NODE))
         return revisions
 
     def _given_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
@@ -263,9 +267,9 @@ class DaemonSetController:
         Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
         """
         generation = owner.metadata.annotations.get(_GENERATION, "")
-        if not generation.isdecimal() or self._view.controlled_by(owner.uid, CONTROLLER_REVISION):
+        if not generation.isdecimal() or self._lister.controlled_by(owner.uid, CONTROLLER_REVISION):
             return None
-        pods = self._view.controlled_by(owner.uid, POD).values()
+        pods = self._lister.controlled_by(owner.uid, POD).values()
         labels = [pod.metadata.labels for pod in pods]
         current = [each for each in labels if each.get(GENERATION_LABEL) == generation]
         hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
@@ -276,22 +280,22 @@ class DaemonSetController:
     def state(self) -> dict[str, Any]:
         """Write down what waits to be told, and how long failed pods are left alone."""
         return {
-            "creations": self._creations.state(),
+            "creations": self._creation_events.state(),
             "backoff": {place: list(each) for place, each in self._backoff.items()},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._creations.restore(state["creations"])
+        self._creation_events.restore(state["creations"])
         self._backoff = {place: (each[0], each[1]) for place, each in state["backoff"].items()}
 
 
-class _Look:
+class _Sync:
     """One look at one daemon set."""
 
     def __init__(
         self,
-        view: View,
+        lister: Lister,
         source: str,
         owner: KubernetesObject,
         daemon: _Daemon,
@@ -300,7 +304,7 @@ class _Look:
     ) -> None:
         assert daemon.base is not None, f"{owner.key} was not revised"
         assert daemon.placement is not None, f"{owner.key} was not revised"
-        self._view = view
+        self._lister = lister
         self._source = source
         self._owner = owner
         self._nodes = daemon.nodes
@@ -345,7 +349,7 @@ class _Look:
         self._let_strangers_go(name)
         if not name:
             return  # Nobody knows which node they are meant for.
-        node = self._view.get(NODE, name)
+        node = self._lister.get(NODE, name)
         pods = self._pods_on(name)
         if not isinstance(node, Node):
             # A pod that is bound goes with its node; that is not for daemon sets to do.
@@ -374,7 +378,7 @@ class _Look:
         return sorted(matching, key=_seniority)
 
     def _pod(self, key: NamespacedName) -> Pod:
-        pod = self._view.get(POD, key)
+        pod = self._lister.get(POD, key)
         assert isinstance(pod, Pod), f"{key} is known and not in the view"
         return pod
 
@@ -498,7 +502,7 @@ class _Look:
                 self._delete(pod)
 
     def _surge(self, name: str) -> None:
-        node = self._view.get(NODE, name)
+        node = self._lister.get(NODE, name)
         if isinstance(node, Node) and self._placement.verdict(node)[0]:
             self._create(name)
         else:

@@ -16,15 +16,16 @@ from typing import Any, Final, Self
 import msgspec
 
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
-from podwright.controllers.contract import (
+from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
-from podwright.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
-from podwright.controllers.pod_template import owner_document
+from podwright.controllers.lister import Lister
+from podwright.controllers.pod_template import controller_reference_document
 from podwright.controllers.replica_set import POD, REPLICA_FAILURE, REPLICA_SET
 from podwright.controllers.revisions import template_hash
 from podwright.controllers.rollout import (
@@ -38,10 +39,9 @@ from podwright.controllers.rollout import (
     deployment_spec,
     revision_number,
 )
-from podwright.controllers.view import View
 from podwright.controllers.workload_writes import (
     is_only_status,
-    look_again,
+    requeue_at,
     spec_of,
     status_of,
     with_annotations,
@@ -83,18 +83,18 @@ class DeploymentController:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
         The cluster.
     """
 
     name = "deployment-controller"
     kinds: Sequence[GroupKind] = (DEPLOYMENT, REPLICA_SET, POD)
     owner_kind = REPLICA_SET[1]
-    pod_parts = PodPart.ENDED | PodPart.GONE
+    pod_changes = PodChange.TERMINAL | PodChange.DELETED
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._orphans = Orphans(view, REPLICA_SET)
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._orphans = Orphans(lister, REPLICA_SET)
         self._asked: dict[NamespacedName, _Asked] = {}
 
     # ----------------------------------------------------------------------------- changes
@@ -144,12 +144,12 @@ class DeploymentController:
         owner = old.metadata.controller
         if owner is None or owner.kind != REPLICA_SET[1]:
             return ()
-        replica_set = self._view.get(REPLICA_SET, f"{old.namespace}/{owner.name}")
+        replica_set = self._lister.get(REPLICA_SET, f"{old.namespace}/{owner.name}")
         owner = replica_set.metadata.controller if replica_set is not None else None
         if owner is None or owner.kind != DEPLOYMENT[1]:
             return ()
         key = f"{old.namespace}/{owner.name}"
-        deployment = self._view.get(DEPLOYMENT, key)
+        deployment = self._lister.get(DEPLOYMENT, key)
         if deployment is None:
             return ()
         strategy: Document = spec_of(deployment).get("strategy") or {}
@@ -159,7 +159,7 @@ class DeploymentController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Take the next step of a deployment."""
-        deployment = self._view.get(DEPLOYMENT, key)
+        deployment = self._lister.get(DEPLOYMENT, key)
         if deployment is None:
             return []
         asked = self._asked[key]
@@ -171,14 +171,14 @@ class DeploymentController:
             return [event_by(self.name, deployment, "SelectingAll", text, is_warning=True)]
         is_going = deployment.metadata.deletion_timestamp is not None
         claims = [] if is_going else self._claims(deployment, asked.selector)
-        return claims or _Look(self._view, self.name, deployment, asked.spec, now_ns).actions()
+        return claims or _Sync(self._lister, self.name, deployment, asked.spec, now_ns).actions()
 
     def _claims(self, deployment: KubernetesObject, selector: Selector) -> list[ControllerAction]:
         adoptions: list[ControllerAction] = [
             UpdateObject(adopted(each, deployment), "main", self.name)
             for each in self._orphans.of(deployment)
         ]
-        owned = self._view.controlled_by(deployment.uid, REPLICA_SET)
+        owned = self._lister.controlled_by(deployment.uid, REPLICA_SET)
         return adoptions + [
             UpdateObject(released(each, deployment), "main", self.name)
             for _, each in sorted(owned.items())
@@ -211,18 +211,18 @@ class _Asked(msgspec.Struct, frozen=True):
         return cls(spec, selector, selector.matches(labels))
 
 
-class _Look:
+class _Sync:
     """One look at one deployment."""
 
     def __init__(
         self,
-        view: View,
+        lister: Lister,
         source: str,
         deployment: KubernetesObject,
         spec: DeploymentSpec,
         now_ns: int,
     ) -> None:
-        self._view = view
+        self._lister = lister
         self._source = source
         self._deployment = deployment
         self._now_ns = now_ns
@@ -263,7 +263,7 @@ class _Look:
         actions += self._written(status)
         due_ns = self._draft.deadline_ns(rollout, status) if is_rolling else None
         if due_ns is not None:
-            actions.append(look_again(self._source, self._deployment.key, due_ns))
+            actions.append(requeue_at(self._source, self._deployment.key, due_ns))
         return actions
 
     def _is_being_scaled(self, rollout: Rollout) -> bool:
@@ -310,7 +310,7 @@ class _Look:
         """
         new: RolloutSet | None = None
         old = []
-        owned = self._view.controlled_by(self._deployment.uid, REPLICA_SET).values()
+        owned = self._lister.controlled_by(self._deployment.uid, REPLICA_SET).values()
         for obj in sorted(owned, key=_age):
             each = _as_rollout_set(obj)
             self._objects[each.name] = obj
@@ -370,7 +370,7 @@ class _Look:
         while True:
             label = template_hash(self._spec.template, self._collisions)
             name = f"{self._deployment.name}-{label}"
-            if self._view.get(REPLICA_SET, f"{self._deployment.namespace}/{name}") is None:
+            if self._lister.get(REPLICA_SET, f"{self._deployment.namespace}/{name}") is None:
                 return name, label
             self._collisions = (self._collisions or 0) + 1
             self._draft.collision_count = self._collisions
@@ -408,7 +408,7 @@ class _Look:
             if each.reported:
                 return True
             uid = self._objects[each.name].uid
-            for pod in self._view.controlled_by(uid, POD).values():
+            for pod in self._lister.controlled_by(uid, POD).values():
                 if isinstance(pod, Pod) and pod.status.phase not in _ENDED:
                     return True
         return False
@@ -524,7 +524,7 @@ def _new_document(
             "namespace": deployment.namespace,
             "labels": labels,
             "annotations": new.annotations,
-            "ownerReferences": [owner_document(deployment)],
+            "ownerReferences": [controller_reference_document(deployment)],
         },
         "spec": asked,
         "status": {"replicas": 0},

@@ -20,17 +20,17 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import changed, part, with_condition_set
+from podwright.api import changed, conditions_with, part
 from podwright.controllers.actions import event_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -111,18 +111,18 @@ class DisruptionController:
 
     name = "disruption-controller"
     kinds: Sequence[GroupKind] = (BUDGET, POD)
-    pod_parts = PodPart.METADATA | PodPart.READY | PodPart.CAME | PodPart.GONE
+    pod_changes = PodChange.METADATA | PodChange.READY | PodChange.ADDED | PodChange.DELETED
 
     _SOURCE: Final = "controllermanager"
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._covered: dict[str, dict[NamespacedName, _Covered]] = {}
 
     # ---------------------------------------------------------------------- what happens
 
     @property
-    def in_hand(self) -> Sized:
+    def pending_work(self) -> Sized:
         """The namespaces that have budgets."""
         return self._covered
 
@@ -168,7 +168,7 @@ class DisruptionController:
         if old is not None and old.spec.selector == budget.spec.selector:
             return
         covered = budgets[budget.key] = _Covered(label_selector(budget.spec.selector))
-        for pod in self._view.in_namespace(POD, budget.namespace).values():
+        for pod in self._lister.in_namespace(POD, budget.namespace).values():
             if covered.selector.matches(pod.metadata.labels):
                 covered.put(pod.key, _member(cast(Pod, pod)))
 
@@ -176,7 +176,7 @@ class DisruptionController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Work out the status of a budget."""
-        budget = self._view.get(BUDGET, key)
+        budget = self._lister.get(BUDGET, key)
         if not isinstance(budget, PodDisruptionBudget):
             return []
         covered = self._covered[budget.namespace][key]
@@ -194,7 +194,7 @@ class DisruptionController:
             return actions
         disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
         for name in overdue:
-            pod = self._view.get(POD, f"{budget.namespace}/{name}")
+            pod = self._lister.get(POD, f"{budget.namespace}/{name}")
             if pod is not None:
                 note = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
                 actions.append(event_by(self._SOURCE, pod, "NotDeleted", note, is_warning=True))
@@ -284,7 +284,7 @@ class DisruptionController:
 
     def _referenced(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
         kind = (api_group(owner.api_version), owner.kind)
-        obj = self._view.get(kind, f"{namespace}/{owner.name}")
+        obj = self._lister.get(kind, f"{namespace}/{owner.name}")
         return obj if obj is not None and obj.uid == owner.uid else None
 
     def _disrupted(
@@ -298,7 +298,7 @@ class DisruptionController:
         overdue: list[str] = []
         recheck_ns: int | None = None
         for name, since in budget.status.disrupted_pods.items():
-            pod = self._view.get(POD, f"{budget.namespace}/{name}")
+            pod = self._lister.get(POD, f"{budget.namespace}/{name}")
             if not isinstance(pod, Pod) or pod.is_terminating:
                 continue
             due_ns = (timestamp_ns(since) or 0) + _DELETION_TIMEOUT_NS
@@ -318,7 +318,7 @@ class DisruptionController:
         """
         status["disruptionsAllowed"] = 0
         condition = _condition(budget, "False", "SyncFailed", message, now_ns)
-        status["conditions"] = with_condition_set(status.get("conditions") or (), condition)
+        status["conditions"] = conditions_with(status.get("conditions") or (), condition)
 
     # ---------------------------------------------------------------------- checkpoints
 
@@ -356,7 +356,7 @@ def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> 
         condition = _condition(budget, "True", "SufficientPods", "", now_ns)
     else:
         condition = _condition(budget, "False", "InsufficientPods", "", now_ns)
-    status["conditions"] = with_condition_set(status.get("conditions") or (), condition)
+    status["conditions"] = conditions_with(status.get("conditions") or (), condition)
 
 
 def _condition(

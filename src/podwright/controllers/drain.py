@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.api import changed
-from podwright.controllers.contract import (
+from podwright.controllers.disruption_budget import BUDGET, POD
+from podwright.controllers.interface import (
     ControllerAction,
     DrainNode,
     EvictPod,
@@ -25,8 +26,7 @@ from podwright.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.disruption_budget import BUDGET, POD
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 
 NODE: Final[GroupKind] = ("", "Node")
@@ -41,13 +41,13 @@ class DrainController:
     name = "drain"
     kinds: Sequence[GroupKind] = (POD, BUDGET)
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         # By node: the uids of the pods that have to go, by their keys; None before the first look.
         self._leaving: dict[str, dict[NamespacedName, str] | None] = {}
         self._tried_ns: dict[str, int] = {}
 
-    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Begin to drain a node, or begin again."""
         if not isinstance(event, DrainNode):
             return ()
@@ -55,7 +55,7 @@ class DrainController:
         return (event.node,)
 
     @property
-    def in_hand(self) -> Sized:
+    def pending_work(self) -> Sized:
         """The nodes that are being drained."""
         return self._leaving
 
@@ -73,7 +73,7 @@ class DrainController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Evict what may go now, and try the others later."""
-        node = self._view.get(NODE, key)
+        node = self._lister.get(NODE, key)
         if not isinstance(node, Node) or key not in self._leaving:
             self._forget(key)
             return []
@@ -101,13 +101,13 @@ class DrainController:
 
     def _is_held_up(self, leaving: dict[NamespacedName, str]) -> bool:
         """Whether a pod is there that nobody has deleted yet."""
-        pods = ((self._view.get(POD, key), uid) for key, uid in leaving.items())
+        pods = ((self._lister.get(POD, key), uid) for key, uid in leaving.items())
         return any(
             isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
         )
 
     def _to_evict(self, node: str) -> dict[NamespacedName, str]:
-        pods = sorted(self._view.pods_on(node).items())
+        pods = sorted(self._lister.pods_on(node).items())
         return {key: pod.uid for key, pod in pods if not self._stays(pod)}
 
     def _stays(self, pod: Pod) -> bool:
@@ -118,7 +118,7 @@ class DrainController:
     def _evictions(self, leaving: dict[NamespacedName, str]) -> list[ControllerAction]:
         actions: list[ControllerAction] = []
         for key, uid in list(leaving.items()):
-            pod = self._view.get(POD, key)
+            pod = self._lister.get(POD, key)
             if not isinstance(pod, Pod) or pod.uid != uid:
                 del leaving[key]
             elif not pod.is_terminating:

@@ -10,13 +10,13 @@ from typing import Any, Final, Literal
 
 from podwright.api import part
 from podwright.controllers.actions import event_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
     GroupKind,
-    PodPart,
+    PodChange,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
 
 CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
@@ -28,11 +28,11 @@ class EphemeralVolumeController:
 
     name = "ephemeral-volume-controller"
     kinds: Sequence[GroupKind] = (POD, CLAIM)
-    pod_parts = PodPart.CAME
+    pod_changes = PodChange.ADDED
     only_with_volumes: Literal[True] = True
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -49,7 +49,7 @@ class EphemeralVolumeController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Make the claims that are missing."""
-        pod = self._view.get(POD, key)
+        pod = self._lister.get(POD, key)
         if not isinstance(pod, Pod) or pod.is_terminating:
             return []
         actions: list[ControllerAction] = []
@@ -58,7 +58,7 @@ class EphemeralVolumeController:
             if template is None:
                 continue
             name = f"{pod.name}-{volume['name']}"
-            present = self._view.get(CLAIM, f"{pod.namespace}/{name}")
+            present = self._lister.get(CLAIM, f"{pod.namespace}/{name}")
             if present is None:
                 actions.append(CreateObject(_claim(pod, name, template), self.name))
                 continue

@@ -20,16 +20,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from podwright.api import FOREGROUND, ORPHAN, RULES, changed, part, without_finalizer
+from podwright.api import FOREGROUND, ORPHAN, STRATEGIES, changed, part, without_finalizer
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.contract import (
-    EVERY_KIND,
+from podwright.controllers.interface import (
+    ALL_KINDS,
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
 from podwright.store import kind_of
 
@@ -52,11 +52,11 @@ class GarbageCollector:
     """Deletes what has lost its owners."""
 
     name = "garbage-collector-controller"
-    kinds: Sequence[GroupKind] = (EVERY_KIND,)
-    pod_parts = PodPart.METADATA | PodPart.CAME | PodPart.GONE
+    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         # By the uid of an owner: the places of who names it and is not controlled by it.
         self._others: dict[str, dict[NamespacedName, None]] = {}
         # The kinds of what somebody controls, of which the view knows who does.
@@ -250,7 +250,7 @@ class GarbageCollector:
         uid = owner.metadata.uid
         places = list(self._others.get(uid, ()))
         for kind in self._controlled:
-            controlled = self._view.controlled_by(uid, kind)
+            controlled = self._lister.controlled_by(uid, kind)
             if controlled:
                 places.extend(_place(obj) for obj in controlled.values())
         places.sort()
@@ -262,7 +262,7 @@ class GarbageCollector:
         """Return the owner that is meant: of the dependent's namespace, or of none."""
         kind = (api_group(reference.api_version), reference.kind)
         for key in (f"{dependent.namespace}/{reference.name}", reference.name):
-            owner = self._view.get(kind, key)
+            owner = self._lister.get(kind, key)
             if owner is not None and owner.uid == reference.uid:
                 return owner
         return None
@@ -271,11 +271,11 @@ class GarbageCollector:
         if self._owner(reference, dependent) is not None:
             return False
         kind = (api_group(reference.api_version), reference.kind)
-        return kind in RULES or kind in self._view.kinds()
+        return kind in STRATEGIES or kind in self._lister.kinds()
 
     def _at(self, place: NamespacedName) -> KubernetesObject | None:
         group, kind, key = place.split(_SEPARATOR)
-        return self._view.get((group, kind), key)
+        return self._lister.get((group, kind), key)
 
     def _forgetting(self, dependent: KubernetesObject, uids: Iterable[str]) -> UpdateObject:
         forgotten = frozenset(uids)

@@ -24,10 +24,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import changed, part, with_condition_set, with_job_defaults
+from podwright.api import changed, conditions_with, part, with_job_defaults
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claims import Orphans, adopted, released
-from podwright.controllers.contract import (
+from podwright.controllers.adoption import Orphans, adopted, released
+from podwright.controllers.creation_events import CreationEvents
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
     GroupKind,
@@ -35,7 +36,17 @@ from podwright.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.creations import Creations
+from podwright.controllers.job_counts import (
+    BackOff,
+    Ended,
+    JobCounts,
+    back_off_after,
+    counted,
+    is_complete,
+    surplus_pods,
+    wanted_count,
+    write_numbers,
+)
 from podwright.controllers.job_finish import finishing_condition, job_condition
 from podwright.controllers.job_indexes import (
     failed_indexes,
@@ -56,19 +67,8 @@ from podwright.controllers.job_spec import (
     index_of,
     pods_of,
 )
-from podwright.controllers.job_tally import (
-    BackOff,
-    Ended,
-    Tally,
-    back_off_after,
-    counted,
-    is_complete,
-    surplus_pods,
-    wanted_count,
-    write_numbers,
-)
-from podwright.controllers.pod_template import owners_of_class
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
+from podwright.controllers.pod_template import owners_with_priority_class
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -109,12 +109,12 @@ class JobController:
     kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
     owner_kind = JOB[1]
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._memory = _Memory()
         self._asked = AskedOfJobs()
-        self._creations = Creations()
-        self._orphans = Orphans(view, POD)
+        self._creation_events = CreationEvents()
+        self._orphans = Orphans(lister, POD)
 
     # ---------------------------------------------------------------------- what happens
 
@@ -126,7 +126,7 @@ class JobController:
         if type(obj) is Pod:
             return self._observe_pod(cast(Pod | None, old), cast(Pod | None, new), obj)
         if isinstance(obj, PriorityClass):
-            keys = owners_of_class(self._view, JOB, obj.name) if old is None else []
+            keys = owners_with_priority_class(self._lister, JOB, obj.name) if old is None else []
             self._memory.urgent.update(dict.fromkeys(keys, True))
             return keys
         return () if obj is None else self._observe_job(old, new, obj.key)
@@ -138,13 +138,13 @@ class JobController:
             return self._orphans.changed(old, new)
         key = f"{metadata.namespace}/{owner.name}"
         if old is None:
-            self._creations.saw(key, pod)
+            self._creation_events.saw(key, pod)
         elif (
             old.metadata.owner_references is not metadata.owner_references
             and old.metadata.controller is None
         ):
             self._orphans.changed(old, new)
-        job = self._view.get(JOB, key)
+        job = self._lister.get(JOB, key)
         if job is None or job.metadata.uid != owner.uid:
             if TRACKING in metadata.finalizers and new is not None:
                 self._note_gone(key, owner.uid)
@@ -172,11 +172,11 @@ class JobController:
             self._orphans.put_owner(new, self._asked.of(new).selector)
         if old is None and new is not None:
             # Of objects that come all at once, the pods may have come before their job.
-            for _, pod in sorted(self._view.controlled_by(new.uid, POD).items()):
+            for _, pod in sorted(self._lister.controlled_by(new.uid, POD).items()):
                 self._note_ended(key, new, None, cast(Pod, pod))
         return (key,)
 
-    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
         """Look at a job once more, to count its pods as they are."""
         self._memory.refused[owner] = True
         self._memory.urgent[owner] = True
@@ -230,11 +230,11 @@ class JobController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Count what has ended, and make or delete pods."""
         actions = self._released_orphans(key)
-        job = self._view.get(JOB, key)
+        job = self._lister.get(JOB, key)
         if job is None:
             self._forget(key)
             return actions
-        actions.extend(self._creations.events(job, self.name))
+        actions.extend(self._creation_events.events(job, self.name))
         memory = self._memory
         due_ns = memory.due_ns.get(key)
         if not memory.urgent.pop(key, False) and not (due_ns is not None and due_ns <= now_ns):
@@ -293,10 +293,10 @@ class JobController:
         Upstream: syncOrphanPod
         """
         actions: list[ControllerAction] = []
-        job = self._view.get(JOB, key)
+        job = self._lister.get(JOB, key)
         for uid in self._memory.gone.pop(key, ()):
             if job is None or job.uid != uid:
-                for _, pod in sorted(self._view.controlled_by(uid, POD).items()):
+                for _, pod in sorted(self._lister.controlled_by(uid, POD).items()):
                     actions.extend(self._release(cast(Pod, pod)))
         return actions
 
@@ -310,7 +310,7 @@ class JobController:
             memory.refused,
         ):
             entries.pop(key, None)
-        self._creations.forget(key)
+        self._creation_events.forget(key)
         self._asked.forget(key)
 
     def _release(self, pod: Pod) -> list[ControllerAction]:
@@ -329,7 +329,7 @@ class JobController:
             return self._counted(job.key, ended)
         actions: list[ControllerAction] = []
         status: Document = dict(part(job, "status"))
-        found = self._view.controlled_by(job.uid, POD)
+        found = self._lister.controlled_by(job.uid, POD)
         pods = cast(list[Pod], [found[key] for key in sorted(found)])
         strangers = self._strangers(job, pods)
         if strangers:
@@ -337,50 +337,50 @@ class JobController:
             gone = {pod.uid for pod in strangers}
             pods = [pod for pod in pods if pod.uid not in gone]
             ended = [each for each in ended if each.uid not in gone]
-        tally = counted(pods, spec, status, ended)
+        counts = counted(pods, spec, status, ended)
         if spec.is_indexed and spec.backoff_limit_per_index is not None:
             # Whom a job that fails takes down has failed, its index has not.
             fails = condition_among(job, ("FailureTarget",)) is not None
             known = str(status.get("failedIndexes", ""))
-            tally.failed_indexes = failed_indexes(spec, known, () if fails else ended)
+            counts.failed_indexes = failed_indexes(spec, known, () if fails else ended)
         else:
             self._back_off(job.key, ended, now_ns)
         if "startTime" not in status and not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
-        finishing = finishing_condition(job, spec, status, tally, now_ns)
+        finishing = finishing_condition(job, spec, status, counts, now_ns)
         is_going_on = finishing is None and job.metadata.deletion_timestamp is None
-        last = self._last_failures(spec, tally, ended) if is_going_on else {}
+        last = self._last_failures(spec, counts, ended) if is_going_on else {}
         actions.extend(self._counted(job.key, ended, last.values()))
         if finishing is not None:
             if finishing["type"] == "SuccessCriteriaMet":
                 # Who is not needed any more has not failed.
-                actions.extend(action for pod in tally.active for action in self._release(pod))
-            actions.extend(self._deleted(job, tally.active))
-            tally.terminating += len(tally.active)
-            tally.active = []
+                actions.extend(action for pod in counts.active for action in self._release(pod))
+            actions.extend(self._deleted(job, counts.active))
+            counts.terminating += len(counts.active)
+            counts.active = []
         elif is_going_on:
-            actions.extend(self._managed(job, spec, tally, last, now_ns))
+            actions.extend(self._managed(job, spec, counts, last, now_ns))
             actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
-            if is_complete(spec, tally):
+            if is_complete(spec, counts):
                 finishing = job_condition(
                     "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
                 )
         if finishing is not None:
-            actions.extend(self._finished(job, finishing, status, tally, now_ns))
-        write_numbers(status, spec, tally)
+            actions.extend(self._finished(job, finishing, status, counts, now_ns))
+        write_numbers(status, spec, counts)
         if status != part(job, "status"):
             actions.append(UpdateObject(_with_status(job, status), "status", self.name))
         return actions
 
     def _last_failures(
-        self, spec: JobSpec, tally: Tally, ended: Sequence[Ended]
+        self, spec: JobSpec, counts: JobCounts, ended: Sequence[Ended]
     ) -> dict[int, Ended]:
         """Return whom to replace in indexes that fail on their own; these are not counted yet."""
-        if tally.failed_indexes is None:
+        if counts.failed_indexes is None:
             return {}
         held = [each for each in ended if self._is_held(each)]
-        last = last_failures(spec, held, tally.active, tally.indexes | tally.failed_indexes)
-        tally.delayed = sum(1 for each in last.values() if each.action != "Ignore")
+        last = last_failures(spec, held, counts.active, counts.indexes | counts.failed_indexes)
+        counts.delayed = sum(1 for each in last.values() if each.action != "Ignore")
         return last
 
     def _counted(
@@ -392,13 +392,13 @@ class JobController:
             self._memory.ended.setdefault(key, {}).update(later)
         actions: list[ControllerAction] = []
         for each in ended:
-            pod = self._view.get(POD, each.key)
+            pod = self._lister.get(POD, each.key)
             if each.uid not in later and isinstance(pod, Pod) and pod.uid == each.uid:
                 actions.extend(self._release(pod))
         return actions
 
     def _is_held(self, ended: Ended) -> bool:
-        pod = self._view.get(POD, ended.key)
+        pod = self._lister.get(POD, ended.key)
         return pod is not None and pod.uid == ended.uid and TRACKING in pod.metadata.finalizers
 
     def _let_go(self, job: KubernetesObject, pods: Iterable[Pod]) -> Iterable[ControllerAction]:
@@ -422,16 +422,16 @@ class JobController:
         job: KubernetesObject,
         finishing: Document,
         status: Document,
-        tally: Tally,
+        counts: JobCounts,
         now_ns: int,
     ) -> list[ControllerAction]:
         """Write down how the job ends, once nothing of it is left.
 
         Upstream: enactJobFinished
         """
-        conditions = with_condition_set(status.get("conditions") or (), finishing)
+        conditions = conditions_with(status.get("conditions") or (), finishing)
         status["conditions"] = conditions
-        if tally.active or tally.terminating:
+        if counts.active or counts.terminating:
             return []
         is_success = finishing["type"] == "SuccessCriteriaMet"
         over = job_condition(
@@ -440,7 +440,7 @@ class JobController:
             finishing["message"],
             now_ns,
         )
-        status["conditions"] = with_condition_set(conditions, over)
+        status["conditions"] = conditions_with(conditions, over)
         self._memory.back_off.pop(job.key, None)
         if is_success:
             status["completionTime"] = timestamp_text(now_ns)
@@ -454,7 +454,7 @@ class JobController:
         self,
         job: KubernetesObject,
         spec: JobSpec,
-        tally: Tally,
+        counts: JobCounts,
         last: Mapping[int, Ended],
         now_ns: int,
     ) -> list[ControllerAction]:
@@ -463,21 +463,21 @@ class JobController:
         Upstream: manageJob
         """
         self._ask_for_deadline(job, spec, now_ns)
-        wanted = wanted_count(spec, tally)
-        surplus = surplus_pods(spec, tally, wanted)[:PODS_PER_SYNC_MAX]
+        wanted = wanted_count(spec, counts)
+        surplus = surplus_pods(spec, counts, wanted)[:PODS_PER_SYNC_MAX]
         if surplus:
             leaving = {pod.uid for pod in surplus}
-            tally.active = [pod for pod in tally.active if pod.uid not in leaving]
-            tally.terminating += len(surplus)
+            counts.active = [pod for pod in counts.active if pod.uid not in leaving]
+            counts.terminating += len(surplus)
             actions: list[ControllerAction] = []
             for pod in surplus:
                 # One that is not wanted is no failure: it is let go before it is deleted.
                 actions.extend(self._release(pod))
-            return [*actions, *self._deleted(job, surplus), *self._wakes(job.key, now_ns)]
+            return [*actions, *self._deleted(job, surplus), *self._requeue_at(job.key, now_ns)]
         if self._memory.refused.pop(job.key, False):
-            return self._wakes(job.key, now_ns)  # it is tried again when something has changed
-        held = tally.terminating if spec.replaces_only_failed else 0
-        missing = wanted - held - len(tally.active)
+            return self._requeue_at(job.key, now_ns)  # it is tried again when something has changed
+        held = counts.terminating if spec.replaces_only_failed else 0
+        missing = wanted - held - len(counts.active)
         if missing > 0:
             open_ns = self._memory.back_off.get(job.key, BackOff()).ends_ns()
             if open_ns > now_ns:
@@ -485,29 +485,29 @@ class JobController:
             else:
                 count = min(missing, PODS_PER_SYNC_MAX)
                 return [
-                    *self._made(job, spec, tally, count, last, now_ns),
-                    *self._wakes(job.key, now_ns),
+                    *self._made(job, spec, counts, count, last, now_ns),
+                    *self._requeue_at(job.key, now_ns),
                 ]
-        return self._wakes(job.key, now_ns)
+        return self._requeue_at(job.key, now_ns)
 
     def _made(
         self,
         job: KubernetesObject,
         spec: JobSpec,
-        tally: Tally,
+        counts: JobCounts,
         count: int,
         last: Mapping[int, Ended],
         now_ns: int,
     ) -> list[ControllerAction]:
         if spec.is_indexed:
-            pods = self._made_by_index(job, spec, tally, count, last, now_ns)
+            pods = self._made_by_index(job, spec, counts, count, last, now_ns)
         else:
             pods = [self._asked.pod(job)] * count
         if not pods:
             return []
-        self._creations.expect(job.key, len(pods))
+        self._creation_events.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
-        tally.active = [*tally.active, *pods]
+        counts.active = [*counts.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
             self._ask(job.key, now_ns + _BATCH_NS)
         return [CreateObject(pod, self.name) for pod in pods]
@@ -516,19 +516,19 @@ class JobController:
         self,
         job: KubernetesObject,
         spec: JobSpec,
-        tally: Tally,
+        counts: JobCounts,
         count: int,
         last: Mapping[int, Ended],
         now_ns: int,
     ) -> list[Pod]:
-        taken = {index_of(pod, spec.completions) for pod in tally.active} | tally.indexes
-        taken |= tally.failed_indexes or set()
+        taken = {index_of(pod, spec.completions) for pod in counts.active} | counts.indexes
+        taken |= counts.failed_indexes or set()
         free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
         indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
         if free and not indexes:
             self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
         annotations: dict[int, dict[str, str]] = {}
-        if tally.failed_indexes is not None:
+        if counts.failed_indexes is not None:
             annotations = {index: failure_annotations(last.get(index)) for index in indexes}
         return pods_of(job, spec, indexes, annotations)
 
@@ -558,7 +558,7 @@ class JobController:
         )
         condition = job_condition("Suspended", reason, note, now_ns)
         condition["status"] = "True" if spec.suspend else "False"
-        status["conditions"] = with_condition_set(conditions, condition)
+        status["conditions"] = conditions_with(conditions, condition)
         if not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
         return [event_by(self.name, job, reason.removeprefix("Job"), note)]
@@ -576,7 +576,7 @@ class JobController:
         begun_ns = now_ns if started_ns is None else started_ns
         self._ask(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
 
-    def _wakes(self, key: str, now_ns: int) -> list[ControllerAction]:
+    def _requeue_at(self, key: str, now_ns: int) -> list[ControllerAction]:
         due_ns = self._memory.due_ns.get(key)
         if due_ns is None:
             return []
@@ -587,12 +587,12 @@ class JobController:
     def state(self) -> dict[str, Any]:
         """Return what it remembers."""
         memory = cast(dict[str, Any], msgspec.to_builtins(self._memory))
-        return {"memory": memory, "creations": self._creations.state()}
+        return {"memory": memory, "creations": self._creation_events.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._memory = msgspec.convert(state["memory"], _Memory)
-        self._creations.restore(state["creations"])
+        self._creation_events.restore(state["creations"])
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from podwright.controllers.job_counts import JobCounts, restarts_too_often
 from podwright.controllers.job_indexes import met_success_rule
 from podwright.controllers.job_spec import JobSpec, condition_among
-from podwright.controllers.job_tally import Tally, restarts_too_often
 from podwright.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
 
 _LIMIT_MESSAGE: Final = "Job has reached the specified backoff limit"
@@ -19,7 +19,7 @@ _SOME_INDEX_MESSAGE: Final = "Job has failed indexes"
 
 
 def finishing_condition(
-    job: KubernetesObject, spec: JobSpec, status: Document, tally: Tally, now_ns: int
+    job: KubernetesObject, spec: JobSpec, status: Document, counts: JobCounts, now_ns: int
 ) -> Document | None:
     """Return the condition that says that a job is about to be over, None if it is not.
 
@@ -28,10 +28,10 @@ def finishing_condition(
     known = condition_among(job, ("SuccessCriteriaMet", "FailureTarget"))
     if known is not None:
         return known
-    if tally.fail_message:
-        return _failure("PodFailurePolicy", tally.fail_message, now_ns)
-    is_past = tally.has_new_failure and tally.failed > spec.backoff_limit
-    if is_past or restarts_too_often(spec, tally.active):
+    if counts.fail_message:
+        return _failure("PodFailurePolicy", counts.fail_message, now_ns)
+    is_past = counts.has_new_failure and counts.failed > spec.backoff_limit
+    if is_past or restarts_too_often(spec, counts.active):
         return _failure("BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
     started_ns = timestamp_ns(status.get("startTime"))
     deadline = spec.active_deadline_seconds
@@ -42,17 +42,17 @@ def finishing_condition(
         and now_ns >= started_ns + deadline * 1_000_000_000
     ):
         return _failure("DeadlineExceeded", _DEADLINE_MESSAGE, now_ns)
-    return _finished_by_indexes(spec, tally, now_ns) if spec.is_indexed else None
+    return _finished_by_indexes(spec, counts, now_ns) if spec.is_indexed else None
 
 
-def _finished_by_indexes(spec: JobSpec, tally: Tally, now_ns: int) -> Document | None:
-    failed = tally.failed_indexes or ()
+def _finished_by_indexes(spec: JobSpec, counts: JobCounts, now_ns: int) -> Document | None:
+    failed = counts.failed_indexes or ()
     limit = spec.max_failed_indexes
-    if tally.failed_indexes is not None and limit is not None and len(failed) > limit:
+    if counts.failed_indexes is not None and limit is not None and len(failed) > limit:
         return _failure("MaxFailedIndexesExceeded", _INDEXES_MESSAGE, now_ns)
-    if failed and len(failed) + len(tally.indexes) >= (spec.completions or 0):
+    if failed and len(failed) + len(counts.indexes) >= (spec.completions or 0):
         return _failure("FailedIndexes", _SOME_INDEX_MESSAGE, now_ns)
-    rule = met_success_rule(spec, tally.indexes)
+    rule = met_success_rule(spec, counts.indexes)
     if rule is None:
         return None
     note = f"Matched rules at index {rule}"

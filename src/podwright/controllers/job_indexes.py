@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from podwright.controllers.job_counts import BackOff, Ended
 from podwright.controllers.job_spec import JobSpec, index_of, parse_indexes
-from podwright.controllers.job_tally import BackOff, Ended
 from podwright.objects import Document, Pod
 
 FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"

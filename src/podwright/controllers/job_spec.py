@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api import part
-from podwright.controllers.claims import compiled_selector
+from podwright.controllers.adoption import compiled_selector
 from podwright.objects import (
     Document,
     KubernetesObject,

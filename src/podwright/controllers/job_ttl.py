@@ -10,10 +10,10 @@ from typing import Any
 
 from podwright.api import part
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.contract import ControllerAction, GroupKind, SyncAt, SyncDue
+from podwright.controllers.interface import ControllerAction, GroupKind, SyncAt, SyncDue
 from podwright.controllers.job import JOB
 from podwright.controllers.job_spec import finished_condition
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
 
@@ -23,8 +23,8 @@ class JobTTLController:
     name = "ttl-after-finished-controller"
     kinds: Sequence[GroupKind] = (JOB,)
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -37,7 +37,7 @@ class JobTTLController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete the job, or wait."""
-        job = self._view.get(JOB, key)
+        job = self._lister.get(JOB, key)
         if job is None or job.metadata.deletion_timestamp is not None:
             return []
         finished = finished_condition(job)

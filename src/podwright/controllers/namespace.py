@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api import changed, part, with_condition_set
+from podwright.api import changed, conditions_with, part
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.contract import (
-    EVERY_KIND,
+from podwright.controllers.interface import (
+    ALL_KINDS,
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, timestamp_text
 
 NAMESPACE: Final[GroupKind] = ("", "Namespace")
@@ -51,15 +51,15 @@ class NamespaceController:
     """Empties namespaces that are deleted."""
 
     name = "namespace-controller"
-    kinds: Sequence[GroupKind] = (EVERY_KIND,)
-    pod_parts = PodPart.METADATA | PodPart.CAME | PodPart.GONE
+    kinds: Sequence[GroupKind] = (ALL_KINDS,)
+    pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._terminating: dict[str, None] = {}
 
     @property
-    def in_hand(self) -> Sized:
+    def pending_work(self) -> Sized:
         """The namespaces that are being emptied."""
         return self._terminating
 
@@ -84,14 +84,14 @@ class NamespaceController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete what is in a namespace, and let it go when nothing is."""
-        namespace = self._view.get(NAMESPACE, key)
+        namespace = self._lister.get(NAMESPACE, key)
         if namespace is not None and namespace.metadata.deletion_timestamp is None:
             complete = with_namespace_defaults(namespace)
             return [] if complete is namespace else [UpdateObject(complete, "whole", self.name)]
         content = {
             kind: objects
-            for kind in self._view.kinds()
-            if (objects := [obj for _, obj in sorted(self._view.in_namespace(kind, key).items())])
+            for kind in self._lister.kinds()
+            if (objects := [obj for _, obj in sorted(self._lister.in_namespace(kind, key).items())])
         }
         actions: list[ControllerAction] = [
             deletion_by(self.name, obj, propagation="Background")
@@ -189,7 +189,7 @@ def _with(
         "reason": reason,
         "message": message,
     }
-    return with_condition_set(conditions, condition)
+    return conditions_with(conditions, condition)
 
 
 def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:

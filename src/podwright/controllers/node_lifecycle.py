@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api import changed, part, with_condition_set
+from podwright.api import changed, conditions_with, part
 from podwright.controllers.actions import event_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     DrainNode,
     GroupKind,
@@ -26,8 +26,8 @@ from podwright.controllers.contract import (
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.lister import Lister
 from podwright.controllers.node_zones import PERIOD_NS, Zones
-from podwright.controllers.view import View
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -70,15 +70,15 @@ class NodeLifecycleController:
 
     _SOURCE: Final = "node-controller"
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._silent_since_ns: dict[str, int] = {}
         # Nodes of whose pods it was said that they are not ready.
         self._marked: dict[str, None] = {}
         self._zones = Zones()
         self._look_ns: int | None = None
 
-    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Take note of a kubelet that falls silent, or that is back."""
         match event:
             case NodeDown(node=node):
@@ -114,7 +114,7 @@ class NodeLifecycleController:
 
     def _forget(self, node: str) -> None:
         self._silent_since_ns.pop(node, None)
-        if not self._view.pods_on(node):
+        if not self._lister.pods_on(node):
             self._marked.pop(node, None)  # else its kubelet may register it again
         self._zones.remove(node)
 
@@ -122,7 +122,7 @@ class NodeLifecycleController:
         """Say how a node is, and taint it; or look at the zones."""
         if key == _ZONES:
             return self._sync_zones(now_ns)
-        node = self._view.get(NODE, key)
+        node = self._lister.get(NODE, key)
         if not isinstance(node, Node):
             return []
         actions: list[ControllerAction] = []
@@ -182,7 +182,7 @@ class NodeLifecycleController:
         return actions
 
     def _node(self, name: str) -> Node:
-        node = self._view.get(NODE, name)
+        node = self._lister.get(NODE, name)
         assert isinstance(node, Node), f"no node {name}"
         return node
 
@@ -201,7 +201,7 @@ class NodeLifecycleController:
         """
         note = f"Node {node.name} status is now: NodeNotReady"
         actions: list[ControllerAction] = [event_by(self._SOURCE, node, "NodeNotReady", note)]
-        for _, pod in sorted(self._view.pods_on(node.name).items()):
+        for _, pod in sorted(self._lister.pods_on(node.name).items()):
             ready = condition_of(pod, "Ready")
             if ready is None or ready.status != "True":
                 continue
@@ -217,7 +217,7 @@ class NodeLifecycleController:
 
         Upstream: pkg/kubelet/status/status_manager.go, needsReconcile
         """
-        for _, pod in sorted(self._view.pods_on(node.name).items()):
+        for _, pod in sorted(self._lister.pods_on(node.name).items()):
             ready = condition_of(pod, "Ready")
             if ready is not None and ready.status != "True" and _runs_ready(pod):
                 new = changed(pod, status={"conditions": _ready(pod, now_ns)})
@@ -268,7 +268,7 @@ def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
             "reason": reason,
             "message": message,
         }
-        written = with_condition_set(written, condition)
+        written = conditions_with(written, condition)
     return written
 
 

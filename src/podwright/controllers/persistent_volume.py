@@ -23,14 +23,14 @@ from typing import Any, Final, Literal, cast
 
 from podwright.api import annotated, changed, part
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claim_users import ClaimUsers, claims_of
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
     GroupKind,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
+from podwright.controllers.lister import Lister
 from podwright.controllers.provisioning import (
     NO_PROVISIONER,
     PROVISIONED_BY,
@@ -39,7 +39,7 @@ from podwright.controllers.provisioning import (
     reference_to,
     volume_name,
 )
-from podwright.controllers.view import View
+from podwright.controllers.pvc_users import PvcUsers, claims_of
 from podwright.controllers.volume_protection import CLAIM, POD, VOLUME
 from podwright.objects import (
     Document,
@@ -70,12 +70,12 @@ class PersistentVolumeController:
 
     name = "persistentvolume-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, STORAGE_CLASS, POD)
-    pod_parts = PodPart.CAME | PodPart.GONE
+    pod_changes = PodChange.ADDED | PodChange.DELETED
     only_with_volumes: Literal[True] = True
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._users = ClaimUsers(view)
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._users = PvcUsers(lister)
         # By class: volumes that are available, and claims that wait ("" for no class).
         self._available: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, dict[NamespacedName, None]] = {}
@@ -121,7 +121,7 @@ class PersistentVolumeController:
         return [key for key in claims_of(pod) if self._waits(key)]
 
     def _waits(self, key: NamespacedName) -> bool:
-        claim = self._view.get(CLAIM, key)
+        claim = self._lister.get(CLAIM, key)
         return isinstance(claim, PersistentVolumeClaim) and not _is_bound(claim)
 
     def _file_claim(self, claim: PersistentVolumeClaim | None, *, is_there: bool) -> None:
@@ -155,9 +155,9 @@ class PersistentVolumeController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Bind, have made, or release."""
         if "/" not in key:
-            volume = self._view.get(VOLUME, key)
+            volume = self._lister.get(VOLUME, key)
             return self._sync_volume(volume, now_ns) if isinstance(volume, PersistentVolume) else []
-        claim = self._view.get(CLAIM, key)
+        claim = self._lister.get(CLAIM, key)
         if not isinstance(claim, PersistentVolumeClaim):
             return []
         if _is_bound(claim):
@@ -352,7 +352,7 @@ class PersistentVolumeController:
         done = f"Successfully provisioned volume {volume_name(claim)}"
         return [
             event_by(provisioner, claim, "Provisioning", begun),
-            CreateObject(provisioned(self._view, claim, storage_class, now_ns), provisioner),
+            CreateObject(provisioned(self._lister, claim, storage_class, now_ns), provisioner),
             event_by(provisioner, claim, "ProvisioningSucceeded", done),
         ]
 
@@ -366,7 +366,7 @@ class PersistentVolumeController:
         reference = volume.spec.claim_ref
         if reference is None:
             return self._in_phase(volume, "Available", now_ns)
-        claim = self._view.get(CLAIM, f"{reference.namespace}/{reference.name}")
+        claim = self._lister.get(CLAIM, f"{reference.namespace}/{reference.name}")
         if not reference.uid:
             return [] if claim is not None else self._in_phase(volume, "Available", now_ns)
         if not isinstance(claim, PersistentVolumeClaim) or claim.uid != reference.uid:
@@ -447,10 +447,10 @@ class PersistentVolumeController:
     # ------------------------------------------------------------------------- look-ups
 
     def _volume(self, name: str) -> PersistentVolume | None:
-        return cast(PersistentVolume | None, self._view.get(VOLUME, name))
+        return cast(PersistentVolume | None, self._lister.get(VOLUME, name))
 
     def _class(self, name: str) -> StorageClass | None:
-        return cast(StorageClass | None, self._view.get(STORAGE_CLASS, name))
+        return cast(StorageClass | None, self._lister.get(STORAGE_CLASS, name))
 
     def _default_class(self) -> str | None:
         """Return the default class: of several, the youngest.
@@ -459,7 +459,7 @@ class PersistentVolumeController:
         """
         defaults = [
             each
-            for each in self._view.all(STORAGE_CLASS).values()
+            for each in self._lister.all(STORAGE_CLASS).values()
             if each.metadata.annotations.get(IS_DEFAULT) == "true"
         ]
         defaults.sort(

@@ -18,16 +18,16 @@ from typing import Any, Final, cast
 
 from podwright.api import changed, with_disruption_target
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.lister import Lister
 from podwright.controllers.node_lifecycle import NODE
-from podwright.controllers.view import View
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 
 POD: Final[GroupKind] = ("", "Pod")
@@ -50,10 +50,16 @@ class PodGarbageCollector:
 
     name = "pod-garbage-collector-controller"
     kinds: Sequence[GroupKind] = (POD, NODE)
-    pod_parts = PodPart.METADATA | PodPart.SPEC | PodPart.ENDED | PodPart.CAME | PodPart.GONE
+    pod_changes = (
+        PodChange.METADATA
+        | PodChange.SPEC
+        | PodChange.TERMINAL
+        | PodChange.ADDED
+        | PodChange.DELETED
+    )
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         # Ended pods and when they were created; the same with the oldest first, where what is
         # not so any more has its place until it comes up.
         self._ended: dict[NamespacedName, int] = {}
@@ -76,13 +82,13 @@ class PodGarbageCollector:
             self._gone_since_ns.pop(node.name, None)
             is_news = _is_out_of_service(new) and not _is_out_of_service(old)
             return (node.name,) if is_news else ()
-        return (node.name,) if self._view.pods_on(node.name) else ()
+        return (node.name,) if self._lister.pods_on(node.name) else ()
 
     def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> tuple[NamespacedName, ...]:
         keys: tuple[NamespacedName, ...] = ()
         node = pod.spec.node_name
         came = node and (type(old) is not Pod or old.spec.node_name != node)
-        if came and self._view.get(NODE, node) is None:
+        if came and self._lister.get(NODE, node) is None:
             keys = (node,)
         elif pod.metadata.deletion_timestamp is not None and (
             not node or self._is_out_of_service(node)
@@ -109,7 +115,7 @@ class PodGarbageCollector:
         if key == _ENDED:
             return self._sync_ended(now_ns)
         if "/" in key:
-            pod = self._view.get(POD, key)
+            pod = self._lister.get(POD, key)
             if not isinstance(pod, Pod) or not pod.is_terminating:
                 return []
             node = pod.spec.node_name
@@ -121,7 +127,7 @@ class PodGarbageCollector:
         return self._sync_node(key, now_ns)
 
     def _is_out_of_service(self, node: str) -> bool:
-        return _is_out_of_service(self._view.get(NODE, node))
+        return _is_out_of_service(self._lister.get(NODE, node))
 
     def _sync_out_of_service(self, node: str, now_ns: int) -> list[ControllerAction]:
         """End what is deleted on a node that is out of service.
@@ -129,7 +135,7 @@ class PodGarbageCollector:
         Upstream: gcTerminating
         """
         actions: list[ControllerAction] = []
-        for _, pod in sorted(self._view.pods_on(node).items()):
+        for _, pod in sorted(self._lister.pods_on(node).items()):
             if pod.is_terminating:
                 actions.extend(self._ended_and_deleted(pod, now_ns, is_orphan=False))
         return actions
@@ -139,8 +145,8 @@ class PodGarbageCollector:
 
         Upstream: gcOrphaned
         """
-        pods = self._view.pods_on(node)
-        if not pods or self._view.get(NODE, node) is not None:
+        pods = self._lister.pods_on(node)
+        if not pods or self._lister.get(NODE, node) is not None:
             self._gone_since_ns.pop(node, None)
             return []
         due_ns = self._gone_since_ns.setdefault(node, now_ns) + QUARANTINE_NS
@@ -177,7 +183,7 @@ class PodGarbageCollector:
                 found[entry] = None  # once, though a pod of its name may have been there before
         for entry in found:
             heappush(self._oldest, entry)
-        return [cast(Pod, self._view.get(POD, key)) for _, key in found]
+        return [cast(Pod, self._lister.get(POD, key)) for _, key in found]
 
     def _file_ended(self) -> None:
         self._oldest = [(created_ns, key) for key, created_ns in self._ended.items()]
@@ -208,7 +214,7 @@ class PodGarbageCollector:
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._gone_since_ns = dict(state["gone_since_ns"])
-        pods = [cast(Pod, self._view.get(POD, key)) for key in state["ended"]]
+        pods = [cast(Pod, self._lister.get(POD, key)) for key in state["ended"]]
         self._ended = {pod.key: _created_ns(pod) for pod in pods}
         self._file_ended()
         self._ended_due_ns = int(state["ended_due_ns"])

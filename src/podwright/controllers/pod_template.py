@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.controllers.claims import controller_reference
-from podwright.controllers.view import View
+from podwright.controllers.adoption import controller_reference
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -27,7 +27,7 @@ from podwright.store import GroupKind
 _METADATA = ("labels", "annotations", "finalizers")
 
 
-def owner_document(owner: KubernetesObject) -> Document:
+def controller_reference_document(owner: KubernetesObject) -> Document:
     """Return the reference by which an owner controls what it makes, as documents have it."""
     reference = controller_reference(owner)
     return {
@@ -59,7 +59,7 @@ def pod_of(owner: KubernetesObject, template: Document) -> Pod:
     metadata: dict[str, Any] = {
         "generateName": f"{owner.name}-",
         "namespace": owner.namespace,
-        "ownerReferences": [owner_document(owner)],
+        "ownerReferences": [controller_reference_document(owner)],
     }
     for name in _METADATA:
         if written.get(name):
@@ -73,7 +73,7 @@ def pod_of(owner: KubernetesObject, template: Document) -> Pod:
     return decode_pod(document, source=f"{owner.kind} {owner.key}: template")
 
 
-def owners_of_class(view: View, kind: GroupKind, name: str) -> list[NamespacedName]:
+def owners_with_priority_class(lister: Lister, kind: GroupKind, name: str) -> list[NamespacedName]:
     """Return the owners whose pods are of a priority class, sorted.
 
     Pods of a class that does not exist are refused. Upstream tries again and again; here their
@@ -81,7 +81,7 @@ def owners_of_class(view: View, kind: GroupKind, name: str) -> list[NamespacedNa
     """
     return sorted(
         key
-        for key, owner in view.all(kind).items()
+        for key, owner in lister.all(kind).items()
         if ((owner.raw.get("spec") or {}).get("template") or {})
         .get("spec", {})
         .get("priorityClassName")

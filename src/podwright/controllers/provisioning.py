@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Final
 
 from podwright.api import part
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     CSINode,
     Document,
@@ -44,7 +44,7 @@ def volume_name(claim: PersistentVolumeClaim) -> str:
 
 
 def provisioned(
-    view: View, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
+    lister: Lister, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
 ) -> KubernetesObject:
     """Return the volume of a claim, bound to it from the beginning."""
     written = part(claim, "spec")
@@ -67,7 +67,7 @@ def provisioned(
     }
     if storage_class.mount_options:
         spec["mountOptions"] = list(storage_class.mount_options)
-    expressions = _topology(view, claim, storage_class)
+    expressions = _topology(lister, claim, storage_class)
     if expressions:
         terms = [{"matchExpressions": expressions}]
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
@@ -98,14 +98,14 @@ def reference_to(claim: PersistentVolumeClaim) -> Document:
 
 
 def _topology(
-    view: View, claim: PersistentVolumeClaim, storage_class: StorageClass
+    lister: Lister, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> list[Document]:
     """Return the labels that a node must have to reach the volume."""
     selected = claim.metadata.annotations.get(SELECTED_NODE)
-    node = view.get(_NODE, selected) if selected else None
+    node = lister.get(_NODE, selected) if selected else None
     if isinstance(node, Node):
         labels = node.metadata.labels
-        keys = _topology_keys(view, node, storage_class.provisioner)
+        keys = _topology_keys(lister, node, storage_class.provisioner)
         return [_is_in(key, labels[key]) for key in keys if key in labels]
     if storage_class.allowed_topologies:
         choices: list[list[Document]] = [
@@ -118,15 +118,15 @@ def _topology(
     zones = sorted(
         {
             zone
-            for each in view.all(_NODE).values()
+            for each in lister.all(_NODE).values()
             if (zone := each.metadata.labels.get(ZONE)) is not None
         }
     )
     return [_is_in(ZONE, zones[_choice(claim, len(zones))])] if zones else []
 
 
-def _topology_keys(view: View, node: Node, driver: str) -> Sequence[str]:
-    csi_node = view.get(_CSI_NODE, node.name)
+def _topology_keys(lister: Lister, node: Node, driver: str) -> Sequence[str]:
+    csi_node = lister.get(_CSI_NODE, node.name)
     if isinstance(csi_node, CSINode):
         for entry in csi_node.spec.drivers:
             if entry.name == driver:

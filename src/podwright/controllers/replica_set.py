@@ -2,7 +2,7 @@
 
 At each look: what the selector matches and nobody controls is adopted, what it no longer
 matches is let go; then pods are created or deleted, at most `BURST` at once; then the status
-says what there is. All numbers come from a tally that follows every pod, so a look costs the
+says what there is. All numbers come from a counts that follows every pod, so a look costs the
 same for three pods and for three thousand.
 
 Upstream: pkg/controller/replicaset/replica_set.go, replica_set_utils.go
@@ -14,27 +14,27 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claims import (
+from podwright.controllers.adoption import (
     Orphans,
     adopted,
     compiled_selector,
     released,
 )
-from podwright.controllers.contract import (
+from podwright.controllers.creation_events import CreationEvents
+from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
-from podwright.controllers.creations import Creations
+from podwright.controllers.lister import Lister
+from podwright.controllers.pod_counts import PodCounts, PodCriteria
 from podwright.controllers.pod_state import deletion_order, is_active
-from podwright.controllers.pod_tally import PodTally, TallyRules
-from podwright.controllers.pod_template import PodTemplates, owners_of_class
-from podwright.controllers.view import View
+from podwright.controllers.pod_template import PodTemplates, owners_with_priority_class
 from podwright.controllers.workload_writes import (
     is_only_status,
-    look_again,
     put_status,
+    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -66,7 +66,7 @@ class ReplicaSetController:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
         The cluster.
     """
 
@@ -74,14 +74,20 @@ class ReplicaSetController:
     kind = REPLICA_SET
     owner_kind = REPLICA_SET[1]
     kinds: Sequence[GroupKind] = (REPLICA_SET, POD, PRIORITY_CLASS)
-    pod_parts = PodPart.METADATA | PodPart.ENDED | PodPart.READY | PodPart.CAME | PodPart.GONE
+    pod_changes = (
+        PodChange.METADATA
+        | PodChange.TERMINAL
+        | PodChange.READY
+        | PodChange.ADDED
+        | PodChange.DELETED
+    )
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._tallies: dict[str, PodTally] = {}
-        self._orphans = Orphans(view, POD)
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._counts: dict[str, PodCounts] = {}
+        self._orphans = Orphans(lister, POD)
         self._templates = PodTemplates()
-        self._creations = Creations()
+        self._creation_events = CreationEvents()
         # By the key of an owner: why a pod was refused since it was looked at.
         self._refusals: dict[NamespacedName, str] = {}
 
@@ -92,9 +98,9 @@ class ReplicaSetController:
         assert isinstance(owner, ReplicaSet), f"{owner.kind} is not a ReplicaSet"
         return compiled_selector(owner.spec.selector)
 
-    def counts_of(self, tally: PodTally) -> Document:
+    def counts_of(self, counts: PodCounts) -> Document:
         """Return the counts that only this kind has."""
-        return {"terminatingReplicas": tally.terminating}
+        return {"terminatingReplicas": counts.terminating}
 
     def related(self, owner: KubernetesObject) -> Iterable[Pod]:
         """Return the pods of all replica sets that have the same controller.
@@ -106,7 +112,7 @@ class ReplicaSetController:
         controller = owner.metadata.controller
         if controller is None:
             return
-        for sibling in self._view.controlled_by(controller.uid, self.kind).values():
+        for sibling in self._lister.controlled_by(controller.uid, self.kind).values():
             yield from self._pods_of(sibling.uid)
 
     # ----------------------------------------------------------------------------- changes
@@ -118,7 +124,9 @@ class ReplicaSetController:
         if type(new) is Pod or type(old) is Pod:
             return self._pod_changed(old, new)
         if isinstance(new, PriorityClass):
-            return owners_of_class(self._view, self.kind, new.name) if old is None else ()
+            return (
+                owners_with_priority_class(self._lister, self.kind, new.name) if old is None else ()
+            )
         if isinstance(old, PriorityClass):
             return ()
         return self._owner_changed(old, new)
@@ -129,21 +137,21 @@ class ReplicaSetController:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
             self._templates.forget(old)
-            self._creations.forget(old.key)
+            self._creation_events.forget(old.key)
             self._refusals.pop(old.key, None)
-            if not self._tallies.get(old.uid):
-                self._tallies.pop(old.uid, None)
+            if not self._counts.get(old.uid):
+                self._counts.pop(old.uid, None)
         if new is None or is_only_status(old, new):
             return ()
         selector = self.selector_of(new)
-        rules = TallyRules(selector, _template_labels(new), _min_ready_seconds(new))
-        tally = self._tallies.setdefault(new.uid, PodTally())
-        if tally.rules != rules:
-            tally.recount(rules, self._pods_of(new.uid))
+        rules = PodCriteria(selector, _template_labels(new), _min_ready_seconds(new))
+        counts = self._counts.setdefault(new.uid, PodCounts())
+        if counts.rules != rules:
+            counts.recount(rules, self._pods_of(new.uid))
         self._orphans.put_owner(new, selector)
         return (new.key,)
 
-    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
         """Look at an owner to say that its pods are refused."""
         self._refusals[owner] = message
         return (owner,)
@@ -164,37 +172,37 @@ class ReplicaSetController:
         if old is not None and was is not None and (now is None or now.uid != was.uid):
             keys.extend(self._let_go(old, was))
         if now is not None and type(new) is Pod and now.kind == self.owner_kind:
-            tally = self._tallies.get(now.uid)
-            if tally is None:
-                tally = self._tallies[now.uid] = PodTally()
+            counts = self._counts.get(now.uid)
+            if counts is None:
+                counts = self._counts[now.uid] = PodCounts()
             key = f"{new.metadata.namespace}/{now.name}"
             if old is None:
-                self._creations.saw(key, new)
-            if tally.put(new):
+                self._creation_events.saw(key, new)
+            if counts.put(new):
                 keys.append(key)
         return keys
 
     def _let_go(self, pod: KubernetesObject, owner: OwnerReference) -> Sequence[NamespacedName]:
         """Count a pod no more that its owner has lost."""
-        tally = self._tallies.get(owner.uid)
-        if tally is None or not tally.remove(pod.name):
+        counts = self._counts.get(owner.uid)
+        if counts is None or not counts.remove(pod.name):
             return ()
         key = f"{pod.namespace}/{owner.name}"
-        if not tally and self._view.get(self.kind, key) is None:
-            del self._tallies[owner.uid]
+        if not counts and self._lister.get(self.kind, key) is None:
+            del self._counts[owner.uid]
         return (key,)
 
     # -------------------------------------------------------------------------------- look
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Make and delete pods until there are as many as asked for, and say so."""
-        owner = self._view.get(self.kind, key)
+        owner = self._lister.get(self.kind, key)
         refusal = self._refusals.pop(key, None)
         if owner is None:
             return []
-        tally = self._tallies[owner.uid]
-        actions = self._creations.events(owner, self.name)
-        claims = self._claims(owner, tally)
+        counts = self._counts[owner.uid]
+        actions = self._creation_events.events(owner, self.name)
+        claims = self._claims(owner, counts)
         if claims:
             # What changes hands is counted when it has; that change leads back to here.
             if refusal is not None:
@@ -202,18 +210,18 @@ class ReplicaSetController:
             return actions + claims
         # The API server refuses a selector that does not match the template; whoever gets
         # around it would otherwise have pods made and let go without end.
-        can_make = tally.rules.selector.matches(tally.rules.labels)
+        can_make = counts.rules.selector.matches(counts.rules.labels)
         difference = 0
         if owner.metadata.deletion_timestamp is None and can_make:
             wanted = spec_of(owner).get("replicas")
-            difference = tally.active - (1 if wanted is None else int(wanted))
+            difference = counts.active - (1 if wanted is None else int(wanted))
             if refusal is not None:
                 pass  # it is tried again when something has changed
             elif difference < 0:
                 actions += self._create(owner, min(-difference, BURST))
             elif difference > 0:
                 actions += self._delete(owner, min(difference, BURST), now_ns)
-        status = self._status(owner, tally, now_ns)
+        status = self._status(owner, counts, now_ns)
         conditions = _conditions(owner, difference, refusal, now_ns)
         put_status(
             actions,
@@ -221,12 +229,12 @@ class ReplicaSetController:
             status | {"conditions": conditions} if conditions else status,
             self.name,
         )
-        due_ns = tally.next_available_ns()
+        due_ns = counts.next_available_ns()
         if due_ns is not None:
-            actions.append(look_again(self.name, key, due_ns))
+            actions.append(requeue_at(self.name, key, due_ns))
         return actions
 
-    def _claims(self, owner: KubernetesObject, tally: PodTally) -> list[ControllerAction]:
+    def _claims(self, owner: KubernetesObject, counts: PodCounts) -> list[ControllerAction]:
         if owner.metadata.deletion_timestamp is not None:
             return []
         actions: list[ControllerAction] = [
@@ -234,8 +242,8 @@ class ReplicaSetController:
             for pod in self._orphans.of(owner)
             if isinstance(pod, Pod) and is_active(pod)
         ]
-        if tally.strangers:
-            selector = tally.rules.selector
+        if counts.strangers:
+            selector = counts.rules.selector
             actions += [
                 UpdateObject(released(pod, owner), "main", self.name)
                 for pod in sorted(self._pods_of(owner.uid), key=_key)
@@ -244,7 +252,7 @@ class ReplicaSetController:
         return actions
 
     def _create(self, owner: KubernetesObject, count: int) -> list[ControllerAction]:
-        self._creations.expect(owner.key, count)
+        self._creation_events.expect(owner.key, count)
         pod = self._templates.pod(owner, spec_of(owner).get("template") or {})
         return [CreateObject(pod, self.name)] * count
 
@@ -268,29 +276,29 @@ class ReplicaSetController:
         return {pod.key: per_node.get(pod.spec.node_name, 0) for pod in pods}
 
     def _pods_of(self, uid: str) -> list[Pod]:
-        pods = self._view.controlled_by(uid, POD).values()
+        pods = self._lister.controlled_by(uid, POD).values()
         return [pod for pod in pods if isinstance(pod, Pod)]
 
-    def _status(self, owner: KubernetesObject, tally: PodTally, now_ns: int) -> Document:
-        counts = {
-            "replicas": tally.active,
-            "fullyLabeledReplicas": tally.labeled,
-            "readyReplicas": tally.ready,
-            "availableReplicas": tally.available(now_ns),
-            **self.counts_of(tally),
+    def _status(self, owner: KubernetesObject, counts: PodCounts, now_ns: int) -> Document:
+        numbers = {
+            "replicas": counts.active,
+            "fullyLabeledReplicas": counts.labeled,
+            "readyReplicas": counts.ready,
+            "availableReplicas": counts.available(now_ns),
+            **self.counts_of(counts),
             "observedGeneration": owner.metadata.generation,
         }
-        return without_zeros(counts, ("replicas", "terminatingReplicas"))
+        return without_zeros(numbers, ("replicas", "terminatingReplicas"))
 
     # -------------------------------------------------------------------- writing down
 
     def state(self) -> dict[str, Any]:
         """Write down which pods have not been mentioned in an Event yet, and what was refused."""
-        return {"creations": self._creations.state(), "refusals": dict(self._refusals)}
+        return {"creations": self._creation_events.state(), "refusals": dict(self._refusals)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._creations.restore(state["creations"])
+        self._creation_events.restore(state["creations"])
         self._refusals = dict(state["refusals"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright.controllers.pod_tally import PodTally
+from podwright.controllers.pod_counts import PodCounts
 from podwright.controllers.replica_set import POD, PRIORITY_CLASS, ReplicaSetController
 from podwright.objects import (
     NOTHING,
@@ -39,9 +39,9 @@ class ReplicationControllerController(ReplicaSetController):
         labels = owner.spec.selector or (template.metadata.labels if template else {})
         return labels_as_selector(labels) if labels else NOTHING
 
-    def counts_of(self, tally: PodTally) -> Document:
+    def counts_of(self, counts: PodCounts) -> Document:
         """Return nothing more: pods that are being deleted are not counted."""
-        del tally
+        del counts
         return {}
 
     def related(self, owner: KubernetesObject) -> Iterable[Pod]:

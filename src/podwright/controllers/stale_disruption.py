@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podwright.api import changed, part
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     Condition,
     Document,
@@ -44,10 +44,10 @@ class StaleDisruptionController:
 
     name = "stale-pod-disruption"
     kinds: Sequence[GroupKind] = (POD,)
-    pod_parts = PodPart.TARGET | PodPart.CAME
+    pod_changes = PodChange.DISRUPTION_TARGET | PodChange.ADDED
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -57,7 +57,7 @@ class StaleDisruptionController:
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Take a condition back, or say when."""
-        pod = self._view.get(POD, key)
+        pod = self._lister.get(POD, key)
         target = _stale_target(pod) if isinstance(pod, Pod) else None
         if not isinstance(pod, Pod) or target is None:
             return []

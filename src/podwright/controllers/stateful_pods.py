@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.controllers.claims import controller_reference
+from podwright.controllers.adoption import controller_reference
 from podwright.controllers.controller_revisions import REVISION_LABEL
 from podwright.controllers.rollout import scaled_value
 from podwright.objects import (

@@ -14,15 +14,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.claims import Orphans, adopted, compiled_selector, released
-from podwright.controllers.contract import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
 from podwright.controllers.controller_revisions import (
     RevisionNaming,
     Revisions,
     data_of,
 )
+from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.lister import Lister
 from podwright.controllers.pod_state import available_from_ns, looks_alike
-from podwright.controllers.pod_template import owners_of_class, pod_of, with_labels
+from podwright.controllers.pod_template import owners_with_priority_class, pod_of, with_labels
 from podwright.controllers.replica_set import PRIORITY_CLASS
 from podwright.controllers.revisions import (
     revision_hash,
@@ -42,11 +43,10 @@ from podwright.controllers.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.controllers.view import View
 from podwright.controllers.workload_writes import (
     is_only_status,
-    look_again,
     put_status,
+    requeue_at,
     spec_of,
     status_of,
     without_zeros,
@@ -77,7 +77,7 @@ class StatefulSetController:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
         The cluster.
     """
 
@@ -85,9 +85,9 @@ class StatefulSetController:
     kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._orphans = Orphans(view, POD)
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._orphans = Orphans(lister, POD)
 
     # ----------------------------------------------------------------------------- changes
 
@@ -101,7 +101,11 @@ class StatefulSetController:
         if isinstance(obj, PersistentVolumeClaim):
             return self._claim_gone(obj) if new is None else ()
         if isinstance(obj, PriorityClass):
-            return owners_of_class(self._view, STATEFUL_SET, obj.name) if old is None else ()
+            return (
+                owners_with_priority_class(self._lister, STATEFUL_SET, obj.name)
+                if old is None
+                else ()
+            )
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
         if not isinstance(new, StatefulSet) or is_only_status(old, new):
@@ -133,20 +137,20 @@ class StatefulSetController:
         parent, ordinal = parent_and_ordinal(claim.name)
         if ordinal < 0:
             return ()
-        owners = self._view.in_namespace(STATEFUL_SET, claim.namespace)
+        owners = self._lister.in_namespace(STATEFUL_SET, claim.namespace)
         return sorted(key for key, each in owners.items() if parent.endswith(f"-{each.name}"))
 
     # -------------------------------------------------------------------------------- look
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Take the next steps of a set."""
-        owner = self._view.get(STATEFUL_SET, key)
+        owner = self._lister.get(STATEFUL_SET, key)
         if not isinstance(owner, StatefulSet):
             return []
         selector = compiled_selector(owner.spec.selector)
         if not selector.matches(owner.spec.template.metadata.labels):
             return []  # The API server refuses it: pods would be made and let go without end.
-        owned = self._view.controlled_by(owner.uid, POD).values()
+        owned = self._lister.controlled_by(owner.uid, POD).values()
         pods = [pod for pod in owned if isinstance(pod, Pod)]
         if owner.metadata.deletion_timestamp is None:
             claims: list[ControllerAction] = [
@@ -162,7 +166,7 @@ class StatefulSetController:
             ]
             if claims:
                 return claims
-        return _Look(self._view, self.name, owner, pods, now_ns).actions()
+        return _Sync(self._lister, self.name, owner, pods, now_ns).actions()
 
     # -------------------------------------------------------------------- writing down
 
@@ -175,13 +179,13 @@ class StatefulSetController:
         del state
 
 
-class _Look:
+class _Sync:
     """One look at one set."""
 
     def __init__(
-        self, view: View, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
+        self, lister: Lister, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
     ) -> None:
-        self._view = view
+        self._lister = lister
         self._source = source
         self._owner = owner
         self._now_ns = now_ns
@@ -195,7 +199,7 @@ class _Look:
         ]
         data = template_patch(self._spec.template)
         collisions = self._was.get("collisionCount") or 0
-        self._revisions = Revisions(view, owner, data, _NAMING, collisions, source)
+        self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
         self._update = self._revisions.update
         self._current = self._revisions.named(self._was.get("currentRevision") or "")
         self._bases: dict[str, Pod] = {}
@@ -341,7 +345,7 @@ class _Look:
     # ------------------------------------------------------------------------------ claims
 
     def _claim(self, name: str) -> PersistentVolumeClaim | None:
-        found = self._view.get(CLAIM, f"{self._owner.namespace}/{name}")
+        found = self._lister.get(CLAIM, f"{self._owner.namespace}/{name}")
         return found if isinstance(found, PersistentVolumeClaim) else None
 
     def _make_claims(self, ordinal: int) -> None:
@@ -416,7 +420,7 @@ class _Look:
             and from_ns > self._now_ns
         ]
         if times:
-            self._out.append(look_again(self._source, self._owner.key, min(times)))
+            self._out.append(requeue_at(self._source, self._owner.key, min(times)))
 
     def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
         self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))

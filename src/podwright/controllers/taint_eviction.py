@@ -16,16 +16,16 @@ from typing import Any, Final
 
 from podwright.api import RecordEvent, with_disruption_target
 from podwright.controllers.actions import deletion_by, event_by
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.lister import Lister
 from podwright.controllers.node_lifecycle import NODE
-from podwright.controllers.view import View
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
@@ -46,16 +46,16 @@ class TaintEvictionController:
 
     name = "taint-eviction-controller"
     kinds: Sequence[GroupKind] = (NODE, POD)
-    pod_parts = PodPart.SPEC | PodPart.CAME | PodPart.GONE
+    pod_changes = PodChange.SPEC | PodChange.ADDED | PodChange.DELETED
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self._taints: dict[str, tuple[Taint, ...]] = {}
         # By the key of a pod: its uid, when it was decided that it has to leave, and when it does.
         self._leaving: dict[NamespacedName, tuple[str, int, int]] = {}
 
     @property
-    def in_hand(self) -> Sized:
+    def pending_work(self) -> Sized:
         """The nodes that pods have to leave."""
         return self._taints
 
@@ -78,7 +78,7 @@ class TaintEvictionController:
             del self._taints[node.name]
         if new is None:
             return ()
-        return sorted(self._view.pods_on(node.name))
+        return sorted(self._lister.pods_on(node.name))
 
     def _observe_pod(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -101,7 +101,7 @@ class TaintEvictionController:
 
         Upstream: processPodOnNode
         """
-        pod = self._view.get(POD, key)
+        pod = self._lister.get(POD, key)
         decided = self._leaving.pop(key, None)
         if not isinstance(pod, Pod):
             return [] if decided is None else [_cancelled(self.name, key)]

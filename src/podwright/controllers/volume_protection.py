@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
 from podwright.api import changed, part, without_finalizer
-from podwright.controllers.claim_users import ClaimUsers, claims_of
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
-    PodPart,
+    PodChange,
     UpdateObject,
 )
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
+from podwright.controllers.pvc_users import PvcUsers, claims_of
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
@@ -44,12 +44,12 @@ class VolumeProtectionController:
 
     name = "volume-protection-controller"
     kinds: Sequence[GroupKind] = (CLAIM, VOLUME, POD)
-    pod_parts = PodPart.ENDED | PodPart.CAME | PodPart.GONE
+    pod_changes = PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
     only_with_volumes: Literal[True] = True
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._users = ClaimUsers(view)
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
+        self._users = PvcUsers(lister)
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -70,12 +70,12 @@ class VolumeProtectionController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Put the finalizer on, or take it away."""
         if "/" in key:
-            claim = self._view.get(CLAIM, key)
+            claim = self._lister.get(CLAIM, key)
             if not isinstance(claim, PersistentVolumeClaim):
                 return []
             in_use = any(pod.spec.node_name and not pod.is_terminal for pod in self._users.of(key))
             return self._protected(claim, CLAIM_FINALIZER, in_use=in_use)
-        volume = self._view.get(VOLUME, key)
+        volume = self._lister.get(VOLUME, key)
         if not isinstance(volume, PersistentVolume):
             return []
         return self._protected(volume, VOLUME_FINALIZER, in_use=volume.status.phase == "Bound")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from podwright.controllers.contract import (
+from podwright.controllers.interface import (
     ControllerAction,
     SyncAt,
     SyncDue,
@@ -79,6 +79,6 @@ def put_status(
         actions.append(UpdateObject(with_status(obj, status), "status", controller))
 
 
-def look_again(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
+def requeue_at(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
     """Return the wish to look at an object at a time."""
     return SyncAt(due_ns, SyncDue(controller, key))

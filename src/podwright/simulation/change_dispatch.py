@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from podwright.api import Admission
-from podwright.controllers import ControllerAction, Controllers, DrainNode, NodeEvent
+from podwright.controllers import ControllerAction, ControllerLoop, DrainNode, NodeEvent
 from podwright.machine import (
     NOT_READ,
     SELECTING,
@@ -74,7 +74,7 @@ class Parties:
         admission: Admission,
         life: Lifecycle,
         tell_machine: Callable[[Event, int], list[Action]],
-        controllers: Controllers,
+        controllers: ControllerLoop,
         observers: Iterable[ChangeObserver],
     ) -> None:
         self._admission = admission
@@ -111,7 +111,7 @@ class Parties:
             wanted += tell_machine(event, now_ns)
         for answer in answers:
             wanted += tell_machine(answer, now_ns)
-        self._controllers.hear(changes)
+        self._controllers.observe(changes)
         for observer in self._observers:
             changed = observer.changed
             for change in changes:

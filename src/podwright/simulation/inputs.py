@@ -16,8 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api import bootstrap_objects as first_objects
-from podwright.api import wrong_with_workload
+from podwright.api import BOOTSTRAP_OBJECTS, validate_workload
 from podwright.files import LoadedObjects
 from podwright.objects import (
     Document,
@@ -193,7 +192,7 @@ class Inputs:
         for entry in [*sourced, *added]:
             errors += [
                 FieldError(source=entry.source, path=path, message=message, value=value)
-                for path, message, value in wrong_with_workload(entry.object)
+                for path, message, value in validate_workload(entry.object)
             ]
         errors += _dangling([*sourced, *added], has_events=bool(self._events))
         if is_endless:
@@ -285,7 +284,7 @@ def _dangling(sourced: Sequence[Sourced], *, has_events: bool) -> Iterator[Field
     classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
     classes |= {
         document["metadata"]["name"]
-        for document in first_objects.FIRST_OBJECTS
+        for document in BOOTSTRAP_OBJECTS
         if document["kind"] == PriorityClass.kind
     }
     nodes = {entry.object.name for entry in sourced if isinstance(entry.object, Node)}

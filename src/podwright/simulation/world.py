@@ -41,11 +41,12 @@ import msgspec
 
 from podwright.api import (
     API_CALLS,
+    BOOTSTRAP_OBJECTS,
     Api,
     ApiCall,
     CreateObject,
     DeleteObject,
-    EvictionRefused,
+    EvictionRejected,
     EvictPod,
     Forbidden,
     NamespaceTerminating,
@@ -54,20 +55,19 @@ from podwright.api import (
     check_workloads,
     execute,
 )
-from podwright.api import bootstrap_objects as first_objects
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.controllers import (
     ALL_CONTROLLERS,
     Controller,
-    Controllers,
-    CreateRefused,
+    ControllerLoop,
+    CreateRejected,
     DrainNode,
+    Lister,
     NodeDown,
     NodeUp,
     SyncAt,
     SyncDue,
     SyncNext,
-    View,
 )
 from podwright.framework import CallExtender as Ask
 from podwright.framework import Plugin, TieRule
@@ -152,7 +152,7 @@ class Parts(msgspec.Struct, frozen=True):
     """What a world is made of besides its scheduler; see `World`."""
 
     stages: Iterable[Stage] | None
-    controllers: Iterable[Callable[[View], Controller]] | None
+    controllers: Iterable[Callable[[Lister], Controller]] | None
     call_extender: Ask | None
     observers: tuple[Observer, ...]
     plugins: tuple[type[Plugin], ...]
@@ -215,7 +215,7 @@ class World:
         draws_preemption_offset: bool = True,
         batching: bool = False,
         stages: Iterable[Stage] | None = None,
-        controllers: Iterable[Callable[[View], Controller]] | None = None,
+        controllers: Iterable[Callable[[Lister], Controller]] | None = None,
         call_extender: Ask | None = None,
         observers: Iterable[Observer] = (),
         log: str | None = None,
@@ -236,7 +236,7 @@ class World:
         )
         parts = Parts(stages, controllers, call_extender, tuple(observers), tuple(plugins))
         self._set_up(recorder, parts, seed=seed, start_ns=start_ns)
-        for document in first_objects.FIRST_OBJECTS:
+        for document in BOOTSTRAP_OBJECTS:
             self.add(decode(document))
 
     def _set_up(self, recorder: Recorder, parts: Parts, *, seed: int, start_ns: int) -> None:
@@ -250,7 +250,7 @@ class World:
         self._tell_machine = recorder.handle
         self._life = Lifecycle(parts.stages, seed=seed)
         makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
-        self._controllers = Controllers(makers)
+        self._controllers = ControllerLoop(makers)
         self.api = Api(self.store)
         self._parties = Parties(
             admission=self.api.admission,
@@ -563,11 +563,11 @@ class World:
     def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
         """Execute a request of a controller or a stage; what is gone or replaced is no error."""
         match self.api.handle(request, request.user, self._heap.now_ns).error:
-            case None | ObjectError() | NamespaceTerminating() | EvictionRefused():
+            case None | ObjectError() | NamespaceTerminating() | EvictionRejected():
                 # Upstream records no Event for a namespace that is being deleted either.
                 return
             case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
-                refusal = CreateRefused(request, str(error))
+                refusal = CreateRejected(request, str(error))
                 self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
             case error:
                 raise error

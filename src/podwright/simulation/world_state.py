@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from podwright.api import Admission
-from podwright.controllers import ControllersState, SyncDue
+from podwright.controllers import ControllerLoopState, SyncDue
 from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
 from podwright.recording import Objects, Recorder, decode_objects, encode_objects
@@ -63,7 +63,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     numbers: list[int]
     others: Objects
     life: LifecycleState
-    controllers: ControllersState
+    controllers: ControllerLoopState
     cycles_in_vain: int = 0
 
 
@@ -113,7 +113,7 @@ def world_state(world: World) -> WorldState:
 
 def _numbered(world: World) -> tuple[list[int], dict[int, KubernetesObject]]:
     known = {id(obj): number for number, obj in world.log.objects().items()}
-    view = world._controllers.view
+    view = world._controllers.lister
     numbers: list[int] = []
     others: dict[int, KubernetesObject] = {}
     for kind in world.store.kinds():

@@ -126,10 +126,10 @@ def test_a_client_waits_for_a_budget_that_is_not_worked_out():
     assert decide_eviction(a_web_pod(), [a_budget(generation=2)], NOW).retry_after_seconds == 10
 
 
-@pytest.mark.parametrize("names_generation", [True, False])
-def test_a_pod_says_why_it_is_disrupted(names_generation):
+@pytest.mark.parametrize("sets_observed_generation", [True, False])
+def test_a_pod_says_why_it_is_disrupted(sets_observed_generation):
     pod = with_disruption_target(
-        a_web_pod(), "Why", "because", NOW, names_generation=names_generation
+        a_web_pod(), "Why", "because", NOW, sets_observed_generation=sets_observed_generation
     )
     assert pod.raw["status"]["conditions"][-1] == {
         "type": "DisruptionTarget",
@@ -137,4 +137,4 @@ def test_a_pod_says_why_it_is_disrupted(names_generation):
         "reason": "Why",
         "message": "because",
         "lastTransitionTime": at(0),
-    } | ({"observedGeneration": 1} if names_generation else {})
+    } | ({"observedGeneration": 1} if sets_observed_generation else {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.api.validation import wrong_with_workload
+from podwright.api.validation import validate_workload
 from podwright.objects import KubernetesObject, decode
 
 TEMPLATE: dict[str, Any] = {
@@ -38,13 +38,13 @@ def workload(kind: str, **spec: Any) -> KubernetesObject:
 
 @pytest.mark.parametrize("kind", SPECS)
 def test_a_workload_that_is_right_has_nothing_wrong(kind):
-    assert list(wrong_with_workload(workload(kind))) == []
+    assert list(validate_workload(workload(kind))) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPECS if kind != "PodDisruptionBudget"])
 def test_a_workload_says_what_its_pods_are_like(kind):
     inner = "jobTemplate" if kind == "CronJob" else "template"
-    (path, message, _), *_ = wrong_with_workload(workload(kind, **{inner: None}))
+    (path, message, _), *_ = validate_workload(workload(kind, **{inner: None}))
     assert path.startswith(f"spec.{inner}")
     assert message == "Required value"
 
@@ -150,6 +150,6 @@ def test_a_workload_says_what_its_pods_are_like(kind):
     ],
 )
 def test_a_workload_that_is_wrong_says_where(kind, spec, told):
-    wrong = list(wrong_with_workload(workload(kind, **spec)))
+    wrong = list(validate_workload(workload(kind, **spec)))
     assert " ".join(path for path, _, _ in wrong) == told
     assert all(message for _, message, _ in wrong)

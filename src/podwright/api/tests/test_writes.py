@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.api.kind_rules import KindRules
+from podwright.api.kind_strategies import KindStrategy
 from podwright.objects import (
     Pod,
     decode,
@@ -330,7 +330,7 @@ def test_custom_kinds_are_written_as_they_are_defined(store):
 
     assert store.create(body(1, 1), NOW).object.metadata.generation == 1
     assert store.update(body(2, 2)).object.raw["status"] == {"ready": 2}
-    store.define(("x.io", "Ring"), KindRules(has_status=True, has_generation=True))
+    store.define(("x.io", "Ring"), KindStrategy(has_status=True, has_generation=True))
     new = store.update(body(3, 3)).object
     assert new.raw["status"] == {"ready": 2}
     assert new.metadata.generation == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from podwright.api.kind_rules import KindRules
+from podwright.api.kind_strategies import KindStrategy
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store import KindLike, ObjectStore, Stored, open_store
@@ -34,7 +34,7 @@ class WritableStore(ObjectStore):
     def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
         return self.storage.delete(kind, key, now_ns, **options)
 
-    def define(self, kind: KindLike, rules: KindRules) -> None:
+    def define(self, kind: KindLike, rules: KindStrategy) -> None:
         self.storage.define(kind, rules)
 
 

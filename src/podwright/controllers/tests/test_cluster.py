@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.controllers.cluster import CLUSTER_CONTROLLERS
-from podwright.controllers.contract import DrainNode, NodeDown, NodeUp
-from podwright.controllers.tests.living import Cluster, a_pod, document
+from podwright.controllers.interface import DrainNode, NodeDown, NodeUp
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.controllers.tests.test_cron_job import a_cron_job
 from podwright.controllers.tests.test_disruption_budget import a_budget
 from podwright.controllers.tests.test_job import a_job
@@ -78,7 +78,7 @@ def do(cluster: Cluster, step: int, what: str, number: int) -> None:
 
 
 def everything(cluster: Cluster) -> list[Any]:
-    return [obj.raw for kind in cluster.controllers.view.kinds() for obj in cluster.all(kind)]
+    return [obj.raw for kind in cluster.controllers.lister.kinds() for obj in cluster.all(kind)]
 
 
 @effort(60)

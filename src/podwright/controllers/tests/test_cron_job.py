@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.controllers.cron_job import CRON_JOB, CronJobController, latest_due
 from podwright.controllers.job import JOB, JobController
-from podwright.controllers.tests.living import NOW, Cluster, at, document
+from podwright.controllers.tests.staged_cluster import NOW, Cluster, at, document
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 

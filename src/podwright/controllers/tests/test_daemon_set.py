@@ -10,8 +10,8 @@ import yaml
 
 from podwright.controllers.daemon_pods import daemon_tolerations, target_node
 from podwright.controllers.daemon_set import DaemonSetController
-from podwright.controllers.pod_template import owner_document
-from podwright.controllers.tests.driving import Cluster, counting, counts
+from podwright.controllers.pod_template import controller_reference_document
+from podwright.controllers.tests.controller_cluster import Cluster, counting, counts
 from podwright.objects import Pod
 
 SET = """
@@ -99,7 +99,7 @@ def test_pods_of_a_dump_without_revisions_stay_until_the_template_changes():
         metadata = {
             "name": f"agent-{node}",
             "labels": {"app": "agent"} | labels,
-            "ownerReferences": [owner_document(owner)],
+            "ownerReferences": [controller_reference_document(owner)],
         }
         spec = template["spec"] | {"nodeName": node}
         world.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})

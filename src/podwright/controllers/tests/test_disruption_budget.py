@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.controllers.disruption_budget import BUDGET, POD, DisruptionController
-from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.objects import (
     is_ready,
     label_selector,

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.contract import DrainNode
 from podwright.controllers.disruption_budget import BUDGET, POD, DisruptionController
 from podwright.controllers.drain import NODE, DrainController
-from podwright.controllers.tests.living import Cluster, a_pod, document
+from podwright.controllers.interface import DrainNode
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.controllers.tests.test_disruption_budget import a_budget
 from podwright.stages.run_stages import STOP_DELAY
 

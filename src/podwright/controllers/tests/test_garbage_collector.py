@@ -11,7 +11,7 @@ from tests.properties.effort import effort
 
 from podwright.api.lifecycle import FOREGROUND
 from podwright.controllers.garbage_collector import GarbageCollector
-from podwright.controllers.tests.living import Cluster, document
+from podwright.controllers.tests.staged_cluster import Cluster, document
 from podwright.store.versions import with_metadata
 
 MAP = ("", "ConfigMap")

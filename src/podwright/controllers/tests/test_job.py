@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.controllers.job import JOB, POD, JobController
+from podwright.controllers.job_counts import BackOff, Ended, back_off_after
 from podwright.controllers.job_spec import (
     TRACKING,
     AskedOfJobs,
@@ -20,10 +21,9 @@ from podwright.controllers.job_spec import (
     parse_indexes,
     pods_of,
 )
-from podwright.controllers.job_tally import BackOff, Ended, back_off_after
 from podwright.controllers.job_ttl import JobTTLController
-from podwright.controllers.tests.driving import counting, counts
-from podwright.controllers.tests.living import Cluster, at, document
+from podwright.controllers.tests.controller_cluster import counting, counts
+from podwright.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.objects import Pod
 from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
 from podwright.store.versions import with_metadata

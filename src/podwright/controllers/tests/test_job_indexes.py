@@ -12,7 +12,7 @@ from tests.properties.effort import effort
 from podwright.controllers.job import JOB, POD
 from podwright.controllers.job_indexes import FAILURES, IGNORED_FAILURES, met_success_rule
 from podwright.controllers.job_spec import COMPLETION_INDEX, TRACKING, JobSpec
-from podwright.controllers.tests.living import Cluster
+from podwright.controllers.tests.staged_cluster import Cluster
 from podwright.controllers.tests.test_job import (
     a_job,
     cluster_with,

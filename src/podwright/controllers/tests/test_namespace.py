@@ -5,7 +5,7 @@ from __future__ import annotations
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.job import JobController
 from podwright.controllers.namespace import NAMESPACE, NamespaceController
-from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
 POD = ("", "Pod")
 

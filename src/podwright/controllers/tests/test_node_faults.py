@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.controllers import pod_gc
-from podwright.controllers.contract import NodeDown, NodeUp
+from podwright.controllers.interface import NodeDown, NodeUp
 from podwright.controllers.node_lifecycle import NODE, NodeLifecycleController
 from podwright.controllers.pod_gc import POD, PodGarbageCollector
 from podwright.controllers.taint_eviction import TaintEvictionController
-from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.stages.run_stages import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)

@@ -15,7 +15,7 @@ from podwright.controllers.persistent_volume import (
     STORAGE_CLASS,
     PersistentVolumeController,
 )
-from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.controllers.volume_protection import (
     CLAIM,
     POD,

@@ -10,7 +10,7 @@ import pytest
 
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
-from podwright.controllers.tests.driving import NOW, SECOND, Cluster, counting, counts
+from podwright.controllers.tests.controller_cluster import NOW, SECOND, Cluster, counting, counts
 from podwright.objects import Pod
 
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.controllers.stale_disruption import POD, StaleDisruptionController
-from podwright.controllers.tests.living import Cluster, a_pod, at, document
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
 
 def target(cluster: Cluster) -> dict[str, object]:

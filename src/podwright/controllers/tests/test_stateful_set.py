@@ -9,7 +9,7 @@ import pytest
 from podwright.controllers.controller_revisions import number_of
 from podwright.controllers.stateful_pods import parent_and_ordinal
 from podwright.controllers.stateful_set import StatefulSetController
-from podwright.controllers.tests.driving import Cluster
+from podwright.controllers.tests.controller_cluster import Cluster
 
 SET = """
 apiVersion: apps/v1

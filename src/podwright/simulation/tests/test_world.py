@@ -194,7 +194,7 @@ def test_a_workload_that_can_make_no_pods_is_not_let_in():
     assert world.nodes == []
 
 
-def test_the_first_objects_are_there():
+def test_the_bootstrap_objects_exist():
     world = World()
     assert set(world.store.kinds()) == {("", "Namespace"), ("scheduling.k8s.io", "PriorityClass")}
 

@@ -1,6 +1,6 @@
 """The cluster as controllers see it: every object, by the relations they ask for.
 
-All controllers share one view, and whoever runs them puts every change into it before any of
+All controllers share one lister, and whoever runs them puts every change into it before any of
 them hears of it. Objects are shared with the store, never changed.
 
 What is returned is in the order in which objects appeared; a controller that lets an order
@@ -24,7 +24,7 @@ _POD: Final[GroupKind] = ("", "Pod")
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 
 
-class View:
+class Lister:
     """Every object of a cluster, by kind, namespace, controller and node.
 
     Nearly all changes leave an object where it is, so only the names of objects are kept by

@@ -10,7 +10,7 @@ import msgspec
 from podwright.store import NAMESPACE, POD, GroupKind
 
 
-class KindRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How objects of a kind are written.
 
     Attributes
@@ -31,17 +31,17 @@ class KindRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     counts_annotations: bool = False
 
 
-CUSTOM = KindRules(has_generation=True)
+CUSTOM = KindStrategy(has_generation=True)
 """Custom resources without subresources."""
 
-_PLAIN = KindRules()
-_STATUS = KindRules(has_status=True)
-_BOTH = KindRules(has_status=True, has_generation=True)
-_GENERATION = KindRules(has_generation=True)
+_PLAIN = KindStrategy()
+_STATUS = KindStrategy(has_status=True)
+_BOTH = KindStrategy(has_status=True, has_generation=True)
+_GENERATION = KindStrategy(has_generation=True)
 
-RULES: dict[GroupKind, KindRules] = {
-    POD: KindRules(has_status=True, has_generation=True, is_graceful=True),
-    ("apps", "Deployment"): KindRules(
+STRATEGIES: dict[GroupKind, KindStrategy] = {
+    POD: KindStrategy(has_status=True, has_generation=True, is_graceful=True),
+    ("apps", "Deployment"): KindStrategy(
         has_status=True, has_generation=True, counts_annotations=True
     ),
     **dict.fromkeys(

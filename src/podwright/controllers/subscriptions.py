@@ -10,28 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Final, TypeAlias
 
-from podwright.controllers.contract import (
-    EVERY_KIND,
+from podwright.controllers.interface import (
+    ALL_KINDS,
     Controller,
     GroupKind,
+    PendingWorkController,
+    PodChange,
     PodOwnerController,
-    PodPart,
     PodReader,
     PodVolumeController,
-    PodWaiter,
 )
 from podwright.objects import Condition, KubernetesObject, NamespacedName, OwnerReference, Pod
 from podwright.store import POD
 
 # As plain numbers, because they are added for every change.
-_METADATA: Final = int(PodPart.METADATA)
-_SPEC: Final = int(PodPart.SPEC)
-_STATUS: Final = int(PodPart.STATUS)
-_ENDED: Final = int(PodPart.ENDED)
-_READY: Final = int(PodPart.READY)
-_TARGET: Final = int(PodPart.TARGET)
-_CAME: Final = int(PodPart.CAME)
-_GONE: Final = int(PodPart.GONE)
+_METADATA: Final = int(PodChange.METADATA)
+_SPEC: Final = int(PodChange.SPEC)
+_STATUS: Final = int(PodChange.STATUS)
+_ENDED: Final = int(PodChange.TERMINAL)
+_READY: Final = int(PodChange.READY)
+_TARGET: Final = int(PodChange.DISRUPTION_TARGET)
+_CAME: Final = int(PodChange.ADDED)
+_GONE: Final = int(PodChange.DELETED)
 _HAS_VOLUMES: Final = 1 << 16
 
 _ANY_OWNER: Final = "*"
@@ -46,7 +46,7 @@ Listener: TypeAlias = tuple[
 
 
 def differences(old: Pod, new: Pod) -> int:
-    """Return what differs between two versions of a pod, as a `PodPart`.
+    """Return what differs between two versions of a pod, as a `PodChange`.
 
     What a write leaves alone is the same object in both versions, so METADATA, SPEC and STATUS
     may be there though all is equal. The version itself does not count.
@@ -97,7 +97,7 @@ def _condition_differences(old: Sequence[Condition], new: Sequence[Condition]) -
     return parts if ready is None else parts | _READY
 
 
-class Telling:
+class Subscriptions:
     """Knows of some controllers which of them hear of a change, in their order."""
 
     def __init__(self, controllers: Iterable[Controller]) -> None:
@@ -153,7 +153,7 @@ class Telling:
 
     def _told_of(self, kind: GroupKind) -> list[Controller]:
         of_kind = [each for each in self._controllers if kind in each.kinds]
-        return of_kind + [each for each in self._controllers if EVERY_KIND in each.kinds]
+        return of_kind + [each for each in self._controllers if ALL_KINDS in each.kinds]
 
     def _told_of_pods(self, owner_kind: str, parts: int) -> tuple[Listener, ...]:
         told: list[Listener] = []
@@ -163,10 +163,10 @@ class Telling:
                 _ANY_OWNER,
             ):
                 continue
-            if isinstance(each, PodReader) and not each.pod_parts & parts:
+            if isinstance(each, PodReader) and not each.pod_changes & parts:
                 continue
             if isinstance(each, PodVolumeController) and not parts & _HAS_VOLUMES:
                 continue
-            in_hand = each.in_hand if isinstance(each, PodWaiter) else None
-            told.append((each.name, each.observe, None if parts & _GONE else in_hand))
+            pending_work = each.pending_work if isinstance(each, PendingWorkController) else None
+            told.append((each.name, each.observe, None if parts & _GONE else pending_work))
         return tuple(told)

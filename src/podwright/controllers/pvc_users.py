@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 
 _POD = ("", "Pod")
@@ -19,7 +19,7 @@ def claims_of(pod: Pod) -> Iterator[NamespacedName]:
             yield f"{pod.namespace}/{pod.name}-{volume.name}"
 
 
-class ClaimUsers:
+class PvcUsers:
     """The pods of every claim; a pod's volumes never change.
 
     Attributes
@@ -28,8 +28,8 @@ class ClaimUsers:
         By the key of a claim: the keys of its pods; to read.
     """
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, lister: Lister) -> None:
+        self._lister = lister
         self.pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
@@ -47,6 +47,6 @@ class ClaimUsers:
     def of(self, claim: NamespacedName) -> Iterator[Pod]:
         """Yield the pods that use a claim, in the order of their names."""
         for key in sorted(self.pods.get(claim, ())):
-            pod = self._view.get(_POD, key)
+            pod = self._lister.get(_POD, key)
             if isinstance(pod, Pod):
                 yield pod

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.controllers.tests.driving import Cluster
+from podwright.controllers.tests.controller_cluster import Cluster
 from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import decode
 from podwright.simulation.observers import Noted

@@ -19,19 +19,19 @@ from podwright.api import Api, EvictPod
 from podwright.api.admission import Forbidden
 from podwright.api.events import RecordEvent
 from podwright.api.tests.writable import WritableStore
-from podwright.controllers.contract import (
+from podwright.controllers.controller_loop import ControllerLoop
+from podwright.controllers.interface import (
     Controller,
     ControllerAction,
     CreateObject,
-    CreateRefused,
+    CreateRejected,
     DeleteObject,
     SyncAt,
     SyncDue,
     SyncNext,
     UpdateObject,
 )
-from podwright.controllers.running import Controllers
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.controllers.workload_writes import status_of
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
@@ -64,7 +64,7 @@ KINDS: dict[str, GroupKind] = {
     "class": ("scheduling.k8s.io", "PriorityClass"),
 }
 
-Maker = Callable[[View], Controller]
+Maker = Callable[[Lister], Controller]
 
 
 class Cluster:
@@ -81,7 +81,7 @@ class Cluster:
     ) -> None:
         self.makers = tuple(makers)
         self.store = WritableStore(seed=seed, window=1_000_000)
-        self.controllers = Controllers(self.makers)
+        self.controllers = ControllerLoop(self.makers)
         self.api = Api(self.store)
         self.admission = self.api.admission
         self.ready_after = ready_after
@@ -220,7 +220,7 @@ class Cluster:
                     self.story.append(f"! {obj.kind} {obj.key} exists")
                 except Forbidden as error:
                     self.story.append(f"! {error}")
-                    refusal = CreateRefused(action, str(error))
+                    refusal = CreateRejected(action, str(error))
                     for wanted in self.controllers.handle(refusal, self.now_ns):
                         self._do(wanted)
             case UpdateObject(obj, scope):
@@ -302,7 +302,7 @@ class Cluster:
     def restart(self) -> None:
         """Go on with new controllers that know only what was written down."""
         state = msgspec.json.decode(msgspec.json.encode(self.controllers.state()))
-        other = Controllers(self.makers)
+        other = ControllerLoop(self.makers)
         objects = [obj for kind in sorted(KINDS.values()) for obj in self.store.list(kind).objects]
         other.restore(msgspec.convert(state, type(self.controllers.state())), objects)
         self.controllers = other
@@ -311,8 +311,8 @@ class Cluster:
 def counting(maker: Maker, looks: list[Counter[str]]) -> Maker:
     """Return a maker whose controller counts the pods that it creates and deletes at each look."""
 
-    def make(view: View) -> Controller:
-        controller: Any = maker(view)
+    def make(lister: Lister) -> Controller:
+        controller: Any = maker(lister)
         sync = controller.sync
 
         def count(key: str, now_ns: int) -> list[ControllerAction]:

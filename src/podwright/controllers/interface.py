@@ -35,12 +35,13 @@ from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store import GroupKind
 
 __all__ = [
-    "EVERY_KIND",
+    "ALL_KINDS",
     "Controller",
     "ControllerAction",
     "ControllerEvent",
     "CreateObject",
-    "CreateRefused",
+    "CreateRejected",
+    "CreateRejectedController",
     "DeleteObject",
     "DrainNode",
     "EvictPod",
@@ -49,45 +50,44 @@ __all__ = [
     "NodeDown",
     "NodeEvent",
     "NodeUp",
+    "PendingWorkController",
+    "PodChange",
     "PodOwnerController",
-    "PodPart",
     "PodReader",
     "PodVolumeController",
-    "PodWaiter",
-    "RefusedController",
     "SyncAt",
     "SyncDue",
     "SyncNext",
     "UpdateObject",
 ]
 
-EVERY_KIND: Final[GroupKind] = ("*", "*")
+ALL_KINDS: Final[GroupKind] = ("*", "*")
 """Among the kinds of a controller: it is told of the changes of all."""
 
 
-class PodPart(IntFlag):
+class PodChange(IntFlag):
     """What a change of a pod may be about: the parts in which two versions of it may differ.
 
     Attributes
     ----------
     METADATA, SPEC, STATUS
         All of it.
-    ENDED, READY
+    TERMINAL, READY
         Of the status: whether the pod has ended; the condition Ready, or since when it is so.
-    TARGET
+    DISRUPTION_TARGET
         Of the status: conditions, among which there is a DisruptionTarget now.
-    CAME, GONE
+    ADDED, DELETED
         The pod itself.
     """
 
     METADATA = 1
     SPEC = 2
     STATUS = 4
-    ENDED = 8
+    TERMINAL = 8
     READY = 16
-    TARGET = 32
-    CAME = 64
-    GONE = 128
+    DISRUPTION_TARGET = 32
+    ADDED = 64
+    DELETED = 128
 
 
 # ------------------------------------------------------------------------------- events
@@ -115,7 +115,7 @@ NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
 # ------------------------------------------------------------------------------ actions
 
 
-class CreateRefused(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class CreateRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """The API server did not let in what a controller wanted.
 
     Attributes
@@ -137,7 +137,7 @@ class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
 
 
 ControllerEvent: TypeAlias = (
-    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRefused
+    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRejected
 )
 
 ControllerAction: TypeAlias = (
@@ -148,9 +148,9 @@ ControllerAction: TypeAlias = (
 
 
 class Controller(Protocol):
-    """One controller: a pure machine that `Controllers` runs with others.
+    """One controller: a pure machine that `ControllerLoop` runs with others.
 
-    Its constructor takes the `View` that all of them share.
+    Its constructor takes the `Lister` that all of them share.
 
     Attributes
     ----------
@@ -209,10 +209,10 @@ class PodReader(Protocol):
 
     Attributes
     ----------
-    pod_parts : PodPart
+    pod_changes : PodChange
     """
 
-    pod_parts: PodPart
+    pod_changes: PodChange
 
 
 @runtime_checkable
@@ -228,18 +228,18 @@ class PodVolumeController(Protocol):
 
 
 @runtime_checkable
-class PodWaiter(Protocol):
+class PendingWorkController(Protocol):
     """A controller to which pods matter only while it has something in hand.
 
     Attributes
     ----------
-    in_hand : sized
+    pending_work : sized
         While it is empty, the controller is not told of pods that come or change, only of those
         that go. Always the same collection, whatever is in it.
     """
 
     @property
-    def in_hand(self) -> Sized:
+    def pending_work(self) -> Sized:
         """What makes pods matter."""
         ...
 
@@ -248,15 +248,15 @@ class PodWaiter(Protocol):
 class NodeController(Protocol):
     """A controller that is also told what happens to nodes and cannot be seen in objects."""
 
-    def told(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
+    def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Return the keys that an event makes worth looking at."""
         ...
 
 
 @runtime_checkable
-class RefusedController(Protocol):
+class CreateRejectedController(Protocol):
     """A controller that is also told if what it wants is refused, once for all of one look."""
 
-    def refused(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
         """Return the keys that are worth looking at now; not to try the same again at once."""
         ...

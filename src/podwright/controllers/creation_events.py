@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.api import RecordEvent
-from podwright.controllers.contract import ControllerAction
+from podwright.controllers.interface import ControllerAction
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.store import kind_of
 
 
-class Creations:
+class CreationEvents:
     """How many pods owners wait for, and which have come."""
 
     def __init__(self) -> None:

@@ -64,7 +64,7 @@ class BackOff(msgspec.Struct, frozen=True):
         return self.failed_ns + min(wait_ns, _BACK_OFF_MAX_NS)
 
 
-class Tally(msgspec.Struct):
+class JobCounts(msgspec.Struct):
     """The numbers of a job while it is looked at.
 
     Attributes
@@ -86,7 +86,9 @@ class Tally(msgspec.Struct):
     failed_indexes: set[int] | None = None
 
 
-def counted(pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[Ended]) -> Tally:
+def counted(
+    pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[Ended]
+) -> JobCounts:
     """Count what has ended on top of what the status says, and who is still active.
 
     Parameters
@@ -107,7 +109,7 @@ def counted(pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequenc
             terminating += 1
         else:
             active.append(pod)
-    tally = Tally(
+    counts = JobCounts(
         active,
         int(status.get("succeeded", 0)),
         int(status.get("failed", 0)),
@@ -117,18 +119,18 @@ def counted(pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequenc
     for each in ended:
         if each.is_success:
             if not spec.is_indexed:
-                tally.succeeded += 1
+                counts.succeeded += 1
             elif each.index >= 0:
-                tally.indexes.add(each.index)
+                counts.indexes.add(each.index)
         elif each.action != "Ignore":
-            tally.failed += 1
-            tally.has_new_failure = True
+            counts.failed += 1
+            counts.has_new_failure = True
             if each.action == "FailJob":
-                tally.fail_message = tally.fail_message or each.message
+                counts.fail_message = counts.fail_message or each.message
     if spec.is_indexed:
-        tally.indexes = {i for i in tally.indexes if i < (spec.completions or 0)}
-        tally.succeeded = len(tally.indexes)
-    return tally
+        counts.indexes = {i for i in counts.indexes if i < (spec.completions or 0)}
+        counts.succeeded = len(counts.indexes)
+    return counts
 
 
 def back_off_after(before: BackOff, ended: Sequence[Ended], now_ns: int) -> BackOff:
@@ -151,25 +153,25 @@ def back_off_after(before: BackOff, ended: Sequence[Ended], now_ns: int) -> Back
     return BackOff(known + len(failed), max(failed, default=before.failed_ns))
 
 
-def is_complete(spec: JobSpec, tally: Tally) -> bool:
+def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
     """Whether a job has all its completions."""
-    if tally.active:
+    if counts.active:
         return False
     if spec.completions is None:
-        return tally.succeeded > 0
-    return tally.succeeded >= spec.completions
+        return counts.succeeded > 0
+    return counts.succeeded >= spec.completions
 
 
-def wanted_count(spec: JobSpec, tally: Tally) -> int:
+def wanted_count(spec: JobSpec, counts: JobCounts) -> int:
     """Return how many pods should be active."""
     if spec.suspend:
         return 0
     if spec.completions is None:
-        return len(tally.active) if tally.succeeded else spec.parallelism
-    return max(min(spec.completions - tally.succeeded, spec.parallelism), 0)
+        return len(counts.active) if counts.succeeded else spec.parallelism
+    return max(min(spec.completions - counts.succeeded, spec.parallelism), 0)
 
 
-def surplus_pods(spec: JobSpec, tally: Tally, wanted: int) -> list[Pod]:
+def surplus_pods(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
     """Return the pods to delete: those of indexes that have a pod or are done, then others.
 
     Notes
@@ -177,17 +179,17 @@ def surplus_pods(spec: JobSpec, tally: Tally, wanted: int) -> list[Pod]:
     Upstream: activePodsForRemoval; controller.ActivePods
     """
     chosen: list[Pod] = []
-    rest = tally.active
+    rest = counts.active
     if spec.is_indexed:
-        taken, rest = set(tally.indexes), []
-        for pod in tally.active:
+        taken, rest = set(counts.indexes), []
+        for pod in counts.active:
             index = index_of(pod, spec.completions)
             if index is None or index in taken:
                 chosen.append(pod)
             else:
                 taken.add(index)
                 rest.append(pod)
-    more = len(tally.active) - len(chosen) - wanted
+    more = len(counts.active) - len(chosen) - wanted
     if more > 0:
         chosen.extend(sorted(rest, key=_least_wanted)[:more])
     return chosen
@@ -224,21 +226,21 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 
-def write_numbers(status: Document, spec: JobSpec, tally: Tally) -> None:
+def write_numbers(status: Document, spec: JobSpec, counts: JobCounts) -> None:
     """Write the numbers of a job into its status."""
     numbers = {
-        "active": len(tally.active),
-        "succeeded": tally.succeeded,
-        "failed": tally.failed - tally.delayed,
-        "completedIndexes": indexes_text(tally.indexes) if spec.is_indexed else "",
+        "active": len(counts.active),
+        "succeeded": counts.succeeded,
+        "failed": counts.failed - counts.delayed,
+        "completedIndexes": indexes_text(counts.indexes) if spec.is_indexed else "",
     }
     for name, number in numbers.items():
         if number:
             status[name] = number
         else:
             status.pop(name, None)
-    if tally.failed_indexes is not None:
-        status["failedIndexes"] = indexes_text(tally.failed_indexes)
-    status["ready"] = sum(1 for pod in tally.active if is_ready(pod))
-    status["terminating"] = tally.terminating
+    if counts.failed_indexes is not None:
+        status["failedIndexes"] = indexes_text(counts.failed_indexes)
+    status["ready"] = sum(1 for pod in counts.active if is_ready(pod))
+    status["terminating"] = counts.terminating
     status["uncountedTerminatedPods"] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.objects import (
     NOTHING,
     KubernetesObject,
@@ -75,14 +75,14 @@ class Orphans:
 
     Parameters
     ----------
-    view : View
+    lister : Lister
         To see whether it is still so.
     kind : GroupKind
         Of the objects.
     """
 
-    def __init__(self, view: View, kind: GroupKind) -> None:
-        self._view = view
+    def __init__(self, lister: Lister, kind: GroupKind) -> None:
+        self._lister = lister
         self._kind = kind
         self._orphans: dict[str, dict[NamespacedName, None]] = {}
         self._owners: dict[str, dict[NamespacedName, Selector]] = {}
@@ -96,7 +96,7 @@ class Orphans:
         owners[owner.key] = selector
         wanted: dict[NamespacedName, None] = {}
         for key in self._orphans.get(owner.namespace, ()):
-            obj = self._view.get(self._kind, key)
+            obj = self._lister.get(self._kind, key)
             if obj is not None and selector.matches(obj.metadata.labels):
                 wanted[key] = None
         self._want(owner.key, wanted)
@@ -147,7 +147,7 @@ class Orphans:
         selector = self._owners[owner.namespace][owner.key]
         found = []
         for key in sorted(wanted):
-            obj = self._view.get(self._kind, key)
+            obj = self._lister.get(self._kind, key)
             if (
                 obj is None
                 or obj.metadata.controller is not None

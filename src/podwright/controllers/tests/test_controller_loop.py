@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.controllers.contract import (
+from podwright.controllers.controller_loop import ControllerLoop
+from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
     SyncAt,
     SyncDue,
     SyncNext,
 )
-from podwright.controllers.running import Controllers
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, Pod, decode
 from podwright.testing import make_pod
@@ -31,8 +31,8 @@ class Watcher:
     name = "watcher"
     kinds: Sequence[GroupKind] = (POD,)
 
-    def __init__(self, view: View) -> None:
-        self.view = view
+    def __init__(self, lister: Lister) -> None:
+        self.lister = lister
         self.looked: list[tuple[str, int]] = []
 
     def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> Iterable[str]:
@@ -42,7 +42,7 @@ class Watcher:
 
     def sync(self, key: str, now_ns: int) -> list[ControllerAction]:
         self.looked.append((key, now_ns))
-        pod = self.view.get(POD, key)
+        pod = self.lister.get(POD, key)
         if pod is None or "again" not in pod.metadata.labels:
             return []
         return [SyncAt(int(pod.metadata.labels["again"]), SyncDue(self.name, key))]
@@ -54,14 +54,14 @@ class Watcher:
         self.looked = [tuple(each) for each in state["looked"]]
 
 
-def running() -> tuple[Controllers, Watcher]:
+def running() -> tuple[ControllerLoop, Watcher]:
     made: list[Watcher] = []
 
-    def make(view: View) -> Watcher:
-        made.append(Watcher(view))
+    def make(lister: Lister) -> Watcher:
+        made.append(Watcher(lister))
         return made[0]
 
-    controllers = Controllers([make])
+    controllers = ControllerLoop([make])
     return controllers, made[0]
 
 
@@ -107,7 +107,7 @@ def test_what_was_written_down_goes_on_as_it_would_have():
     controllers.handle(SyncNext(), 0)
     controllers.handle(ObjectPut(make_pod("b")), 1)
     other, watcher = running()
-    objects = [*controllers.view.all(POD).values()]
+    objects = [*controllers.lister.all(POD).values()]
     other.restore(controllers.state(), objects)
     assert other.state() == controllers.state()
     other.handle(SyncDue("watcher", "default/a"), 10)
@@ -126,14 +126,14 @@ def test_the_view_knows_who_controls_whom(is_controller):
     }
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     pod = decode(document | {"spec": {"containers": [{"name": "c"}], "nodeName": "n1"}})
-    view = View()
-    assert view.put(pod) is None
-    assert list(view.controlled_by("u1", POD)) == (["x/a"] if is_controller else [])
-    assert list(view.in_namespace(POD, "x")) == ["x/a"] == list(view.pods_on("n1"))
-    assert view.delete(pod) is pod
-    assert not view.controlled_by("u1", POD)
-    assert not view.in_namespace(POD, "x")
-    assert not view.pods_on("n1")
+    lister = Lister()
+    assert lister.put(pod) is None
+    assert list(lister.controlled_by("u1", POD)) == (["x/a"] if is_controller else [])
+    assert list(lister.in_namespace(POD, "x")) == ["x/a"] == list(lister.pods_on("n1"))
+    assert lister.delete(pod) is pod
+    assert not lister.controlled_by("u1", POD)
+    assert not lister.in_namespace(POD, "x")
+    assert not lister.pods_on("n1")
 
 
 NAMES = st.sampled_from("abc")
@@ -159,29 +159,29 @@ def owner_uid(pod: Pod) -> str:
 @pytest.mark.property
 @given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
 def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
-    asked, unasked = View(), View()
+    asked, unasked = Lister(), Lister()
     there: dict[str, Pod] = {}
     asked.in_namespace(POD, "a")
     for namespace, name, node, owner, is_there in history:
         pod = owned_pod(namespace, name, node, owner)
-        for view in (asked, unasked):
-            was = view.put(pod) if is_there else view.delete(pod)
+        for lister in (asked, unasked):
+            was = lister.put(pod) if is_there else lister.delete(pod)
             assert was is there.get(pod.key)
         if is_there:
             there[pod.key] = pod
         else:
             there.pop(pod.key, None)
-    for view in (asked, unasked):
-        assert view.all(POD) == there
+    for lister in (asked, unasked):
+        assert lister.all(POD) == there
         for each in "abc":
             found = {key: pod for key, pod in there.items() if pod.namespace == each}
-            assert view.in_namespace(POD, each) == found
+            assert lister.in_namespace(POD, each) == found
         for each in ("n1", "n2"):
             found = {key: pod for key, pod in there.items() if pod.spec.node_name == each}
-            assert view.pods_on(each) == found
+            assert lister.pods_on(each) == found
         for each in ("u1", "u2"):
             found = {key: pod for key, pod in there.items() if owner_uid(pod) == each}
-            assert view.controlled_by(each, POD) == found
+            assert lister.controlled_by(each, POD) == found
 
 
 class SetWatcher(Watcher):
@@ -211,7 +211,7 @@ def test_a_controller_hears_only_of_pods_that_may_be_its_own(owners, is_told):
             document |= {"metadata": metadata}
         return decode(document)
 
-    controllers = Controllers([SetWatcher])
+    controllers = ControllerLoop([SetWatcher])
     for kind in owners[:-1]:
         controllers.handle(ObjectPut(pod(kind)), 0)
     while controllers.has_next:

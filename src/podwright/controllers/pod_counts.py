@@ -22,7 +22,7 @@ TERMINATING: Final = 8
 STRANGER: Final = 16
 
 
-class TallyRules(msgspec.Struct, frozen=True):
+class PodCriteria(msgspec.Struct, frozen=True):
     """How an owner counts.
 
     Attributes
@@ -40,7 +40,7 @@ class TallyRules(msgspec.Struct, frozen=True):
     min_ready_seconds: int = 0
 
 
-class PodTally:
+class PodCounts:
     """Counts of the pods of one owner.
 
     Attributes
@@ -52,8 +52,8 @@ class PodTally:
         Pods that the owner controls and that its selector does not match.
     """
 
-    def __init__(self, rules: TallyRules | None = None) -> None:
-        self.rules = rules or TallyRules()
+    def __init__(self, rules: PodCriteria | None = None) -> None:
+        self.rules = rules or PodCriteria()
         self.active = 0
         self.ready = 0
         self.labeled = 0
@@ -70,7 +70,7 @@ class PodTally:
     def __len__(self) -> int:
         return len(self._known)
 
-    def recount(self, rules: TallyRules, pods: Iterable[Pod]) -> None:
+    def recount(self, rules: PodCriteria, pods: Iterable[Pod]) -> None:
         """Count everything anew."""
         self.__init__(rules)  # type: ignore[misc]  # as new, for whoever holds it
         for pod in pods:

@@ -9,7 +9,8 @@ from typing import Any, cast
 from podwright.api import Api, EvictPod
 from podwright.api.events import RecordEvent
 from podwright.api.tests.writable import WritableStore
-from podwright.controllers.contract import (
+from podwright.controllers.controller_loop import ControllerLoop
+from podwright.controllers.interface import (
     Controller,
     CreateObject,
     DeleteObject,
@@ -19,8 +20,7 @@ from podwright.controllers.contract import (
     SyncNext,
     UpdateObject,
 )
-from podwright.controllers.running import Controllers
-from podwright.controllers.view import View
+from podwright.controllers.lister import Lister
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
@@ -33,7 +33,7 @@ from podwright.store import AlreadyExists, Conflict, NotFound, kind_of
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
 
-Makers = Iterable[Callable[[View], Controller]]
+Makers = Iterable[Callable[[Lister], Controller]]
 
 
 def at(seconds: float) -> str:
@@ -82,7 +82,7 @@ class Cluster:
         self.stages = None if stages is None else tuple(stages)
         self.store = WritableStore(seed=1)
         self.life = Lifecycle(self.stages, seed=1)
-        self.controllers = Controllers(self.makers)
+        self.controllers = ControllerLoop(self.makers)
         self.start_ns = start_ns
         self.heap = EventHeap[Any](start_ns)
         self.changes = self.store.watch()
@@ -265,14 +265,14 @@ class Cluster:
     def replace_controllers(self) -> None:
         """Go on with new controllers that were told only what the old ones wrote down."""
         state = self.controllers.state()
-        other = Controllers(self.makers)
+        other = ControllerLoop(self.makers)
         other.restore(state, list(self._everything()))
         assert other.state() == state
         self.controllers = other
 
     def _everything(self) -> Iterator[KubernetesObject]:
-        for kind in self.controllers.view.kinds():
-            yield from self.controllers.view.all(kind).values()
+        for kind in self.controllers.lister.kinds():
+            yield from self.controllers.lister.all(kind).values()
 
 
 def _is_open(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Whom `Controllers` leaves out would have done nothing."""
+"""Whom `ControllerLoop` leaves out would have done nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.api.admission import Forbidden
-from podwright.controllers import telling
-from podwright.controllers.contract import PodPart
+from podwright.controllers import subscriptions
+from podwright.controllers.interface import PodChange
 from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
 from podwright.simulation.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.simulation.world import World
@@ -103,8 +103,13 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
 def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history):
     some = played(history)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("PodOwnerController", "PodReader", "PodVolumeController", "PodWaiter"):
-            patch.setattr(telling, name, Nobody)
+        for name in (
+            "PodOwnerController",
+            "PodReader",
+            "PodVolumeController",
+            "PendingWorkController",
+        ):
+            patch.setattr(subscriptions, name, Nobody)
         assert played(history) == some
 
 
@@ -125,48 +130,50 @@ PENDING = a_version("Pending", CONDITION)
 @pytest.mark.parametrize(
     ("new", "parts"),
     [
-        pytest.param(PENDING, PodPart(0), id="nothing"),
+        pytest.param(PENDING, PodChange(0), id="nothing"),
         pytest.param(
             with_metadata(PENDING, resource_version="2"),
-            PodPart(0),
+            PodChange(0),
             id="its version",
         ),
         pytest.param(
             with_metadata(PENDING, generation=2),
-            PodPart.METADATA,
+            PodChange.METADATA,
             id="its generation",
         ),
         pytest.param(
-            msgspec.structs.replace(PENDING, spec=PodSpec(node_name="n")), PodPart.SPEC, id="a node"
+            msgspec.structs.replace(PENDING, spec=PodSpec(node_name="n")),
+            PodChange.SPEC,
+            id="a node",
         ),
-        pytest.param(a_version("Running", CONDITION), PodPart.STATUS, id="it runs"),
+        pytest.param(a_version("Running", CONDITION), PodChange.STATUS, id="it runs"),
         pytest.param(
-            a_version("Failed", CONDITION), PodPart.STATUS | PodPart.ENDED, id="it has ended"
+            a_version("Failed", CONDITION), PodChange.STATUS | PodChange.TERMINAL, id="it has ended"
         ),
         pytest.param(
             a_version("Pending", CONDITION | {"status": "True"}),
-            PodPart.STATUS | PodPart.READY,
+            PodChange.STATUS | PodChange.READY,
             id="it is ready",
         ),
         pytest.param(
             a_version("Pending", CONDITION | {"lastTransitionTime": "2026-01-01T00:00:01Z"}),
-            PodPart.STATUS | PodPart.READY,
+            PodChange.STATUS | PodChange.READY,
             id="it is not ready since another time",
         ),
         pytest.param(
-            a_version("Pending"), PodPart.STATUS | PodPart.READY, id="it does not say any more"
+            a_version("Pending"), PodChange.STATUS | PodChange.READY, id="it does not say any more"
         ),
         pytest.param(
             a_version("Pending", CONDITION, {"type": "PodScheduled", "status": "True"}),
-            PodPart.STATUS,
+            PodChange.STATUS,
             id="it has a node",
         ),
         pytest.param(
             a_version("Pending", {"type": "DisruptionTarget", "status": "True"}, CONDITION),
-            PodPart.STATUS | PodPart.TARGET,
+            PodChange.STATUS | PodChange.DISRUPTION_TARGET,
             id="it is to go",
         ),
     ],
 )
 def test_what_differs_between_two_versions(new, parts):
-    assert PodPart(telling.differences(PENDING, new)) == parts
+    assert PodChange(subscriptions.differences(PENDING, new)) == parts
