@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -70,6 +71,7 @@ def found_name(found: dict[str, Path], name: Path, folder: str) -> str:
     return short if short not in found else f"{Path(folder).name}/{short}"
 
 
+@cache
 def modules_of_tests(paths: tuple[str, ...], root: Path) -> list[str]:
     """Return the test modules at and below `paths`, in that order, each once."""
     found: dict[str, None] = {}
