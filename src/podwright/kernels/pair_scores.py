@@ -1,11 +1,11 @@
 """The scores of two resources, for many slots at once.
 
-The usual configuration scores cpu and memory. `kernels.resource_scores` does that one slot
-after the other; here slots are taken in chunks whose numbers are first gathered side by side,
-as float64, so that the processor divides eight at a time. Every number is an integer below
-2**53, or a quotient of two, so that float64 gives what upstream's int64 arithmetic gives (see
-`kernels.division`); where a node is larger than that, nothing is done and the caller falls
-back. Both ways are held against each other by a property test.
+The default configuration scores cpu and memory. `kernels.resource_scores` computes that slot by
+slot. The kernels here take slots in chunks: they gather the numbers of a chunk into contiguous
+float64 columns, so that the processor divides eight at a time. Every number is an integer below
+2**53, or a quotient of two such integers, so float64 gives the same result as upstream's int64
+arithmetic (see `kernels.division`). If a node is larger than that, the kernel returns False and
+the caller falls back to `kernels.resource_scores`. A property test compares the two ways.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
 from podwright.kernels._jit import kernel
 
 CHUNK = 256
-"""Slots per chunk: six columns of it stay in the first cache."""
+"""Slots per chunk: the six columns of one chunk fit into the L1 cache."""
 
 FEWEST = 64
-"""With fewer slots the one by one kernels are quicker."""
+"""With fewer slots the slot-by-slot kernels are faster."""
+
+BALANCE = 2
+"""The measure of `score_balance`, beside the two strategies of `score_allocation`."""
 
 LARGEST = 1 << 46
 """A capacity up to here, times 100, is an exact float64."""
@@ -27,9 +30,9 @@ LARGEST = 1 << 46
 
 @kernel
 def first_of_run(rows: I32Array) -> int:
-    """Return the first of slots that follow each other; -1 if there is a gap.
+    """Return the first of consecutive slots; -1 if there is a gap.
 
-    Mostly all slots are asked for, and then they need not be looked up one by one.
+    Most calls cover all slots; consecutive slots need no look-up in `rows`.
 
     Parameters
     ----------
@@ -127,6 +130,70 @@ def score_balance(
 
 
 @kernel
+def pair_scores(
+    allocatable: I64Matrix,
+    used: I64Matrix,
+    columns: tuple[int, int],
+    plan: I64Array,
+    measure: int,
+    rows: I32Array,
+    scores: I64Array,
+) -> bool:
+    """Gather the two resources of each chunk of slots, score the chunk, and write the scores.
+
+    Parameters
+    ----------
+    allocatable, used, rows, scores
+        As for `pair_allocation_scores`.
+    columns : (int, int)
+        The columns of the two resources, in both matrices.
+    plan : (n,) int64
+        Of the function that calculates the measure.
+    measure : int
+        A strategy of `score_allocation`, or `BALANCE`.
+
+    Returns
+    -------
+    bool
+        False if a node is too large for this kernel; `scores` is undefined then.
+    """
+    first, second = np.uintp(columns[0]), np.uintp(columns[1])
+    work = np.empty((5, CHUNK), dtype=np.float64)
+    capacity_a, used_a, capacity_b, used_b, result = work[0], work[1], work[2], work[3], work[4]
+    largest = np.int64(0)
+    run = first_of_run(rows)
+    for start in range(0, len(rows), CHUNK):
+        size = min(CHUNK, len(rows) - start)
+        # Two loops: the compiler vectorizes the first, whose slots need no look-up.
+        if run >= 0:
+            for i in range(size):
+                slot = np.uintp(run + start + i)
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = used[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = used[slot, second]
+        else:
+            for i in range(size):
+                slot = np.uintp(rows[start + i])
+                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
+                largest = max(largest, there_a, there_b)
+                capacity_a[i] = there_a
+                used_a[i] = used[slot, first]
+                capacity_b[i] = there_b
+                used_b[i] = used[slot, second]
+        if measure == BALANCE:
+            score_balance(capacity_a, used_a, capacity_b, used_b, plan, size, result)
+        else:
+            score_allocation(capacity_a, used_a, capacity_b, used_b, plan, measure, size, result)
+        for i in range(size):
+            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
+            scores[slot] = np.int64(result[i])
+    return bool(largest <= LARGEST)
+
+
+@kernel
 def pair_allocation_scores(
     allocatable: I64Matrix,
     used: I64Matrix,
@@ -152,38 +219,10 @@ def pair_allocation_scores(
     Returns
     -------
     bool
-        False if a node is too large for this kernel; nothing is promised about `scores` then.
+        False if a node is too large for this kernel; `scores` is undefined then.
     """
-    first, second = np.uintp(plan[1]), np.uintp(plan[5])
-    held = np.empty((5, CHUNK), dtype=np.float64)
-    capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
-    largest = np.int64(0)
-    run = first_of_run(rows)
-    for start in range(0, len(rows), CHUNK):
-        size = min(CHUNK, len(rows) - start)
-        if run >= 0:
-            for i in range(size):
-                slot = np.uintp(run + start + i)
-                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-                largest = max(largest, there_a, there_b)
-                capacity_a[i] = there_a
-                used_a[i] = used[slot, first]
-                capacity_b[i] = there_b
-                used_b[i] = used[slot, second]
-        else:
-            for i in range(size):
-                slot = np.uintp(rows[start + i])
-                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-                largest = max(largest, there_a, there_b)
-                capacity_a[i] = there_a
-                used_a[i] = used[slot, first]
-                capacity_b[i] = there_b
-                used_b[i] = used[slot, second]
-        score_allocation(capacity_a, used_a, capacity_b, used_b, plan, strategy, size, result)
-        for i in range(size):
-            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
-            scores[slot] = np.int64(result[i])
-    return bool(largest <= LARGEST)
+    columns = (plan[1], plan[5])
+    return pair_scores(allocatable, used, columns, plan, strategy, rows, scores)
 
 
 @kernel
@@ -207,35 +246,7 @@ def pair_balanced_scores(
     Returns
     -------
     bool
-        False if a node is too large for this kernel; nothing is promised about `scores` then.
+        False if a node is too large for this kernel; `scores` is undefined then.
     """
-    first, second = np.uintp(plan[0]), np.uintp(plan[2])
-    held = np.empty((5, CHUNK), dtype=np.float64)
-    capacity_a, used_a, capacity_b, used_b, result = held[0], held[1], held[2], held[3], held[4]
-    largest = np.int64(0)
-    run = first_of_run(rows)
-    for start in range(0, len(rows), CHUNK):
-        size = min(CHUNK, len(rows) - start)
-        if run >= 0:
-            for i in range(size):
-                slot = np.uintp(run + start + i)
-                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-                largest = max(largest, there_a, there_b)
-                capacity_a[i] = there_a
-                used_a[i] = requested[slot, first]
-                capacity_b[i] = there_b
-                used_b[i] = requested[slot, second]
-        else:
-            for i in range(size):
-                slot = np.uintp(rows[start + i])
-                there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-                largest = max(largest, there_a, there_b)
-                capacity_a[i] = there_a
-                used_a[i] = requested[slot, first]
-                capacity_b[i] = there_b
-                used_b[i] = requested[slot, second]
-        score_balance(capacity_a, used_a, capacity_b, used_b, plan, size, result)
-        for i in range(size):
-            slot = np.uintp(run + start + i) if run >= 0 else np.uintp(rows[start + i])
-            scores[slot] = np.int64(result[i])
-    return bool(largest <= LARGEST)
+    columns = (plan[0], plan[2])
+    return pair_scores(allocatable, requested, columns, plan, BALANCE, rows, scores)
