@@ -18,7 +18,7 @@ from podwright.controllers.interface import DeleteObject, DrainNode
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
+from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
 pytestmark = pytest.mark.golden
 

@@ -269,7 +269,7 @@ CASES = (
 _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("scheduler", Machine, ("handle",)),
     ("decision log, writing", DecisionLog, ("catch_up",)),
-    ("stages", Lifecycle, ("handle", "hear")),
+    ("stages", Lifecycle, ("handle", "handle_change")),
     ("controllers", ControllerLoop, ("handle", "observe")),
     ("store", ObjectStore, ("create", "update", "bind", "delete")),
     ("admission", Admission, ("admit",)),

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from podwright.machine import ObjectPut
 from podwright.objects import decode_pod
 from podwright.stages.addresses import Addresses
-from podwright.stages.effects import patched
-from podwright.stages.fast_stages import status_step
-from podwright.stages.jq import _NoValue, _run, query
-from podwright.stages.lifecycle import Lifecycle, PlayAt
-from podwright.stages.patches import plain_patch, strategic_patch
-from podwright.stages.plans import FixedPlans
-from podwright.stages.run_stages import (
+from podwright.stages.annotation_stages import (
     EXIT_CODE,
     RUN_DELAY,
     RUN_JITTER,
     STOP_DELAY,
     default_stages,
 )
-from podwright.stages.selection import Selection
-from podwright.stages.stage import Moment, Operator, PatchStep, Requirement, Stage
-from podwright.stages.tests.playing import NOW, SECOND, a_pod, at
+from podwright.stages.effects import patched
+from podwright.stages.fast_stages import status_step
+from podwright.stages.jq import _NoValue, _run, query
+from podwright.stages.lifecycle import Lifecycle, ScheduleStage
+from podwright.stages.patches import plain_patch, strategic_patch
+from podwright.stages.stage import Operator, PatchStep, Requirement, Stage, StageContext
+from podwright.stages.stage_matching import StageMatcher
+from podwright.stages.stage_schedule import FixedSchedules
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, a_pod, at
 
 pytestmark = pytest.mark.property
 
@@ -71,7 +71,7 @@ STAGES = st.builds(
 
 @given(st.lists(STAGES, max_size=5), st.lists(DOCUMENTS, min_size=1, max_size=3))
 def test_a_selection_finds_the_stages_that_apply(stages, documents):
-    selection = Selection(stages)
+    selection = StageMatcher(stages)
     for document in documents:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(document)]
         assert selection.of(document) == tuple(applying)
@@ -115,14 +115,14 @@ def test_pods_of_one_sort_need_not_be_asked_twice(parts):
     # Each alone, and some together in one stage.
     together = tuple(requirement for part in parts for requirement in part.requirements)
     stages = [*parts, msgspec.structs.replace(POD_STAGES[0], requirements=together)]
-    selection = Selection(stages)
+    selection = StageMatcher(stages)
     for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(pod.raw)]
         assert selection.of_pod(pod) == tuple(applying)
 
 
 def test_each_sort_of_pod_is_known_for_all_that_stages_may_require():
-    selection = Selection(POD_STAGES)
+    selection = StageMatcher(POD_STAGES)
     for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(POD_STAGES) if stage.applies_to(pod.raw)]
         assert selection.of_pod(pod) == tuple(applying)
@@ -204,7 +204,7 @@ def test_built_in_stages_are_strategic_patches(stage, data):
     document = data.draw(PODS if stage.kind == "Pod" else NODES)
     (step,) = stage.steps
     assert step.is_plain
-    patch = step.render(document, Moment(NOW + SECOND, Addresses()))
+    patch = step.render(document, StageContext(NOW + SECOND, Addresses()))
     status = document.get("status") or {}
     assert plain_patch(status, patch) == strategic_patch(status, patch)
 
@@ -245,23 +245,23 @@ WHOLE_PODS = st.builds(
 )
 
 
-@given(WHOLE_PODS, st.permutations([stage for stage in default_stages() if stage.quick]))
+@given(WHOLE_PODS, st.permutations([stage for stage in default_stages() if stage.fast_path]))
 def test_what_is_quick_for_a_pod_is_what_the_steps_do(pod, stages):
     addresses, plain_addresses = Addresses(), Addresses()
     for seconds, stage in enumerate(stages):
-        assert stage.quick is not None
+        assert stage.fast_path is not None
         now_ns = NOW + seconds * SECOND
-        quick = stage.quick(pod, Moment(now_ns, addresses))
+        fast_path = stage.fast_path(pod, StageContext(now_ns, addresses))
         (step,) = stage.steps
         assert isinstance(step, PatchStep)
-        document = patched(pod.raw, pod.raw, step, Moment(now_ns, plain_addresses))
+        document = patched(pod.raw, pod.raw, step, StageContext(now_ns, plain_addresses))
         pod = decode_pod(document)
-        if quick is None:
+        if fast_path is None:
             addresses = Addresses(plain_addresses.state())
             continue
-        assert quick == pod
+        assert fast_path == pod
         # To the byte: the same fields in the same order.
-        assert msgspec.json.encode(quick.raw) == msgspec.json.encode(document)
+        assert msgspec.json.encode(fast_path.raw) == msgspec.json.encode(document)
         given, plainly_given = addresses.state(), plain_addresses.state()
         assert given.pod_count == plainly_given.pod_count
         assert given.nodes == plainly_given.nodes
@@ -269,24 +269,24 @@ def test_what_is_quick_for_a_pod_is_what_the_steps_do(pod, stages):
 
 def test_nearly_all_pods_are_quick():
     stages = {stage.name: stage for stage in default_stages()}
-    ready, exit_ = stages["pod-ready"].quick, stages["pod-exit"].quick
+    ready, exit_ = stages["pod-ready"].fast_path, stages["pod-exit"].fast_path
     assert ready is not None
     assert exit_ is not None
     bound = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at(0)}]
     pod = a_pod(spec={"restartPolicy": "Never"}, status={"conditions": bound})
-    running = ready(pod, Moment(NOW, Addresses()))
+    running = ready(pod, StageContext(NOW, Addresses()))
     assert running is not None
-    ended = exit_(running, Moment(NOW + SECOND, Addresses()))
+    ended = exit_(running, StageContext(NOW + SECOND, Addresses()))
     assert ended is not None
     assert (running.status.phase, ended.status.phase) == ("Running", "Succeeded")
 
 
 def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
     ready = next(stage for stage in default_stages() if stage.name == "pod-ready")
-    assert ready.quick is not None
+    assert ready.fast_path is not None
     other = status_step(lambda _document, _moment: {"phase": "Failed"})
     for steps in ((), (other,), (*ready.steps, other)):
-        assert msgspec.structs.replace(ready, steps=steps).quick is None
+        assert msgspec.structs.replace(ready, steps=steps).fast_path is None
 
 
 @pytest.mark.parametrize(
@@ -334,14 +334,14 @@ def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
 )
 def test_only_pods_that_have_started_quickly_end_quickly(changed, is_quick):
     stages = {stage.name: stage for stage in default_stages()}
-    ready, exit_ = stages["pod-ready"].quick, stages["pod-exit"].quick
+    ready, exit_ = stages["pod-ready"].fast_path, stages["pod-exit"].fast_path
     assert ready is not None
     assert exit_ is not None
-    running = ready(a_pod(spec={"restartPolicy": "Never"}), Moment(NOW, Addresses()))
+    running = ready(a_pod(spec={"restartPolicy": "Never"}), StageContext(NOW, Addresses()))
     assert running is not None
     status = running.raw["status"]
     pod = decode_pod(running.raw | {"status": status | changed(status)})
-    moment = Moment(NOW + SECOND, Addresses())
+    moment = StageContext(NOW + SECOND, Addresses())
     (step,) = stages["pod-exit"].steps
     assert isinstance(step, PatchStep)
     plain = decode_pod(patched(pod.raw, pod.raw, step, moment))
@@ -378,7 +378,7 @@ VERSIONS = st.fixed_dictionaries(
 )
 
 
-class NoPlans(FixedPlans):
+class NoPlans(FixedSchedules):
     """Knows no plan beforehand."""
 
     def __init__(self, stage, index):
@@ -405,6 +405,6 @@ def test_a_plan_that_is_known_beforehand_is_the_one_that_would_be_made(versions)
         wanted = fast.handle(ObjectPut(pod), now_ns)
         assert plain.handle(ObjectPut(pod), now_ns) == wanted
         for action in wanted:
-            if isinstance(action, PlayAt) and action.due_ns <= now_ns:
+            if isinstance(action, ScheduleStage) and action.due_ns <= now_ns:
                 assert fast.handle(action.event, now_ns) == plain.handle(action.event, now_ns)
     assert fast.state() == plain.state()

@@ -8,7 +8,7 @@ from typing import Any
 from podwright.objects import KubernetesObject, decode
 from podwright.simulation.operations import Apply, Scale
 from podwright.simulation.world import World
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))
 SETS = (("apps", "Deployment"), ("apps", "StatefulSet"))

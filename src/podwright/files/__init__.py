@@ -9,8 +9,8 @@ Start with `manifests.py`.
 from podwright.files.manifests import STDIN_SOURCE, LoadedObjects, load, load_bytes, read_paths
 from podwright.files.record import (
     MAX_STEP_BACK_NS,
+    ChangeType,
     Record,
-    RecordEvent,
     RecordLine,
     RecordReader,
     file_lines,
@@ -30,10 +30,10 @@ __all__ = [
     "DEFAULT_CONFIGURATION",
     "MAX_STEP_BACK_NS",
     "STDIN_SOURCE",
+    "ChangeType",
     "LoadedObjects",
     "LogLine",
     "Record",
-    "RecordEvent",
     "RecordLine",
     "RecordReader",
     "SchedulerLog",

@@ -44,7 +44,7 @@ from podwright.objects import (
 )
 from podwright.store import GroupKind, ObjectStore, Stored, kind_of
 
-RecordEvent: TypeAlias = Literal["Add", "Update", "Delete"]
+ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
 
 MAX_STEP_BACK_NS = 1_000_000_000
 """How far a line's time may lie before that of an earlier line."""
@@ -73,7 +73,7 @@ class RecordLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     line: int
     time_ns: int
     seen_ns: int
-    event: RecordEvent
+    event: ChangeType
     object: Object
     old: Object | None = None
 
@@ -104,7 +104,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Written(msgspec.Struct, frozen=True):
     time: str
-    event: RecordEvent
+    event: ChangeType
     resource: dict[str, Any]
 
 
@@ -381,7 +381,7 @@ def _problems(value: Any, place: str) -> list[FieldError]:
     """Return what is wrong with a line that is JSON, but not a change."""
     if not isinstance(value, dict):
         return [_error(place, f"an object is expected, not {quoted(value)}")]
-    events = get_args(RecordEvent)
+    events = get_args(ChangeType)
     expected: dict[str, tuple[type, str]] = {
         "time": (str, "a string is expected"),
         "event": (str, "a string is expected"),

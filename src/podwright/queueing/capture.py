@@ -10,7 +10,6 @@ from podwright.queueing.hints import HintTable
 from podwright.queueing.in_flight import InFlight, RecordedEvent
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import Nominator
-from podwright.queueing.places import Places
 from podwright.queueing.pod import QueueName
 from podwright.queueing.snapshot import (
     FlightSnapshot,
@@ -22,12 +21,13 @@ from podwright.queueing.snapshot import (
     WaitSnapshot,
 )
 from podwright.queueing.story import Story
+from podwright.queueing.subqueues import SubQueues
 
 
 class QueueParts(NamedTuple):
     """What a queue is made of."""
 
-    places: Places
+    places: SubQueues
     in_flight: InFlight
     nominator: Nominator
     metrics: QueueMetrics

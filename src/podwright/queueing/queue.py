@@ -56,11 +56,11 @@ from podwright.queueing.in_flight import InFlight
 from podwright.queueing.metrics import QueueMetrics
 from podwright.queueing.nominator import NominationMirror, Nominator
 from podwright.queueing.order import SortKey, priority_sort_key
-from podwright.queueing.places import BACKING_OFF, SET_APART, Places
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
 from podwright.queueing.snapshot import Numbering, Numbers, QueueSnapshot
 from podwright.queueing.story import Story, Touch
+from podwright.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues
 
 __all__ = ["PreEnqueue", "SchedulingQueue"]
 
@@ -123,7 +123,7 @@ class SchedulingQueue:
         self._story = Story(story_limit_count)
         self._metrics = QueueMetrics()
         self._entered_count = 0
-        self._places = Places(self.settings, priority_sort_key if sort_key is None else sort_key)
+        self._places = SubQueues(self.settings, priority_sort_key if sort_key is None else sort_key)
         self._in_flight = InFlight()
 
     # ------------------------------------------------------------ pods come, change and go
@@ -167,11 +167,11 @@ class SchedulingQueue:
         self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
         self._places.renew(queued, new)
         self.nominator.update(before, new)
-        if queued.place in SET_APART:
+        if queued.place in UNSCHEDULABLE:
             for event in derive_pod_update(before, new):
                 verdict = self._hints.verdict(queued, event, before, new)
                 self._requeue(queued, verdict, event.label, now_ns)
-                if queued.place not in SET_APART:
+                if queued.place not in UNSCHEDULABLE:
                     break
         return queued.place
 
@@ -530,7 +530,7 @@ class SchedulingQueue:
             if verdict is Requeue.SKIP:
                 continue
             place = self._requeue(queued, verdict, label, now_ns)
-            if place not in SET_APART:
+            if place not in UNSCHEDULABLE:
                 moved.append(queued.key)
         self._in_flight.record(event, old, new)
         return moved

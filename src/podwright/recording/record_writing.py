@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.files import RecordEvent, RecordLine
+from podwright.files import ChangeType, RecordLine
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,
@@ -46,10 +46,10 @@ _ORDER = [
     )
 ]
 _POD = group_kind(Pod)
-_EVENT_OF: dict[str, RecordEvent] = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
+_EVENT_OF: dict[str, ChangeType] = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 
 
-def record_line(time_ns: int, event: RecordEvent, obj: KubernetesObject) -> bytes:
+def record_line(time_ns: int, event: ChangeType, obj: KubernetesObject) -> bytes:
     """Write one change, with its line feed.
 
     Parameters
@@ -99,7 +99,7 @@ def record_of_log(log: DecisionLog) -> Iterator[bytes]:
                 key = (kind_of(obj), obj.key)
                 before = known.get(key)
                 if before is not obj and (before is None or encode(before) != encode(obj)):
-                    event: RecordEvent = "Add" if before is None else "Update"
+                    event: ChangeType = "Add" if before is None else "Update"
                     yield record_line(entry.now_ns, event, obj)
                 known[key] = obj
             case ObjectDeleted(obj):

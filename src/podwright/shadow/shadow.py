@@ -24,18 +24,18 @@ from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.files import Record, SchedulerLog
 from podwright.framework import TieRule
 from podwright.objects import FieldError, InputError, Node, Pod
-from podwright.shadow.findings import Finding, Outcome, Reason
-from podwright.shadow.images import CopiedImageCounts
-from podwright.shadow.judge import MOST_SEARCHES, Judge
-from podwright.shadow.moments import (
+from podwright.shadow.attempts import (
     DEFAULT_DELAY_NS,
     Attempt,
-    LoggedMoments,
-    Seen,
+    LoggedAttempts,
+    ObservedState,
     is_binding,
 )
-from podwright.shadow.record_moments import RecordedMoments
-from podwright.shadow.view import Positions, View
+from podwright.shadow.comparison import MOST_SEARCHES, DecisionComparer
+from podwright.shadow.findings import Finding, Outcome, Reason
+from podwright.shadow.images import CopiedImageCounts
+from podwright.shadow.record_attempts import RecordedAttempts
+from podwright.shadow.recorded_cluster import Positions, RecordedCluster
 
 Reasons: TypeAlias = tuple[Reason, ...] | None
 Look: TypeAlias = Callable[[], Reasons]
@@ -97,18 +97,18 @@ class Shadow:
             if is_binding(line) and isinstance(line.object, Pod)
         ]
         _check_nodes(record, bindings)
-        self._view = View(record.lines, scheduler.cluster)
+        self._view = RecordedCluster(record.lines, scheduler.cluster)
         self._images = CopiedImageCounts(scheduler.cluster)
         self._judges = {
-            name: Judge(profile, scheduler.cluster, self._images)
+            name: DecisionComparer(profile, scheduler.cluster, self._images)
             for name, profile in scheduler.profiles.items()
         }
-        self._moments: LoggedMoments | RecordedMoments
+        self._moments: LoggedAttempts | RecordedAttempts
         self._untold: list[tuple[int, Pod]] = []
         if log is None:
-            self._moments = RecordedMoments(self._view, delay_ns=delay_ns)
+            self._moments = RecordedAttempts(self._view, delay_ns=delay_ns)
         else:
-            self._moments = LoggedMoments(self._view, log)
+            self._moments = LoggedAttempts(self._view, log)
             told = {attempt.line for attempt in self._moments.attempts}
             ours = [(line, pod) for line, pod in bindings if pod.spec.scheduler_name in names]
             self._untold = [(line, pod) for line, pod in ours if line not in told]
@@ -161,14 +161,14 @@ class Shadow:
         node_count = self._view.cluster.nodes.n_alive
         self._start = (self._start + evaluated_count) % node_count if node_count else 0
 
-    def _compare_messages(self, attempt: Attempt, pod: Pod, judge: Judge) -> None:
+    def _compare_messages(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> None:
         self.failed_count += 1
         decision = judge.decide(pod)
         self._go_on(decision.evaluated_count)
         ours = decision.message
         self.same_message_count += bool(ours) and attempt.message.startswith(ours)
 
-    def _binding(self, attempt: Attempt, pod: Pod, judge: Judge) -> Finding:
+    def _binding(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> Finding:
         def look() -> tuple[Reason, ...] | None:
             return judge.place(
                 pod, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
@@ -186,7 +186,7 @@ class Shadow:
             return finding
         return self._explained(judge.compared(finding, pod), attempt, pod, reasons, look)
 
-    def _preemption(self, attempt: Attempt, pod: Pod, judge: Judge) -> Finding:
+    def _preemption(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> Finding:
         def look() -> tuple[Reason, ...] | None:
             return judge.preempts(pod, attempt.preempted_node, attempt.victims, attempt.time_ns)
 
@@ -224,7 +224,7 @@ class Shadow:
                     return _with(finding, "explained", ("delay", *reasons), text)
         return _with(finding, "unexplained", (), "")
 
-    def _told(self, here: Positions, seen: Seen) -> str:
+    def _told(self, here: Positions, seen: ObservedState) -> str:
         """Say which changes the scheduler had seen, or had not, for this to be its choice."""
         parts = []
         for words, is_early in (("not seen yet", False), ("seen already", True)):

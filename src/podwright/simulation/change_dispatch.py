@@ -27,7 +27,7 @@ from podwright.machine import (
     is_news,
 )
 from podwright.simulation.observers import ChangeObserver
-from podwright.stages import Lifecycle, LifecycleAction, PlayAt, StageDue
+from podwright.stages import Lifecycle, LifecycleAction, ScheduleStage, StageDue
 from podwright.store import Change, GroupKind
 
 Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
@@ -100,10 +100,10 @@ class Parties:
         living, watched = self._sorted(changes)
         wanted: list[Wanted] = []
         due: list[StageDue] = []
-        hear, live, tell_machine = self._life.hear, self._life.handle, self._tell_machine
+        hear, live, tell_machine = self._life.handle_change, self._life.handle, self._tell_machine
         for change in living:
             for action in hear(change, now_ns):
-                if type(action) is PlayAt and action.due_ns <= now_ns:
+                if type(action) is ScheduleStage and action.due_ns <= now_ns:
                     due.append(action.event)
                 else:
                     wanted.append(action)

@@ -115,7 +115,7 @@ from podwright.simulation.operations import (
     Operation,
     RestoreNode,
 )
-from podwright.stages import Lifecycle, PlayAt, Stage, StageDue
+from podwright.stages import Lifecycle, ScheduleStage, Stage, StageDue
 from podwright.store import ObjectError, ObjectStore, kind_of
 
 if TYPE_CHECKING:
@@ -525,7 +525,7 @@ class World:
         return dict.fromkeys(API_CALLS, self._call) | {
             EmitEvent: self._record,
             RecordEvent: self._record,
-            PlayAt: self._play_at,
+            ScheduleStage: self._play_at,
             UpdateObject: self._write,
             CreateObject: self._write,
             DeleteObject: self._write,
@@ -535,7 +535,7 @@ class World:
             CallExtender: self._ask,
         }
 
-    def _play_at(self, action: PlayAt) -> None:
+    def _play_at(self, action: ScheduleStage) -> None:
         self._heap.push(action.due_ns, Turn.STAGE, action.event)
 
     def _sync_at(self, action: SyncAt) -> None:

@@ -6,19 +6,19 @@ are read).
 """
 
 from podwright.api import RecordEvent
-from podwright.stages.documents import API_VERSION, read_stage, read_stages
+from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY, default_stages
 from podwright.stages.fast_stages import FAST_STAGES, fast_stages
 from podwright.stages.lifecycle import (
     Lifecycle,
     LifecycleAction,
     LifecycleEvent,
-    PlayAt,
+    ScheduleStage,
     StageDue,
     StageError,
 )
-from podwright.stages.lives import LifecycleState
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY, default_stages
+from podwright.stages.object_state import LifecycleState
 from podwright.stages.stage import Stage
+from podwright.stages.stage_reader import API_VERSION, read_stage, read_stages
 
 __all__ = [
     "API_VERSION",
@@ -29,8 +29,8 @@ __all__ = [
     "LifecycleAction",
     "LifecycleEvent",
     "LifecycleState",
-    "PlayAt",
     "RecordEvent",
+    "ScheduleStage",
     "Stage",
     "StageDue",
     "StageError",

@@ -9,7 +9,7 @@ import msgspec
 from podwright.api import Scope
 from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, decode
 from podwright.stages.patches import apply_patch, plain_patch
-from podwright.stages.stage import FinalizersStep, Moment, PatchStep
+from podwright.stages.stage import FinalizersStep, PatchStep, StageContext
 
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:
@@ -25,7 +25,9 @@ def with_finalizers(document: Document, step: FinalizersStep) -> Document:
     return document | {"metadata": changed}
 
 
-def patched(document: Document, original: Document, step: PatchStep, moment: Moment) -> Document:
+def patched(
+    document: Document, original: Document, step: PatchStep, moment: StageContext
+) -> Document:
     """Return the document with a step's patch, which is made for the original one.
 
     Raises

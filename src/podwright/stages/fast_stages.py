@@ -17,8 +17,7 @@ from typing import Any
 import msgspec
 
 from podwright.objects import Document
-from podwright.stages.common_pods import started
-from podwright.stages.documents import read_stages
+from podwright.stages.pod_fast_path import started
 from podwright.stages.pod_statuses import (
     STARTED,
     completed_statuses,
@@ -31,11 +30,12 @@ from podwright.stages.pod_statuses import (
 from podwright.stages.stage import (
     KWOK_VERSION,
     NODE_CONDITIONS,
-    Moment,
+    FastPath,
     PatchStep,
-    Quick,
     Stage,
+    StageContext,
 )
+from podwright.stages.stage_reader import read_stages
 
 FAST_STAGES = """\
 apiVersion: kwok.x-k8s.io/v1alpha1
@@ -197,7 +197,7 @@ def fast_stages() -> tuple[Stage, ...]:
             steps=(
                 status_step(
                     _WITHOUT_TEMPLATE[stage.name],
-                    quick=started if stage.name == "pod-ready" else None,
+                    fast_path=started if stage.name == "pod-ready" else None,
                 ),
             ),
         )
@@ -208,18 +208,23 @@ def fast_stages() -> tuple[Stage, ...]:
 
 
 def status_step(
-    render: Callable[[Document, Moment], Any], *, quick: Quick | None = None
+    render: Callable[[Document, StageContext], Any], *, fast_path: FastPath | None = None
 ) -> PatchStep:
     """Return the step that patches the status with what a function makes."""
     return PatchStep(
-        render, root="status", subresource="status", type="strategic", is_plain=True, quick=quick
+        render,
+        root="status",
+        subresource="status",
+        type="strategic",
+        is_plain=True,
+        fast_path=fast_path,
     )
 
 
 # -------------------------------------------------------------------- without templates
 
 
-def _initialized(document: Document, moment: Moment) -> Any:
+def _initialized(document: Document, moment: StageContext) -> Any:
     status = document.get("status") or {}
     now, version = moment.now, f"kwok-{KWOK_VERSION}"
     default = {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
@@ -256,7 +261,7 @@ def _initialized(document: Document, moment: Moment) -> Any:
     return patch
 
 
-def _ready(document: Document, moment: Moment) -> Any:
+def _ready(document: Document, moment: StageContext) -> Any:
     spec, now = document.get("spec") or {}, moment.now
     gates = [gate["conditionType"] for gate in spec.get("readinessGates") or ()]
     patch: dict[str, Any] = {
@@ -282,7 +287,7 @@ def _ready(document: Document, moment: Moment) -> Any:
     return patch
 
 
-def _completed(document: Document, moment: Moment) -> Any:
+def _completed(document: Document, moment: StageContext) -> Any:
     now = moment.now
     patch: dict[str, Any] = {"phase": "Succeeded"}
     if containers := (document.get("spec") or {}).get("containers"):
@@ -290,7 +295,7 @@ def _completed(document: Document, moment: Moment) -> Any:
     return patch
 
 
-_WITHOUT_TEMPLATE: dict[str, Callable[[Document, Moment], Any]] = {
+_WITHOUT_TEMPLATE: dict[str, Callable[[Document, StageContext], Any]] = {
     "node-initialize": _initialized,
     "pod-ready": _ready,
     "pod-complete": _completed,

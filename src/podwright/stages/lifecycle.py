@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 The machine hears of every change (`ObjectPut`, `ObjectDeleted`). For each object of a kind
-that has stages it keeps at most one plan: one stage, at one time. It says so (`PlayAt`), and
+that has stages it keeps at most one plan: one stage, at one time. It says so (`ScheduleStage`), and
 whoever drives it sends `StageDue` at that time. Then the stage is played on the object as it
 is by then, and what it wants comes out as actions: the changed object (`UpdateObject`), its
 deletion (`DeleteObject`), a Kubernetes Event (`RecordEvent`). The driver does these and tells
@@ -49,22 +49,29 @@ from podwright.objects import (
     encode,
 )
 from podwright.stages.addresses import Addresses
+from podwright.stages.annotation_stages import default_stages
 from podwright.stages.effects import patched, read_again, scope_of, with_finalizers
-from podwright.stages.lives import REMOVED, Kind, Life, LifecycleState, LifeState, Plan
+from podwright.stages.object_state import (
+    REMOVED,
+    LifecycleState,
+    ObjectState,
+    SavedObjectState,
+    ScheduledStage,
+    StagedKind,
+)
 from podwright.stages.patches import PatchError
-from podwright.stages.plans import FixedPlan, basis_of
-from podwright.stages.run_stages import default_stages
 from podwright.stages.stage import (
     DeleteStep,
     EventStep,
     FinalizersStep,
-    Moment,
     PatchStep,
     Stage,
+    StageContext,
     between,
     choose,
     identity_of,
 )
+from podwright.stages.stage_schedule import FixedSchedule, basis_of
 from podwright.stages.template_parser import TemplateError
 from podwright.store import Change, GroupKind, kind_of
 
@@ -85,7 +92,7 @@ class StageError(PodwrightError):
 
 
 class StageDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The time of a `PlayAt` has come; harmless when the plan has changed.
+    """The time of a `ScheduleStage` has come; harmless when the plan has changed.
 
     Attributes
     ----------
@@ -107,7 +114,7 @@ LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue | NodeDown | No
 # ------------------------------------------------------------------------------ actions
 
 
-class PlayAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+class ScheduleStage(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Send an event at a time; it replaces the one for the same object.
 
     Attributes
@@ -128,7 +135,7 @@ def user_of(stage: str) -> str:
     return f"kwok:{stage}"
 
 
-LifecycleAction: TypeAlias = PlayAt | UpdateObject | DeleteObject | RecordEvent
+LifecycleAction: TypeAlias = ScheduleStage | UpdateObject | DeleteObject | RecordEvent
 
 
 class Lifecycle:
@@ -161,10 +168,10 @@ class Lifecycle:
         by_kind: dict[GroupKind, list[Stage]] = {}
         for stage in default_stages() if stages is None else stages:
             by_kind.setdefault((stage.group, stage.kind), []).append(stage)
-        self._kinds = {kind: Kind(kind, own) for kind, own in by_kind.items()}
+        self._kinds = {kind: StagedKind(kind, own) for kind, own in by_kind.items()}
         self._plan_count = 0
         self._addresses = Addresses()
-        self._moment = Moment(0, self._addresses)
+        self._moment = StageContext(0, self._addresses)
         self._life_count = 0
         # By node, in the order in which they fell silent: what fell due since, None if unknown.
         self._silent: dict[str, dict[Place, None] | None] = {}
@@ -199,14 +206,14 @@ class Lifecycle:
             case NodeUp(node=node):
                 return self._returned(node, now_ns)
 
-    def hear(self, change: Change, now_ns: int) -> list[LifecycleAction]:
+    def handle_change(self, change: Change, now_ns: int) -> list[LifecycleAction]:
         """Take a change of an object of one of the `kinds`, as `handle` does the events of it."""
         own, obj = self._kinds[change.kind], change.new
         if obj is None:
             return self._deleted(own, change.key)
         return self._put(own, change.key, obj, now_ns)
 
-    def plan_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
+    def next_stage_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name of an object's next stage and when it is due, None if it has none."""
         own = self._kinds.get(kind_of(obj))
         life = own.lives.get(obj.key) if own else None
@@ -217,7 +224,7 @@ class Lifecycle:
     # ---------------------------------------------------------------------------- changes
 
     def _put(
-        self, own: Kind, key: NamespacedName, obj: KubernetesObject, now_ns: int
+        self, own: StagedKind, key: NamespacedName, obj: KubernetesObject, now_ns: int
     ) -> list[LifecycleAction]:
         if type(obj) is Node:
             self._note_address(obj)
@@ -229,10 +236,10 @@ class Lifecycle:
 
     def _begun(
         self,
-        own: Kind,
+        own: StagedKind,
         key: NamespacedName,
         obj: KubernetesObject,
-        former: Life | None,
+        former: ObjectState | None,
         now_ns: int,
     ) -> list[LifecycleAction]:
         """Do as `_put` for an object that is new, or another one than the former of its name."""
@@ -243,10 +250,10 @@ class Lifecycle:
             actions = self._returned(obj.name, now_ns)  # a new kubelet under an old name
         order = self._life_count if former is None else former.order
         self._life_count += 1
-        life = own.lives[key] = Life(obj, obj.uid, order=order)
+        life = own.lives[key] = ObjectState(obj, obj.uid, order=order)
         return actions + self._planned(own, key, life, now_ns)
 
-    def _deleted(self, own: Kind, key: NamespacedName) -> list[LifecycleAction]:
+    def _deleted(self, own: StagedKind, key: NamespacedName) -> list[LifecycleAction]:
         life = own.lives.pop(key, None)
         if life is not None:
             self._forget(life.obj)
@@ -267,7 +274,7 @@ class Lifecycle:
     # ------------------------------------------------------------------------------ plans
 
     def _planned(
-        self, own: Kind, key: NamespacedName, life: Life, now_ns: int
+        self, own: StagedKind, key: NamespacedName, life: ObjectState, now_ns: int
     ) -> list[LifecycleAction]:
         """Make a plan for an object, keep the one that it has, or drop it."""
         obj, plan = life.obj, life.plan
@@ -279,7 +286,7 @@ class Lifecycle:
         if not applying:
             life.plan = None
             return []
-        fixed: FixedPlan | None = None
+        fixed: FixedSchedule | None = None
         if len(applying) == 1:
             plans = own.plans[applying[0]]
             fixed = plans.always or plans.for_document(encode(obj))
@@ -295,12 +302,17 @@ class Lifecycle:
             basis, due_ns, index, name = found
         number = self._plan_count
         self._plan_count = number + 1
-        life.plan = Plan(number, index, due_ns, basis)
+        life.plan = ScheduledStage(number, index, due_ns, basis)
         life.plan_count += 1
-        return [PlayAt(due_ns, StageDue(own.group, own.name, key, number), name)]
+        return [ScheduleStage(due_ns, StageDue(own.group, own.name, key, number), name)]
 
     def _drawn(
-        self, own: Kind, key: NamespacedName, life: Life, applying: Sequence[int], now_ns: int
+        self,
+        own: StagedKind,
+        key: NamespacedName,
+        life: ObjectState,
+        applying: Sequence[int],
+        now_ns: int,
     ) -> tuple[str, int, int, str] | None:
         """Return basis, time, place and name of one of several stages; None if nothing is new."""
         document = encode(life.obj)
@@ -366,12 +378,12 @@ class Lifecycle:
                 continue
             if _node_of(life.obj) == node:
                 due = StageDue(own.group, own.name, key, plan.number)
-                actions.append(PlayAt(now_ns, due, own.stages[plan.stage].name))
+                actions.append(ScheduleStage(now_ns, due, own.stages[plan.stage].name))
         return actions
 
     def _in_order(
         self, places: Iterable[Place] | None = None
-    ) -> list[tuple[Kind, NamespacedName, Life]]:
+    ) -> list[tuple[StagedKind, NamespacedName, ObjectState]]:
         """Return all lives, or those at some places, in the order in which they came."""
         if places is None:
             found = [
@@ -382,7 +394,7 @@ class Lifecycle:
             found = [(own, key, own.lives[key]) for own, key in named if key in own.lives]
         return sorted(found, key=lambda entry: entry[2].order)
 
-    def _count_play(self, life: Life, stage: Stage, now_ns: int) -> None:
+    def _count_play(self, life: ObjectState, stage: Stage, now_ns: int) -> None:
         if life.played_ns != now_ns:
             life.played_ns, life.play_count, life.last_stages = now_ns, 1, (stage.name,)
             return
@@ -400,16 +412,16 @@ class Lifecycle:
     # ------------------------------------------------------------------------------- plays
 
     def _played(
-        self, stage: Stage, own: Kind, key: NamespacedName, life: Life, now_ns: int
+        self, stage: Stage, own: StagedKind, key: NamespacedName, life: ObjectState, now_ns: int
     ) -> list[LifecycleAction]:
         """Play all steps on the object as it is; its changes are one write."""
         obj = life.obj
         if self._moment.now_ns != now_ns:
-            self._moment = Moment(now_ns, self._addresses)
+            self._moment = StageContext(now_ns, self._addresses)
         moment = self._moment
-        quick = stage.quick
-        if quick is not None and isinstance(obj, Pod):
-            pod = quick(obj, moment)
+        fast_path = stage.fast_path
+        if fast_path is not None and isinstance(obj, Pod):
+            pod = fast_path(obj, moment)
             if pod is not None:
                 life.obj = pod
                 return [UpdateObject(pod, "status", user_of(stage.name))]
@@ -451,7 +463,7 @@ class Lifecycle:
         """Return what a checkpoint needs besides the objects and the stages."""
         return LifecycleState(
             tuple(
-                LifeState(
+                SavedObjectState(
                     own.group,
                     own.name,
                     key,
@@ -483,7 +495,7 @@ class Lifecycle:
         for order, kept in enumerate(state.lives):
             kind = (kept.group, kept.kind)
             obj = by_place[kind, kept.key]
-            self._kinds[kind].lives[kept.key] = Life(
+            self._kinds[kind].lives[kept.key] = ObjectState(
                 obj,
                 obj.uid,
                 kept.plan,
@@ -496,7 +508,7 @@ class Lifecycle:
         self._life_count = len(state.lives)
         self._plan_count = state.plan_count
         self._addresses = Addresses(state.addresses)
-        self._moment = Moment(0, self._addresses)
+        self._moment = StageContext(0, self._addresses)
         self._silent = dict.fromkeys(state.silent_nodes)
         self.validate()
 
@@ -516,7 +528,7 @@ class Lifecycle:
         assert all(number < self._plan_count for number in numbers), "a plan from the future"
 
 
-def _counter(own: Kind, key: NamespacedName, life: Life) -> int:
+def _counter(own: StagedKind, key: NamespacedName, life: ObjectState) -> int:
     """Return the counter of a draw: the same for the same plan of the same object."""
     text = "\0".join([own.group, own.name, key, life.obj.uid, str(life.plan_count)])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

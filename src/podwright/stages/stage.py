@@ -213,7 +213,7 @@ def between(least_ns: int, most_ns: int, number: int) -> int:
 # -------------------------------------------------------------------------------- steps
 
 
-class Moment(msgspec.Struct, frozen=True):
+class StageContext(msgspec.Struct, frozen=True):
     """When and where a stage is played.
 
     Attributes
@@ -274,7 +274,7 @@ FUNCTION_NAMES = (
     "NodeConditions", "NodeIP", "NodeIPWith", "NodeName", "NodePort", "Now", "PodIP",
     "PodIPWith", "StartTime", "Version",
 )  # fmt: skip
-"""What `Moment.functions` has."""
+"""What `StageContext.functions` has."""
 
 NODE_CONDITIONS: list[dict[str, str]] = [
     {
@@ -311,7 +311,7 @@ NODE_CONDITIONS: list[dict[str, str]] = [
 """The conditions of a node that is well."""
 
 
-Quick: TypeAlias = Callable[[Pod, Moment], Pod | None]
+FastPath: TypeAlias = Callable[[Pod, StageContext], Pod | None]
 """What a step does to a pod, without its document; None if it has to be done by the document."""
 
 
@@ -357,17 +357,17 @@ class PatchStep(msgspec.Struct, frozen=True):
         Who is said to do it.
     is_plain : bool
         Whether the patch is one for `plain_patch`.
-    quick : callable, optional
+    fast_path : callable, optional
         Does to a pod as nearly all are what the patch does, which is a new status; None for others.
     """
 
-    render: Callable[[Document, Moment], Any]
+    render: Callable[[Document, StageContext], Any]
     root: str = ""
     subresource: str = ""
     type: PatchType = "merge"
     as_user: str = ""
     is_plain: bool = False
-    quick: Quick | None = None
+    fast_path: FastPath | None = None
 
 
 Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep
@@ -378,7 +378,7 @@ class Rendering(msgspec.Struct, frozen=True):
 
     template: Template
 
-    def __call__(self, document: Document, moment: Moment) -> Any:
+    def __call__(self, document: Document, moment: StageContext) -> Any:
         """Return the patch."""
         return self.template.value(document, moment.functions(document))
 
@@ -416,12 +416,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
     @property
-    def quick(self) -> Quick | None:
+    def fast_path(self) -> FastPath | None:
         """What does all that the stage does to a pod as nearly all are."""
         if len(self.steps) != 1:
             return None
         (step,) = self.steps
-        return step.quick if type(step) is PatchStep else None
+        return step.fast_path if type(step) is PatchStep else None
 
     def applies_to(self, document: Document) -> bool:
         """Whether a document of the stage's kind meets all requirements."""

@@ -8,7 +8,7 @@ import pytest
 
 from podwright.api.eviction import decide_eviction, with_disruption_target
 from podwright.objects import PodDisruptionBudget, decode_as
-from podwright.stages.tests.playing import NOW, a_pod, at
+from podwright.stages.tests.lifecycle_driver import NOW, a_pod, at
 
 
 def a_budget(name: str = "b", *, generation: int = 1, spec: Any = None, **status: Any) -> Any:

@@ -26,7 +26,7 @@ from podwright.objects import Document, KubernetesObject, Node, Pod, decode
 from podwright.objects.timestamps import timestamp_text
 from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle
-from podwright.stages.lifecycle import PlayAt
+from podwright.stages.lifecycle import ScheduleStage
 from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound, kind_of
 
@@ -223,7 +223,7 @@ class Cluster:
         now_ns = self.heap.now_ns
         for action in actions:
             match action:
-                case PlayAt():
+                case ScheduleStage():
                     self.heap.push(max(action.due_ns, now_ns), Turn.STAGE, action.event)
                 case SyncAt():
                     self.heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)

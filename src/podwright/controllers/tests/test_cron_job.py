@@ -15,7 +15,7 @@ from podwright.controllers.cron_job import CRON_JOB, CronJobController, latest_d
 from podwright.controllers.job import JOB, JobController
 from podwright.controllers.tests.staged_cluster import NOW, Cluster, at, document
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
 
 MINUTE = 60
 FIRST = NOW // 60_000_000_000

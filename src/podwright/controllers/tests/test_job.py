@@ -25,7 +25,7 @@ from podwright.controllers.job_ttl import JobTTLController
 from podwright.controllers.tests.controller_cluster import counting, counts
 from podwright.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.objects import Pod
-from podwright.stages.run_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
 from podwright.store.versions import with_metadata
 
 MAKERS = (JobController, JobTTLController)

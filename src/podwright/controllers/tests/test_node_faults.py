@@ -15,7 +15,7 @@ from podwright.controllers.node_lifecycle import NODE, NodeLifecycleController
 from podwright.controllers.pod_gc import POD, PodGarbageCollector
 from podwright.controllers.taint_eviction import TaintEvictionController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
-from podwright.stages.run_stages import RUN_DELAY
+from podwright.stages.annotation_stages import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -15,7 +15,7 @@ from podwright.objects import KubernetesObject, Pod, decode, with_fields
 from podwright.simulation import world as worlds
 from podwright.simulation.observers import Noted
 from podwright.simulation.world import ROUND_MAX, World, WorldError
-from podwright.stages.documents import read_stages
+from podwright.stages.stage_reader import read_stages
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

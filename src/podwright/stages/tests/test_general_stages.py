@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from podwright.stages import Lifecycle, read_stages
-from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
 
 DELAY = """
   delay:

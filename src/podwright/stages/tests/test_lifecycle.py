@@ -13,7 +13,7 @@ from podwright.stages import (
     FAST_STAGES,
     Lifecycle,
     LifecycleState,
-    PlayAt,
+    ScheduleStage,
     Stage,
     StageDue,
     StageError,
@@ -21,8 +21,8 @@ from podwright.stages import (
     read_stages,
 )
 from podwright.stages.addresses import Addresses
-from podwright.stages.run_stages import back_off_ns
-from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.annotation_stages import back_off_ns
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
 from podwright.store.history import change_of
 
 RUN = "pod-complete.stage.kwok.x-k8s.io"
@@ -255,9 +255,9 @@ def test_a_change_that_does_not_matter_leaves_the_time_as_it_is():
     player.run(40)
     player.heap.advance(NOW + 40 * SECOND)
     player.put(a_pod(labels={"x": "y"}))
-    assert player.life.plan_of(a_pod()) == ("s0", NOW + 60 * SECOND)
+    assert player.life.next_stage_of(a_pod()) == ("s0", NOW + 60 * SECOND)
     player.put(a_pod(labels={"d": "5s"}))
-    assert player.life.plan_of(a_pod()) == ("s0", NOW + 45 * SECOND)
+    assert player.life.next_stage_of(a_pod()) == ("s0", NOW + 45 * SECOND)
     player.run()
     assert player.story == [(45, "s0", "default/web")]
 
@@ -266,7 +266,7 @@ def test_a_plan_goes_when_its_stage_no_longer_applies():
     player = Player(Lifecycle(stages_of(WAIT)))
     player.put(a_pod())
     player.put(a_pod(status={"phase": "Pending"}))
-    assert player.life.plan_of(a_pod()) is None
+    assert player.life.next_stage_of(a_pod()) is None
     player.put(a_pod())
     player.delete(a_pod())
     player.run()
@@ -276,24 +276,24 @@ def test_a_plan_goes_when_its_stage_no_longer_applies():
 def test_an_object_that_was_removed_is_not_removed_again_for_what_is_said_of_its_end():
     life = Lifecycle()
     (plan,) = life.handle(ObjectPut(a_pod(deletionTimestamp=at(30))), NOW)
-    assert isinstance(plan, PlayAt)
+    assert isinstance(plan, ScheduleStage)
     (removal,) = life.handle(plan.event, NOW)
     assert isinstance(removal, DeleteObject)
     ending = a_pod(deletionTimestamp=at(0), deletionGracePeriodSeconds=0)
-    assert life.plan_of(ending) is None
+    assert life.next_stage_of(ending) is None
     for each in (life, restored(life, ending)):
         assert each.handle(ObjectPut(ending), NOW) == []
         assert each.handle(plan.event, NOW) == []
         each.validate()
     (again,) = life.handle(ObjectPut(a_pod(uid="another", deletionTimestamp=at(30))), NOW)
-    assert isinstance(again, PlayAt)
+    assert isinstance(again, ScheduleStage)
 
 
 def test_what_was_removed_on_a_silent_node_is_not_due_when_it_returns():
     life = Lifecycle()
     pod = a_pod(deletionTimestamp=at(30))
     (plan,) = life.handle(ObjectPut(pod), NOW)
-    assert isinstance(plan, PlayAt)
+    assert isinstance(plan, ScheduleStage)
     life.handle(plan.event, NOW)
     life.handle(NodeDown("n1"), NOW)
     assert restored(life, pod).handle(NodeUp("n1"), NOW) == []
@@ -316,7 +316,7 @@ def test_changes_of_a_store_are_heard_as_events_are():
     for version, (old, new) in enumerate([(None, pod), (pod, another), (another, None)], start=2):
         event = ObjectDeleted(another) if new is None else ObjectPut(new)
         change = change_of(version, kind, pod.key, old, new)
-        assert hearing.hear(change, NOW) == told.handle(event, NOW)
+        assert hearing.handle_change(change, NOW) == told.handle(event, NOW)
         assert hearing.state() == told.state()
     assert hearing.state().lives == ()
     assert hearing.state().plan_count == 2, "another pod of that name is planned for anew"
@@ -342,7 +342,7 @@ def test_a_stage_with_everything():
     document = {"apiVersion": "v1", "kind": "Custom", "metadata": {"name": "c", "uid": "1"}}
     player = Player(life)
     (plan,) = life.handle(ObjectPut(decode(document, source="t")), NOW)
-    assert isinstance(plan, PlayAt)
+    assert isinstance(plan, ScheduleStage)
     event, put = life.handle(plan.event, NOW)
     assert isinstance(put, UpdateObject)
     player.do([event])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.objects import with_fields
 from podwright.stages import Lifecycle, StageDue
-from podwright.stages.run_stages import RUN_DELAY
-from podwright.stages.tests.playing import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.annotation_stages import RUN_DELAY
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
 
 
 def silent_at(player: Player, seconds: int) -> None:

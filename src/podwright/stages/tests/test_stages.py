@@ -15,7 +15,7 @@ from podwright.stages.stage import (
     between,
     choose,
 )
-from podwright.stages.tests.playing import NOW, SECOND, at
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, at
 
 LAST = (1 << DRAW_BITS) - 1
 FROM = query(".from")

@@ -58,7 +58,7 @@ class _Rehearsed(Plugin):
         return preempt(failed, _ALL_CANDIDATES)
 
 
-class Judge:
+class DecisionComparer:
     """Judges the decisions for one scheduler name.
 
     Parameters

@@ -14,13 +14,13 @@ from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.settings import QueueSettings
 from podwright.queueing.unschedulable import UnschedulablePods
 
-__all__ = ["BACKING_OFF", "SET_APART", "Places"]
+__all__ = ["BACKING_OFF", "UNSCHEDULABLE", "SubQueues"]
 
 BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
-SET_APART = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
+UNSCHEDULABLE = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
 
 
-class Places:
+class SubQueues:
     """Active, backoff, error backoff and the unschedulable set.
 
     Parameters
@@ -167,7 +167,7 @@ class Places:
     def _leave(self, queued: QueuedPod) -> None:
         place = queued.place
         # A `match` asks for every name on the way.
-        if place in SET_APART:
+        if place in UNSCHEDULABLE:
             self.unschedulable.remove(queued)
         elif place in BACKING_OFF:
             self.backoff.remove(queued)

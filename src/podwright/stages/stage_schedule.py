@@ -10,7 +10,7 @@ import msgspec
 from podwright.objects import Document
 from podwright.stages.stage import Stage
 
-FixedPlan: TypeAlias = tuple[str, int, int, str]
+FixedSchedule: TypeAlias = tuple[str, int, int, str]
 """Of a plan that many objects have: its basis, its delay, its stage, and the name."""
 
 _WORDED_MAX: Final = 1_024
@@ -23,7 +23,7 @@ def basis_of(
     return msgspec.json.encode((applying, weights, sources)).decode()
 
 
-class FixedPlans:
+class FixedSchedules:
     """The plans of a stage, where it is the only one that applies and nothing is drawn.
 
     Objects that say the same about its delay, or nothing, have the same plan; so it is made once,
@@ -31,7 +31,7 @@ class FixedPlans:
 
     Attributes
     ----------
-    always : FixedPlan, optional
+    always : FixedSchedule, optional
         The one plan of a stage about which objects can say nothing.
     """
 
@@ -42,12 +42,12 @@ class FixedPlans:
         self._stage = stage
         self._index = index
         self._may_last = stage.weight.query is None and delay.may_last
-        self._worded: dict[tuple[Any, Any], FixedPlan | None] = {}
-        self.always: FixedPlan | None = None
+        self._worded: dict[tuple[Any, Any], FixedSchedule | None] = {}
+        self.always: FixedSchedule | None = None
         if delay.duration.query is None and delay.jitter.query is None:
             self.always = self.for_document({})
 
-    def for_document(self, document: Document) -> FixedPlan | None:
+    def for_document(self, document: Document) -> FixedSchedule | None:
         """Return the plan for an object, None if it has to be made."""
         if not self._may_last:
             return None
@@ -65,7 +65,7 @@ class FixedPlans:
         made = self._worded[sources] = self._made(sources)
         return made
 
-    def _made(self, sources: tuple[Any, Any]) -> FixedPlan | None:
+    def _made(self, sources: tuple[Any, Any]) -> FixedSchedule | None:
         stage = self._stage
         least_ns, most_ns = stage.delay.bounds(sources, 0)
         if most_ns > least_ns:

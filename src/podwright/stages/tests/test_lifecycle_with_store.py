@@ -12,10 +12,10 @@ from podwright.simulation import EventHeap, Turn
 from podwright.stages import (
     Lifecycle,
     LifecycleAction,
-    PlayAt,
+    ScheduleStage,
     StageDue,
 )
-from podwright.stages.tests.playing import NOW, SECOND, a_node, a_pod, stage_of
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, stage_of
 
 
 class Cluster:
@@ -39,7 +39,7 @@ class Cluster:
     def do(self, actions: list[LifecycleAction]) -> None:
         now_ns = self.heap.now_ns
         for action in actions:
-            if isinstance(action, PlayAt):
+            if isinstance(action, ScheduleStage):
                 self.heap.push(action.due_ns, Turn.STAGE, action.event)
             elif isinstance(action, UpdateObject):
                 stored = self.store.update(action.obj, scope=action.scope)

@@ -12,8 +12,8 @@ from podwright.simulation import EventHeap, Turn
 from podwright.stages import (
     Lifecycle,
     LifecycleAction,
-    PlayAt,
     RecordEvent,
+    ScheduleStage,
     StageDue,
 )
 
@@ -66,7 +66,7 @@ class Player:
     def do(self, actions: list[LifecycleAction]) -> None:
         for action in actions:
             match action:
-                case PlayAt():
+                case ScheduleStage():
                     self.heap.push(action.due_ns, Turn.STAGE, action.event)
                 case UpdateObject():
                     assert action.obj == decode(action.obj.raw), "as if it were read anew"

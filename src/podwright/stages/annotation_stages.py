@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.objects import Document, Pod, timestamp_ns
-from podwright.stages.common_pods import ended
 from podwright.stages.fast_stages import fast_stages, status_step
 from podwright.stages.jq import Query, query
+from podwright.stages.pod_fast_path import ended
 from podwright.stages.pod_statuses import (
     container_status,
     ended_patch,
@@ -38,9 +38,9 @@ from podwright.stages.stage import (
     Delay,
     DeleteStep,
     FinalizersStep,
-    Moment,
     Requirement,
     Stage,
+    StageContext,
 )
 
 RUN_DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"
@@ -88,7 +88,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                 Requirement(deletion_time, "DoesNotExist"),
             ),
             delay=Delay(Bound(0, run_delay), Bound(None, _annotation(RUN_JITTER))),
-            steps=(status_step(_exited, quick=_exited_quickly),),
+            steps=(status_step(_exited, fast_path=_exited_quickly),),
             source="run stages",
         ),
         Stage(
@@ -111,7 +111,7 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             kind="Pod",
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
             delay=Delay(Bound(0, deletion_time, read_second)),
-            steps=(status_step(_finished, quick=_finished_quickly),),
+            steps=(status_step(_finished, fast_path=_finished_quickly),),
             source="run stages",
         ),
         Stage(
@@ -159,7 +159,7 @@ def back_off_ns(restart_count: int, ran_ns: int) -> int:
     return min(_BACK_OFF_NS << min(restart_count - 1, 5), _BACK_OFF_MAX_NS)
 
 
-def _exited(document: Document, moment: Moment) -> Any:
+def _exited(document: Document, moment: StageContext) -> Any:
     """Return what becomes of a pod whose containers exit: its end, a restart, or a wait."""
     metadata, spec = document["metadata"], document.get("spec") or {}
     exit_code = _exit_code(metadata.get("annotations") or {})
@@ -193,7 +193,7 @@ def _exited(document: Document, moment: Moment) -> Any:
     }
 
 
-def _restarted(document: Document, moment: Moment) -> Any:
+def _restarted(document: Document, moment: StageContext) -> Any:
     statuses = [
         {**status, **_running_again(status, moment)} if "waiting" in status["state"] else status
         for status in document["status"]["containerStatuses"]
@@ -201,17 +201,17 @@ def _restarted(document: Document, moment: Moment) -> Any:
     return {"containerStatuses": statuses, "conditions": readiness("True", moment.now)}
 
 
-def _finished(document: Document, moment: Moment) -> Any:
+def _finished(document: Document, moment: StageContext) -> Any:
     return ended_patch(_running_statuses(document), 0, moment.now)
 
 
-def _exited_quickly(pod: Pod, moment: Moment) -> Pod | None:
+def _exited_quickly(pod: Pod, moment: StageContext) -> Pod | None:
     if pod.spec.restart_policy != "Never":
         return None
     return ended(pod, _exit_code(pod.metadata.annotations), moment)
 
 
-def _finished_quickly(pod: Pod, moment: Moment) -> Pod | None:
+def _finished_quickly(pod: Pod, moment: StageContext) -> Pod | None:
     return ended(pod, 0, moment)
 
 
@@ -222,7 +222,7 @@ def _running_statuses(document: Document) -> list[dict[str, Any]]:
     return statuses or [container_status(entry, is_ready=True) for entry in containers]
 
 
-def _running_again(status: dict[str, Any], moment: Moment) -> dict[str, Any]:
+def _running_again(status: dict[str, Any], moment: StageContext) -> dict[str, Any]:
     return {
         "ready": True,
         "started": True,

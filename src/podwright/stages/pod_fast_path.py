@@ -26,7 +26,7 @@ from podwright.stages.pod_statuses import (
     running_statuses,
     started_at,
 )
-from podwright.stages.stage import Moment, identity_of
+from podwright.stages.stage import StageContext, identity_of
 
 _replace = msgspec.structs.replace
 
@@ -41,7 +41,7 @@ class _Shared(msgspec.Struct, frozen=True, gc=False):
     typed_statuses: tuple[ContainerStatus, ...]
 
 
-def started(pod: Pod, moment: Moment) -> Pod | None:
+def started(pod: Pod, moment: StageContext) -> Pod | None:
     """Return a pod that has been bound as one that runs, None if it is not as nearly all are."""
     spec, status = pod.raw.get("spec"), pod.raw.get("status") or {}
     if (
@@ -79,7 +79,7 @@ def started(pod: Pod, moment: Moment) -> Pod | None:
     return _replace(pod, status=typed, raw=pod.raw | {"status": document})
 
 
-def ended(pod: Pod, exit_code: int, moment: Moment) -> Pod | None:
+def ended(pod: Pod, exit_code: int, moment: StageContext) -> Pod | None:
     """Return a pod that runs as one that has ended, None if it has not `started` as above."""
     status = pod.raw.get("status") or {}
     statuses, conditions = status.get("containerStatuses"), status.get("conditions")

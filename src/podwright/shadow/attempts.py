@@ -36,7 +36,7 @@ from podwright.objects import (
     has_actual_resources,
     timestamp_ns,
 )
-from podwright.shadow.view import Positions, Track, View
+from podwright.shadow.recorded_cluster import Positions, RecordedCluster, Track
 from podwright.store import POD, GroupKind, group_kind
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -50,7 +50,7 @@ DEFAULT_DELAY_NS = 250_000_000
 """For how long a change may be on its way, if nothing tells."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ObservedState(msgspec.Struct, frozen=True):
     """What a scheduler may have seen.
 
     Attributes
@@ -147,12 +147,12 @@ def _fill_in(attempt: Attempt, line: LogLine) -> None:
         attempt.victims.append(line.victim)
 
 
-class LoggedMoments:
+class LoggedAttempts:
     """Brings a view to each attempt of a log that was made after the record began.
 
     Parameters
     ----------
-    view : View
+    view : RecordedCluster
     log : SchedulerLog
 
     Attributes
@@ -162,7 +162,7 @@ class LoggedMoments:
         As measured.
     """
 
-    def __init__(self, view: View, log: SchedulerLog) -> None:
+    def __init__(self, view: RecordedCluster, log: SchedulerLog) -> None:
         self._view = view
         self._log = log
         firsts = [track.lines[0].seen_ns for track in view.tracks.values()]
@@ -296,24 +296,24 @@ class LoggedMoments:
 
     # ---------------------------------------------------------------- what else it may have been
 
-    def states(self, attempt: Attempt, pod: Pod) -> Iterator[Seen]:
+    def states(self, attempt: Attempt, pod: Pod) -> Iterator[ObservedState]:
         """Yield what the scheduler may have seen instead, the most likely first."""
         view = self._view
         here = view.positions()
         ranges = {kind: self._range(kind, attempt, pod) for kind in view.tracks}
         pods = nearest_positions(ranges.pop(POD), here[POD], self._pods.lines)
         for position in pods:
-            yield Seen({POD: position})
+            yield ObservedState({POD: position})
         others = {kind: r for kind, r in ranges.items() if len(r) > 1}
         for kind, its_range in others.items():
             for position in nearest_positions(its_range, here[kind], view.tracks[kind].lines):
-                yield Seen({kind: position})
+                yield ObservedState({kind: position})
         together = list(self._together(attempt, others))
         most = _MOST_STATES // max(1, len(together))
         for positions in together:
-            yield Seen(positions)
+            yield ObservedState(positions)
             for position in pods[:most]:
-                yield Seen({**positions, POD: position})
+                yield ObservedState({**positions, POD: position})
 
     def _together(
         self, attempt: Attempt, ranges: dict[GroupKind, range]
@@ -348,7 +348,7 @@ class LoggedMoments:
         return range(least, most + 1)
 
 
-def waiting_claims(view: View) -> frozenset[NamespacedName]:
+def waiting_claims(view: RecordedCluster) -> frozenset[NamespacedName]:
     """Return the claims whose volumes are bound or made once a scheduler names a node."""
     track = view.tracks.get(_CLAIM)
     lines = [] if track is None else track.lines

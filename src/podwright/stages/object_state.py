@@ -9,16 +9,16 @@ import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.stages.addresses import AddressesState
-from podwright.stages.plans import FixedPlans
-from podwright.stages.selection import Selection
 from podwright.stages.stage import Stage
+from podwright.stages.stage_matching import StageMatcher
+from podwright.stages.stage_schedule import FixedSchedules
 from podwright.store import GroupKind
 
 REMOVED: Final = -1
 """The number of a plan that is done: nothing is due, and the same is not planned again."""
 
 
-class Plan(msgspec.Struct, frozen=True, gc=False):
+class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     """The next stage of an object.
 
     Attributes
@@ -39,7 +39,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     basis: str
 
 
-class Life(msgspec.Struct, gc=False):
+class ObjectState(msgspec.Struct, gc=False):
     """What is known about one object.
 
     Attributes
@@ -60,7 +60,7 @@ class Life(msgspec.Struct, gc=False):
 
     obj: KubernetesObject
     uid: str
-    plan: Plan | None = None
+    plan: ScheduledStage | None = None
     plan_count: int = 0
     played_ns: int = -1
     play_count: int = 0
@@ -68,13 +68,13 @@ class Life(msgspec.Struct, gc=False):
     order: int = 0
 
 
-class LifeState(msgspec.Struct, frozen=True, gc=False):
-    """A `Life` as plain values; the object itself is elsewhere."""
+class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
+    """A `ObjectState` as plain values; the object itself is elsewhere."""
 
     group: str
     kind: str
     key: NamespacedName
-    plan: Plan | None
+    plan: ScheduledStage | None
     plan_count: int
     played_ns: int
     play_count: int
@@ -84,13 +84,13 @@ class LifeState(msgspec.Struct, frozen=True, gc=False):
 class LifecycleState(msgspec.Struct, frozen=True):
     """A `Lifecycle` as plain values, for checkpoints."""
 
-    lives: tuple[LifeState, ...]
+    lives: tuple[SavedObjectState, ...]
     plan_count: int
     addresses: AddressesState
     silent_nodes: tuple[str, ...] = ()
 
 
-class Kind:
+class StagedKind:
     """The stages of one kind, and the objects that live by them.
 
     Parameters
@@ -100,12 +100,12 @@ class Kind:
 
     Attributes
     ----------
-    selection : Selection
+    selection : StageMatcher
         Which stages apply to a document.
-    plans : list of FixedPlans
+    plans : list of FixedSchedules
         Per stage, the plans that need not be made for each object.
     lives : dict
-        In the order of `Life.order`.
+        In the order of `ObjectState.order`.
     """
 
     __slots__ = ("group", "lives", "name", "plans", "selection", "stages")
@@ -113,6 +113,6 @@ class Kind:
     def __init__(self, kind: GroupKind, stages: Sequence[Stage]) -> None:
         self.group, self.name = kind
         self.stages = stages
-        self.selection = Selection(stages)
-        self.plans = [FixedPlans(stage, index) for index, stage in enumerate(stages)]
-        self.lives: dict[NamespacedName, Life] = {}
+        self.selection = StageMatcher(stages)
+        self.plans = [FixedSchedules(stage, index) for index, stage in enumerate(stages)]
+        self.lives: dict[NamespacedName, ObjectState] = {}

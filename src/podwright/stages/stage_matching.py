@@ -36,7 +36,7 @@ _OTHER: Final = object()
 _SORTS_MAX: Final = 256
 
 
-class Selection:
+class StageMatcher:
     """The requirements of the stages of one kind.
 
     Parameters
@@ -45,10 +45,10 @@ class Selection:
 
     Examples
     --------
-    >>> from podwright.stages.run_stages import default_stages
-    >>> from podwright.stages.selection import Selection
+    >>> from podwright.stages.annotation_stages import default_stages
+    >>> from podwright.stages.stage_matching import StageMatcher
     >>> stages = [stage for stage in default_stages() if stage.kind == "Pod"]
-    >>> found = Selection(stages).of({"metadata": {}, "status": {"phase": "Pending"}})
+    >>> found = StageMatcher(stages).of({"metadata": {}, "status": {"phase": "Pending"}})
     >>> [stages[index].name for index in found]
     ['pod-ready']
     """

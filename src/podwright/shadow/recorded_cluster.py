@@ -62,7 +62,7 @@ class Track:
         return bisect_right(self.lines, number - 1, key=lambda line: line.line)
 
 
-class View:
+class RecordedCluster:
     """A cluster as the scheduler sees it.
 
     Parameters

@@ -17,27 +17,27 @@ from collections.abc import Iterator
 from podwright.columns import claim_uses
 from podwright.files import RecordLine
 from podwright.objects import Pod
-from podwright.shadow.moments import (
+from podwright.shadow.attempts import (
     DEFAULT_DELAY_NS,
     Attempt,
-    Seen,
+    ObservedState,
     is_binding,
     is_result,
     nearest_positions,
     waiting_claims,
 )
-from podwright.shadow.view import Track, View
+from podwright.shadow.recorded_cluster import RecordedCluster, Track
 from podwright.store import POD, GroupKind
 
 _MOST_STATES = 600
 
 
-class RecordedMoments:
+class RecordedAttempts:
     """Brings a view to each decision that shows in a record.
 
     Parameters
     ----------
-    view : View
+    view : RecordedCluster
     delay_ns : int
         For how long a change may be on its way.
 
@@ -47,7 +47,7 @@ class RecordedMoments:
         Successful ones and preemptions, in the order of their results.
     """
 
-    def __init__(self, view: View, *, delay_ns: int = DEFAULT_DELAY_NS) -> None:
+    def __init__(self, view: RecordedCluster, *, delay_ns: int = DEFAULT_DELAY_NS) -> None:
         self._view = view
         self._delay_ns = delay_ns
         self._pods = view.tracks.get(POD) or Track([])
@@ -144,19 +144,19 @@ class RecordedMoments:
 
     # ---------------------------------------------------------------- what else it may have been
 
-    def states(self, attempt: Attempt, pod: Pod) -> Iterator[Seen]:
+    def states(self, attempt: Attempt, pod: Pod) -> Iterator[ObservedState]:
         """Yield what the scheduler may have seen instead, the most likely first."""
         here = self._view.positions()
         coming = self._coming(attempt, here[POD])
         for count in range(1, len(coming) + 1):
-            yield Seen({}, coming[:count])
+            yield ObservedState({}, coming[:count])
         earlier = self._earlier(POD, attempt)
         backwards = nearest_positions(earlier, here[POD], self._pods.lines)
         for position in backwards:
             crossed = self._placed_between(position, here[POD])
-            yield Seen({POD: position}, crossed)
+            yield ObservedState({POD: position}, crossed)
             if crossed:
-                yield Seen({POD: position})
+                yield ObservedState({POD: position})
         others = {
             kind: its_range
             for kind in self._view.tracks
@@ -164,7 +164,7 @@ class RecordedMoments:
         }
         for kind, its_range in others.items():
             for position in nearest_positions(its_range, here[kind], self._view.tracks[kind].lines):
-                yield Seen({kind: position})
+                yield ObservedState({kind: position})
         tried = 0
         for position in backwards:
             crossed = self._placed_between(position, here[POD])
@@ -172,7 +172,7 @@ class RecordedMoments:
                 if tried == _MOST_STATES:
                     return
                 tried += 1
-                yield Seen({POD: position}, (*crossed, *coming[:count]))
+                yield ObservedState({POD: position}, (*crossed, *coming[:count]))
 
     def _earlier(self, kind: GroupKind, attempt: Attempt) -> range:
         track = self._view.tracks[kind]

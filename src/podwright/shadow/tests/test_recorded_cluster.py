@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from podwright.columns import Cluster as Columns
 from podwright.objects import Pod
+from podwright.shadow.recorded_cluster import RecordedCluster
 from podwright.shadow.tests.test_shadow import Cluster, node, pod, with_status
-from podwright.shadow.view import View
 from podwright.store.kinds import POD
 
 
@@ -31,7 +31,7 @@ LINES = busy_record()
 
 
 def fresh():
-    return View(LINES, Columns())
+    return RecordedCluster(LINES, Columns())
 
 
 def shown(view):
