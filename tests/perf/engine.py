@@ -1,4 +1,4 @@
-"""Benchmarks of the engine: `Runner.decide` and `Cluster.place`, pod after pod.
+"""Benchmarks of the engine: `PluginRunner.decide` and `Cluster.place`, pod after pod.
 
 Every node is scored and every pod gets a cycle and a full decision of its own. The initial
 pods are scheduled as well, before the clock starts. The clock runs over deciding and placing
@@ -25,7 +25,7 @@ from tests.perf import templates
 from tests.perf.case import MEBIBYTES, OPERATIONS_PER_SECOND, PODS_PER_SECOND, SECONDS, Case
 
 from podwright.columns import Cluster
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Node, Pod, decode, decode_node
 from podwright.parity.setup import profiles_of
 from podwright.preemption import Preemption
@@ -232,8 +232,8 @@ def _cluster(nodes: Iterable[Node]) -> Cluster:
     return cluster
 
 
-def _runner(cluster: Cluster) -> Runner:
-    return Runner(profiles_of(None)["default-scheduler"], cluster)
+def _runner(cluster: Cluster) -> PluginRunner:
+    return PluginRunner(profiles_of(None)["default-scheduler"], cluster)
 
 
 def _cluster_of_one() -> None:

@@ -25,7 +25,7 @@ from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effectiv
 from podwright.framework.decision import Decision
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Pod, decode, decode_pod
 from podwright.parity.decision import compare_explanation
 from podwright.preemption import Preemption
@@ -58,8 +58,8 @@ PROFILES = {
 LIKE_UPSTREAM = ["drawn", "heap", "first", SWEEPING]
 
 
-def runner_of(name: str, cluster: Cluster) -> Runner:
-    runner = Runner(PROFILES[name], cluster, seed=SEED)
+def runner_of(name: str, cluster: Cluster) -> PluginRunner:
+    runner = PluginRunner(PROFILES[name], cluster, seed=SEED)
     if name == SWEEPING:
         runner._is_plain = False
     return runner

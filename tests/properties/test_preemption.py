@@ -17,7 +17,7 @@ from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Pod, decode, decode_pod
 from podwright.preemption import choose
 from podwright.preemption.dry_run import Limits, dry_run
@@ -138,7 +138,7 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Pod]:
     return documents, decode_pod(preemptor)
 
 
-def _check_nominated(runner: Runner, pod: Pod) -> None:
+def _check_nominated(runner: PluginRunner, pod: Pod) -> None:
     """Adding nominated pods up finds the nodes that a dry run finds."""
     ranking = runner.ranking_of(pod)
     summed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
@@ -151,7 +151,7 @@ def _check_nominated(runner: Runner, pod: Pod) -> None:
     assert summed.rejected.keys() <= simulated.rejected.keys()
 
 
-def _check(runner: Runner, pod: Pod, limits: Limits, number: int) -> None:
+def _check(runner: PluginRunner, pod: Pod, limits: Limits, number: int) -> None:
     decision = runner.decide(pod, cycle_number=number)
     if decision.diagnosis is None or runner._failed is None:
         return
@@ -186,7 +186,7 @@ def test_columns_and_filters_find_the_same(situation, percentage, least, number,
     for document in documents:
         cluster.put(decode(document))
     cluster.put(pod)
-    runner = Runner(PROFILE, cluster, seed=3)
+    runner = PluginRunner(PROFILE, cluster, seed=3)
     limits = Limits(percentage, least)
     _check(runner, pod, limits, number)
     for i, change in enumerate(changes):

@@ -228,19 +228,6 @@ def classic_parts(
     return ClassicParts(profiles, called_extenders(setup.algorithm), cluster, runners)
 
 
-class _ClassicProfile(RunningProfile):
-    """One scheduler name under the classic rules."""
-
-    def __init__(self, runner: ClassicRunner) -> None:
-        # The parent's constructor would make a runner of its own.
-        self.profile = runner.profile
-        self.name = runner.profile.scheduler_name
-        self.extenders = runner.extenders
-        self.runner = runner
-        self.batch = None
-        self._placing = {}
-
-
 class _MachineQueue(ClassicQueue):
     """The queue of a machine: changes reach it through `queue_calls` only.
 
@@ -286,7 +273,7 @@ class ClassicRules:
         queue = _MachineQueue(self._setup.queue, start_ns=self._start_ns, lookup=asked.lookup)
         cluster = MirroredCluster(queue.nominator)
         running: dict[str, RunningProfile] = {
-            name: _ClassicProfile(self._setup.runner(profile, cluster, seed=self._seed))
+            name: RunningProfile(self._setup.runner(profile, cluster, seed=self._seed))
             for name, profile in profiles.items()
         }
         return Ruled(cluster, queue, running)

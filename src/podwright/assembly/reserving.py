@@ -59,8 +59,7 @@ def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
     profile = runner.profile
     if not profile.reserve:
         return None
-    ranking = runner.ranking
-    skipped = ranking.outcome.skipped
+    skipped, _ = runner.skipped
     plugins = [
         plugin
         for plugin in profile.reserve
@@ -68,7 +67,7 @@ def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
     ]
     if not plugins:
         return None
-    return Reservation(tuple(plugins), ranking.cycle.own(decision.pod), decision.node)
+    return Reservation(tuple(plugins), runner.own_cycle(decision.pod), decision.node)
 
 
 def refused(decision: Decision, status: Status) -> Decision:

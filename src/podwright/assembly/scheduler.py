@@ -32,6 +32,7 @@ from podwright.framework import (
     Decision,
     Explanation,
     Plugin,
+    PluginRunner,
     PostFilterResult,
     Profile,
     Runner,
@@ -40,7 +41,6 @@ from podwright.framework import (
     extenders_of,
     run_steps,
 )
-from podwright.framework.explain import explain
 from podwright.objects import (
     FieldError,
     InputError,
@@ -157,7 +157,7 @@ class Scheduler:
             self._extenders = extenders_of(self.configuration)
             self.cluster = Cluster()
             self._runners = {
-                name: Runner(profile, self.cluster, seed=seed, extenders=self._extenders)
+                name: PluginRunner(profile, self.cluster, seed=seed, extenders=self._extenders)
                 for name, profile in self.profiles.items()
             }
         else:
@@ -370,8 +370,7 @@ class Scheduler:
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
-        explanation = explain(
-            runner,
+        explanation = runner.explain(
             pod,
             cycle_number=self._cycle_number + 1,
             now_ns=_AFTER_EVERYTHING_NS,
@@ -407,7 +406,7 @@ class Scheduler:
 
     def visiting(self) -> dict[str, object]:
         """Return where each profile's search for nodes begins next; for `visiting_from`."""
-        return {name: runner.position() for name, runner in self._runners.items()}
+        return {name: runner.search_position() for name, runner in self._runners.items()}
 
     @contextmanager
     def visiting_from(self, positions: Mapping[str, object]) -> Iterator[None]:
@@ -427,7 +426,7 @@ class Scheduler:
 
     def _go_back(self, positions: Mapping[str, object]) -> None:
         for name, position in positions.items():
-            self._runners[name].go_back(position)
+            self._runners[name].restore_search_position(position)
 
     @contextmanager
     def freed(self, key: str) -> Iterator[Pod]:

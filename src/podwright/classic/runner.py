@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from podwright.classic.algorithm import Algorithm
+from podwright.classic.algorithm import Algorithm, Weighted
 from podwright.classic.extender import ExtenderError
 from podwright.classic.extender_calls import AnswerWanted, PolicyExtenders
 from podwright.classic.failure import NO_NODES, Failures, SchedulingError, is_unresolvable
@@ -29,6 +29,7 @@ from podwright.framework import (
     EXTENDER,
     CallExtender,
     Code,
+    Cycle,
     Decision,
     Diagnosis,
     Explanation,
@@ -36,11 +37,9 @@ from podwright.framework import (
     PostFilterResult,
     Profile,
     Rejection,
-    Runner,
     ScoreExplanation,
     Status,
     Steps,
-    Suggest,
     run_steps,
 )
 from podwright.objects import Pod
@@ -104,8 +103,8 @@ class ClassicPreemption(Preemption, frozen=True, kw_only=True):
         return (*lines, f"takes {self.choice.candidate.node}: {why}")
 
 
-class ClassicRunner(Runner):
-    """Decides for the pods of one scheduler name by the rules of 1.16.
+class ClassicRunner:
+    """Decides for the pods of one scheduler name by the rules of 1.16: a `Runner`.
 
     Parameters
     ----------
@@ -127,8 +126,6 @@ class ClassicRunner(Runner):
         How many at a time.
     """
 
-    cluster: MirroredCluster
-
     def __init__(
         self,
         profile: Profile,
@@ -142,7 +139,10 @@ class ClassicRunner(Runner):
         workers: int = WORKERS,
     ) -> None:
         self._policy_extenders = PolicyExtenders(algorithm.extenders, cluster.classic)
-        super().__init__(profile, cluster, seed=seed, extenders=self._policy_extenders.called)
+        self.profile = profile
+        self.cluster = cluster
+        self.seed = seed
+        self.extenders = self._policy_extenders.called
         self.rules = ClassicScheduler(
             algorithm,
             cluster.classic,
@@ -156,12 +156,16 @@ class ClassicRunner(Runner):
         """What came of the last cycle, in the rules' own words."""
         self._named = _names_in(algorithm)
 
-    def position(self) -> object:
-        """Return where the next visit of nodes goes on."""
+    def own_cycle(self, pod: Pod) -> Cycle:
+        """Return a cycle for what comes after the decision; the rules keep nothing in it."""
+        return Cycle(pod, self.cluster)
+
+    def search_position(self) -> object:
+        """Return where the next search for nodes begins; valid while no node comes or goes."""
         return self.cluster.classic.tree.position()
 
-    def go_back(self, position: object) -> None:
-        """Let the next visit of nodes go on at that position."""
+    def restore_search_position(self, position: object) -> None:
+        """Begin the next search at a position that `search_position` returned."""
         assert isinstance(position, tuple), position
         self.cluster.classic.tree.go_back(position)
 
@@ -179,15 +183,29 @@ class ClassicRunner(Runner):
         )
 
     @property
+    def weights(self) -> Mapping[str, int]:
+        """The weight of each priority, by name."""
+        priorities = self.rules.algorithm.priorities
+        return {entry.priority.name: entry.weight for entry in priorities}
+
+    def with_weights(self, weights: Mapping[str, int]) -> ClassicRunner:
+        """Return a runner over the same cluster that uses other weights; the rest stay."""
+        algorithm = self.rules.algorithm
+        priorities = tuple(
+            Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
+            for entry in algorithm.priorities
+        )
+        return self.with_algorithm(msgspec.structs.replace(algorithm, priorities=priorities))
+
+    @property
     def skipped(self) -> tuple[frozenset[str], frozenset[str]]:
-        """No plugin was asked, so none had nothing to do."""
+        """No names: these rules call no filter and no score plugins."""
         return frozenset(), frozenset()
 
     # ---------------------------------------------------------------- deciding
 
-    def decide(self, pod: Pod, *, cycle_number: int, suggest: Suggest | None = None) -> Decision:
+    def decide(self, pod: Pod, *, cycle_number: int) -> Decision:
         """Choose a node for `pod`, or say why there is none; extenders are asked in `steps`."""
-        assert suggest is None, "no results are kept from one pod to the next"
         draw_below = seeded_draw(self.seed, cycle_number)
         self.found = found = self.rules.decide(identified(pod), draw_below)
         return self._decision(pod, found)
@@ -284,7 +302,7 @@ class ClassicRunner(Runner):
 
     # ---------------------------------------------------------------- explaining
 
-    def recorded(
+    def explain(
         self,
         pod: Pod,
         *,

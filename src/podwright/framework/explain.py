@@ -5,6 +5,8 @@ Asks every plugin afresh, without any cached row, so it is also a check of them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
 
@@ -19,11 +21,13 @@ from podwright.framework.extenders import CallExtender, ExtenderAnswers, run_ste
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
-from podwright.framework.run import Runner
 from podwright.framework.status import Code, Status
 from podwright.framework.uncached_scores import UncachedScores, uncached_scores
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
+
+if TYPE_CHECKING:
+    from podwright.framework.run import PluginRunner
 
 
 class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +146,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain(
-    runner: Runner,
+    runner: PluginRunner,
     pod: Pod,
     *,
     cycle_number: int,
@@ -156,18 +160,13 @@ def explain(
     Parameters
     ----------
     cycle_number : int
-        As for `Runner.decide`: the same number gives the same choice.
+        As for `PluginRunner.decide`: the same number gives the same choice.
     now_ns : int
         The present, in nanoseconds since 1970; pods that have not started count as started
         now.
     call_extender : callable, optional
         Answers calls to extenders; needed if there are any that are interested in the pod.
     """
-    told = runner.recorded(
-        pod, cycle_number=cycle_number, now_ns=now_ns, call_extender=call_extender
-    )
-    if told is not None:
-        return told
     next_start = runner.next_start
     decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
     decision = run_steps(
@@ -186,7 +185,7 @@ def explain(
 class _Recording:
     """The parts of an explanation, as far as the cycle got."""
 
-    def __init__(self, runner: Runner, pod: Pod, decision: Decision) -> None:
+    def __init__(self, runner: PluginRunner, pod: Pod, decision: Decision) -> None:
         self._runner = runner
         self._cluster = runner.cluster
         self._profile = runner.profile

@@ -1,6 +1,6 @@
 """A cycle in which extenders have a say.
 
-The same steps as `Runner.decide`, with two more: after the filters, extenders narrow down the
+The same steps as `PluginRunner.decide`, with two more: after the filters, extenders narrow down the
 nodes that passed; after the scores, they add theirs. The nodes are known by name from there
 on, because extenders may answer with nodes that do not exist, and with the same one twice.
 
@@ -40,7 +40,7 @@ from podwright.kernels.select import pick_by_heap
 from podwright.objects import Pod
 
 if TYPE_CHECKING:
-    from podwright.framework.run import Runner, Search
+    from podwright.framework.run import PluginRunner, Search
 
 _MOST_ENTRIES = 1 << 20
 """More nodes than any answer has; keeps the draws of two cycles apart."""
@@ -84,13 +84,17 @@ class ExtenderRun:
 
     Parameters
     ----------
-    runner : Runner
+    runner : PluginRunner
     extenders : tuple of CalledExtender
         Those that are interested in the pod.
     """
 
     def __init__(
-        self, runner: Runner, extenders: tuple[CalledExtender, ...], pod: Pod, cycle_number: int
+        self,
+        runner: PluginRunner,
+        extenders: tuple[CalledExtender, ...],
+        pod: Pod,
+        cycle_number: int,
     ) -> None:
         self._runner = runner
         self._extenders = extenders

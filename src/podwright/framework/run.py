@@ -7,17 +7,19 @@ Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.columns import Cluster
+from podwright.columns import NOT_STARTED, Cluster
 from podwright.framework.adapter import PluginFailure
+from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, Rejection
+from podwright.framework.explain import Explanation, explain
 from podwright.framework.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.framework.extenders import CalledExtender, CallExtender, Steps, interested_in
 from podwright.framework.nominated import NominatedCheck
@@ -30,9 +32,6 @@ from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import feasible_of, find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import Pod
-
-if TYPE_CHECKING:
-    from podwright.framework.explain import Explanation
 
 Judge: TypeAlias = Callable[[str], Status | None]
 """Says what the filters answer for one node, without the pods that are nominated to it."""
@@ -63,8 +62,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     wanted: int
 
 
-class Runner:
-    """Decides for the pods of one profile.
+class PluginRunner:
+    """Decides for the pods of one profile by calling its plugins: a `Runner`.
 
     Parameters
     ----------
@@ -174,25 +173,50 @@ class Runner:
         ranking = self.ranking
         return ranking.outcome.skipped, ranking.skipped_scores
 
-    def position(self) -> object:
-        """Return where the next search begins; for `go_back`, while no node comes or goes."""
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """The weight of each score plugin, by name."""
+        return {plugin.name: weight for plugin, weight in self.profile.score}
+
+    def with_weights(self, weights: Mapping[str, int]) -> PluginRunner:
+        """Return a runner over the same cluster that uses other weights; the rest stay."""
+        score = tuple(
+            (plugin, weights.get(plugin.name, weight)) for plugin, weight in self.profile.score
+        )
+        runner = PluginRunner(
+            msgspec.structs.replace(self.profile, score=score),
+            self.cluster,
+            seed=self.seed,
+            extenders=self.extenders,
+        )
+        runner.next_start = self.next_start
+        return runner
+
+    def own_cycle(self, pod: Pod) -> Cycle:
+        """Return the cycle of the last decision as that of `pod` alone, from Reserve on."""
+        return self.ranking.cycle.own(pod)
+
+    def search_position(self) -> int:
+        """Return where the next search for nodes begins; valid while no node comes or goes."""
         return self.next_start
 
-    def go_back(self, position: object) -> None:
-        """Let the next search begin at that position."""
+    def restore_search_position(self, position: object) -> None:
+        """Begin the next search at a position that `search_position` returned."""
         assert isinstance(position, int), position
         self.next_start = position
 
-    def recorded(
+    def explain(
         self,
         pod: Pod,
         *,
         cycle_number: int,
-        now_ns: int,
+        now_ns: int = NOT_STARTED,
         call_extender: CallExtender | None = None,
-    ) -> Explanation | None:
-        """Explain a cycle, where others than plugins decide; None: see `explain`."""
-        return None
+    ) -> Explanation:
+        """Run one cycle for a pod with everything recorded; see `explain.explain`."""
+        return explain(
+            self, pod, cycle_number=cycle_number, now_ns=now_ns, call_extender=call_extender
+        )
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
         """Choose a node for `pod`, asking extenders on the way.

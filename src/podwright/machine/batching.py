@@ -28,7 +28,15 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.framework import BatchReport, Decision, Judge, Runner, Signature, Signer, TieRule
+from podwright.framework import (
+    BatchReport,
+    Decision,
+    Judge,
+    PluginRunner,
+    Signature,
+    Signer,
+    TieRule,
+)
 from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import make_heap, pick_drawn, pop_heap
 from podwright.machine.metrics import Metrics
@@ -109,7 +117,7 @@ class NodesLeft:
 
     @classmethod
     def after(
-        cls, chosen: int, names: list[str], totals: I64Array, found: I32Array, runner: Runner
+        cls, chosen: int, names: list[str], totals: I64Array, found: I32Array, runner: PluginRunner
     ) -> NodesLeft:
         """Return what is left of the `found` slots when the `chosen` one is taken."""
         rule = runner.profile.tie_rule
@@ -159,7 +167,9 @@ class NodesLeft:
         return names, tuple(self._totals[kept].tolist())
 
     @classmethod
-    def restored(cls, names: tuple[str, ...], totals: tuple[int, ...], runner: Runner) -> NodesLeft:
+    def restored(
+        cls, names: tuple[str, ...], totals: tuple[int, ...], runner: PluginRunner
+    ) -> NodesLeft:
         """Return the nodes that `entries` wrote down."""
         order: I32Array = np.arange(len(names), dtype=np.int32)
         values: I64Array = np.array(totals, dtype=np.int64)
@@ -179,11 +189,11 @@ class Batch:
 
     Parameters
     ----------
-    runner : Runner
+    runner : PluginRunner
         With `keeps_totals`.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PluginRunner) -> None:
         assert runner.keeps_totals, "there would be nothing to store"
         self._runner = runner
         self._signer = Signer(runner.profile)
@@ -192,7 +202,7 @@ class Batch:
         self._last_node = ""
 
     def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
-        """Choose a node for `pod`, or say why there is none; see `Runner.decide`.
+        """Choose a node for `pod`, or say why there is none; see `PluginRunner.decide`.
 
         Parameters
         ----------

@@ -256,7 +256,7 @@ class SchedulingCycles:
         state, pod = self._state, queued.pod
         runner = profile.runner
         placing = profile.placing(runner.skipped[0])
-        cycle = Cycle(pod, state.cluster) if placing.is_plain else runner.ranking.cycle.own(pod)
+        cycle = Cycle(pod, state.cluster) if placing.is_plain else runner.own_cycle(pod)
         state.binding_count += 1
         binding = Binding(state.binding_count, queued, node, cycle, placing)
         binding.started_ns = state.cycle_started_ns

@@ -7,7 +7,6 @@ plugins.
 
 from __future__ import annotations
 
-from podwright.columns import Cluster
 from podwright.framework import (
     EXTENDER,
     CalledExtender,
@@ -83,29 +82,24 @@ def _taking_part(plugins: tuple[Plugin, ...], skipped: frozenset[str]) -> tuple[
 class RunningProfile:
     """One profile over the machine's cluster.
 
-    Attributes
+    Parameters
     ----------
+    runner : Runner
+        Decides for the pods of the profile.
     batch : Batch, optional
-        Where opportunistic batching takes part; never beside extenders.
+        Opportunistic batching, if it is on; never together with extenders.
     """
 
     def __init__(
         self,
-        profile: Profile,
-        cluster: Cluster,
-        *,
-        seed: int,
-        extenders: tuple[CalledExtender, ...] = (),
-        batching: bool = False,
+        runner: Runner,
+        batch: Batch | None = None,
     ) -> None:
-        self.profile = profile
+        self.runner = runner
+        self.batch = batch
+        self.profile = profile = runner.profile
         self.name = profile.scheduler_name
-        self.extenders = extenders
-        is_batching = batching and not extenders
-        self.runner = Runner(
-            profile, cluster, seed=seed, extenders=extenders, keeps_totals=is_batching
-        )
-        self.batch = Batch(self.runner) if is_batching else None
+        self.extenders = runner.extenders
         self._placing: dict[frozenset[str], Placing] = {}
         self._order = sort_order(profile)
         self._grouping = _grouping(profile)

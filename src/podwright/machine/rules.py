@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import CalledExtender, Profile
+from podwright.framework import CalledExtender, PluginRunner, Profile
+from podwright.machine.batching import Batch
 from podwright.machine.binding import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
 from podwright.machine.evictions import BlockingEvictions, Evictions
@@ -127,17 +128,19 @@ class ModernRules:
             mirror=cluster,
             start_ns=self.start_ns,
         )
-        running = {
-            name: RunningProfile(
-                profile,
-                cluster,
-                seed=self.seed,
-                extenders=self.extenders,
-                batching=self.batching,
-            )
-            for name, profile in profiles.items()
-        }
+        running = {name: self._running(profile, cluster) for name, profile in profiles.items()}
         return Ruled(cluster, queue, running)
+
+    def _running(self, profile: Profile, cluster: Cluster) -> RunningProfile:
+        is_batching = self.batching and not self.extenders
+        runner = PluginRunner(
+            profile,
+            cluster,
+            seed=self.seed,
+            extenders=self.extenders,
+            keeps_totals=is_batching,
+        )
+        return RunningProfile(runner, Batch(runner) if is_batching else None)
 
     def evictions(self, state: State, bindings: BindingCycles) -> Evictions:
         """Remove victims while other pods are being scheduled, or in the cycle."""

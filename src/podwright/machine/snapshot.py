@@ -25,6 +25,7 @@ from podwright.machine.batching import BatchSnapshot
 from podwright.machine.binding import Binding, Stage
 from podwright.machine.evictions import Eviction, EvictionStage
 from podwright.machine.metric_counts import Counts
+from podwright.machine.profiles import RunningProfile
 from podwright.machine.state import State, object_key
 from podwright.machine.timers import Timer
 from podwright.machine.waiting import WaitingPod
@@ -302,7 +303,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             else (call, 0, caller.preemptor.metadata.uid)
             for call, caller in state.calls.items()
         ),
-        next_starts={name: running.runner.next_start for name, running in state.profiles.items()},
+        next_starts={name: _next_start(running) for name, running in state.profiles.items()},
         batches={
             name: running.batch.snapshot()
             for name, running in state.profiles.items()
@@ -420,7 +421,7 @@ def restore(
         if own is not None:
             own.restore(batch)
     for name, next_start in snapshot.next_starts.items():
-        state.profiles[name].runner.next_start = next_start
+        state.profiles[name].runner.restore_search_position(next_start)
 
 
 def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers) -> None:
@@ -492,3 +493,9 @@ def _eviction_from(entry: EvictionSnapshot, numbers: _Numbers) -> Eviction:
     eviction.is_stopped = entry.is_stopped
     eviction.started_ns = entry.started_ns
     return eviction
+
+
+def _next_start(running: RunningProfile) -> int:
+    position = running.runner.search_position()
+    assert isinstance(position, int), f"rules that cannot be captured: {position}"
+    return position

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from podwright.assembly import Registry
-from podwright.framework import EXTENDER, Code, Explanation, Runner, Status
+from podwright.framework import EXTENDER, Code, Explanation, PluginRunner, Status
 from podwright.framework.explain import explain
 from podwright.objects import Pod, decode_pod
 from podwright.parity.comparison import Case, Check, Comparison, equal, only
@@ -45,7 +45,7 @@ def check_decision(case: Case) -> Check:
     if held is not None:
         yield from _nothing_else(expect, "pre_enqueue")
         return
-    runner = Runner(profile, cluster_of(case["objects"]))
+    runner = PluginRunner(profile, cluster_of(case["objects"]))
     explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
     if not explanation.node_names:
         yield equal("message", expect.get("message"), explanation.decision.message)

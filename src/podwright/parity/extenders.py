@@ -17,7 +17,7 @@ from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import (
     CalledExtender,
     Explanation,
-    Runner,
+    PluginRunner,
     bind_steps,
     extenders_of,
     run_steps,
@@ -49,7 +49,7 @@ def check_extenders(case: Case) -> Check:
     profile = build_profiles(configuration, registry)[pod.spec.scheduler_name]
     extenders = extenders_of(configuration)
     stand_in = _StandIn(case["extenders_behaviour"])
-    runner = Runner(profile, cluster_of(case["objects"]), extenders=extenders)
+    runner = PluginRunner(profile, cluster_of(case["objects"]), extenders=extenders)
     found = explain(runner, pod, cycle_number=1, now_ns=NOW_NS, call_extender=stand_in.answer)
     expect = _in_our_words(case["expect"], found)
     yield from compare_explanation(expect, found, ("bind", "extender_scores", "requests", "tied"))

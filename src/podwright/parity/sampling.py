@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.framework import Runner, TieRule, nodes_to_find
+from podwright.framework import PluginRunner, TieRule, nodes_to_find
 from podwright.objects import decode_pod
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.setup import cluster_of, profiles_of
@@ -21,7 +21,7 @@ def check_sampling(case: Case) -> Check:
     }
     (profile,) = profiles_of(config, tie_rule=TieRule.HEAP).values()
     cluster = cluster_of(case["objects"])
-    runner = Runner(profile, cluster)
+    runner = PluginRunner(profile, cluster)
     names = cluster.nodes.names
     order = [names[slot] for slot in cluster.nodes.visiting_order()]
     yield from only("", case["expect"], ("node_order", "steps"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.framework import Decision, Runner
+from podwright.framework import Decision, PluginRunner
 from podwright.objects import decode_pod, with_node_name
 from podwright.parity.comparison import Case, Check, Comparison, equal, only
 from podwright.parity.preemption import NOW_NS
@@ -16,8 +16,8 @@ def check_sequence(case: Case) -> Check:
     """Compare each step; the pod then goes where the vector says, so that ties do not part."""
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
-    runner = Runner(profile, cluster)
-    scoring = Runner(profile, cluster, keeps_totals=True)
+    runner = PluginRunner(profile, cluster)
+    scoring = PluginRunner(profile, cluster, keeps_totals=True)
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":
             cluster.remove(step["name"])

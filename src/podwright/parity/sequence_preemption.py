@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from podwright.columns import Cluster
-from podwright.framework import Decision, Runner
+from podwright.framework import Decision, PluginRunner
 from podwright.objects import Pod, decode_pod, with_node_name
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.preemption import NOW_NS, keys_of
@@ -21,8 +21,8 @@ def check_sequence_preemption(case: Case) -> Check:
     """Compare each step; then pods and victims go where the vector says."""
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
-    runner = Runner(profile, cluster)
-    scoring = Runner(profile, cluster, keeps_totals=True)
+    runner = PluginRunner(profile, cluster)
+    scoring = PluginRunner(profile, cluster, keeps_totals=True)
     second = 0
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":

@@ -11,7 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from podwright.framework import Decision, Runner
+from podwright.framework import Decision, PluginRunner
 from podwright.machine import (
     Action,
     Bind,
@@ -110,7 +110,7 @@ class Replay:
         self._winners = {
             name: Winners(runner)
             for name in self.machine.profiles
-            if (runner := self.machine.runner(name)) is not None
+            if isinstance(runner := self.machine.runner(name), PluginRunner)
         }
         self.server = Server(script, self._tell, self.start_ns)
         for document in case["objects"]:
@@ -258,7 +258,7 @@ class Replay:
         """Return what is decided for the next pod when nothing earlier is made use of."""
         pod = _next_queued(self.machine).pod
         profile = self.machine.profiles[pod.spec.scheduler_name]
-        runner = Runner(profile, self.machine.cluster, keeps_totals=True)
+        runner = PluginRunner(profile, self.machine.cluster, keeps_totals=True)
         decision = runner.decide(pod, cycle_number=0)
         return decision, winners_of(runner, decision)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster
-from podwright.framework import Decision, Runner
+from podwright.framework import Decision, PluginRunner
 from podwright.objects import Pod
 
 
@@ -15,7 +15,7 @@ def winners_among(cluster: Cluster, totals: I64Array, found: I32Array) -> list[s
     return sorted(names[slot] for slot in found.tolist() if totals[slot] == best)
 
 
-def winners_of(runner: Runner, decision: Decision) -> list[str]:
+def winners_of(runner: PluginRunner, decision: Decision) -> list[str]:
     """Return the winners of the last cycle of a runner that keeps totals."""
     if runner.scored is not None:
         return winners_among(runner.cluster, *runner.scored)
@@ -25,7 +25,7 @@ def winners_of(runner: Runner, decision: Decision) -> list[str]:
 class Winners:
     """Follows a runner that keeps totals: the winners of every cycle, by pod."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PluginRunner) -> None:
         self._cluster = runner.cluster
         self._by_pod: dict[str, list[str]] = {}
         runner.on_scored = self._note

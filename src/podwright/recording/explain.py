@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import CallExtender, Explanation, Plugin, Runner
-from podwright.framework.explain import explain
 from podwright.machine import CycleDue, ExtenderReplied, Machine
 from podwright.objects import NamespacedName, Pod, PodwrightError, nearest, timestamp_text
 from podwright.recording.decision_log import DecisionLog
@@ -123,8 +122,8 @@ class PastCycle:
         runner : Runner, optional
             Instead of the one who decided.
         """
-        return explain(
-            self.runner if runner is None else runner,
+        deciding = self.runner if runner is None else runner
+        return deciding.explain(
             self.pod,
             cycle_number=self.number,
             now_ns=self.entry.now_ns,

@@ -6,15 +6,15 @@ this one cycle is run; what later ones would have made of it is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from podwright.assembly import Registry, build_profiles, classic_profiles, classic_setup
-from podwright.classic import Algorithm, ClassicRunner, MirroredCluster, Weighted
+from podwright.classic import MirroredCluster
 from podwright.config import Gates, KubeSchedulerConfiguration, effective
-from podwright.framework import Explanation, Plugin, Profile, Runner, TieRule, extenders_of
+from podwright.framework import Explanation, Plugin, PluginRunner, Runner, TieRule, extenders_of
 from podwright.objects import NamespacedName, Node, PodwrightError, Taint, nearest, with_fields
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import PastCycle, find_cycle
@@ -100,10 +100,9 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
         )
     before = past.explain()
     runner = _runner(past, log.setup, configuration, own)
-    if weights and isinstance(runner, ClassicRunner):
-        runner = runner.with_algorithm(_weighted_priorities(runner.rules.algorithm, weights))
-    elif weights:
-        runner = _like(runner, past, profile=_weighted(runner.profile, weights))
+    if weights:
+        _check_names(runner.weights, weights)
+        runner = runner.with_weights(weights)
     if taint is not None:
         _taint(past, *taint)
     for node in add_nodes:
@@ -144,43 +143,24 @@ def _runner(
                 " read; podwright compare-rules places the same pods by both"
             )
         return classic_setup(ready).runner(profiles[name], cluster, seed=past.runner.seed)
-    runner = Runner(
+    runner = PluginRunner(
         profiles[name],
         past.machine.cluster,
         seed=past.runner.seed,
         extenders=extenders_of(ready),
     )
-    runner.next_start = past.runner.next_start
+    position = past.runner.search_position()
+    if isinstance(position, int):
+        runner.restore_search_position(position)
     return runner
 
 
-def _like(runner: Runner, past: PastCycle, *, profile: Profile) -> Runner:
-    changed = Runner(profile, past.machine.cluster, seed=runner.seed, extenders=runner.extenders)
-    changed.next_start = runner.next_start
-    return changed
-
-
-def _check_names(what: str, names: set[str], weights: Mapping[str, int]) -> None:
+def _check_names(known: Collection[str], weights: Mapping[str, int]) -> None:
     for name in weights:
-        if name not in names:
-            near = nearest(name, names)
-            hint = f"; did you mean {near}?" if near else f": {', '.join(sorted(names))}"
-            raise ImpossibleChange(f"no {what} is called {name}{hint}")
-
-
-def _weighted_priorities(algorithm: Algorithm, weights: Mapping[str, int]) -> Algorithm:
-    _check_names("priority", {entry.priority.name for entry in algorithm.priorities}, weights)
-    priorities = tuple(
-        Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
-        for entry in algorithm.priorities
-    )
-    return msgspec.structs.replace(algorithm, priorities=priorities)
-
-
-def _weighted(profile: Profile, weights: Mapping[str, int]) -> Profile:
-    _check_names("score plugin", {plugin.name for plugin, _ in profile.score}, weights)
-    score = tuple((plugin, weights.get(plugin.name, weight)) for plugin, weight in profile.score)
-    return msgspec.structs.replace(profile, score=score)
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean {near}?" if near else f": {', '.join(sorted(known))}"
+            raise ImpossibleChange(f"no score has the name {name}{hint}")
 
 
 def _taint(past: PastCycle, name: str, taint: Taint, change: Literal["add", "remove"]) -> None:

@@ -15,9 +15,9 @@ from podwright.framework import (
     Explanation,
     FailedCycle,
     Plugin,
+    PluginRunner,
     PostFilterResult,
     Profile,
-    Runner,
     TieRule,
     nodes_to_find,
 )
@@ -89,12 +89,12 @@ class DecisionComparer:
             post_filter=tuple(map(self._rehearsed, profile.post_filter)),
             draws_preemption_offset=False,
         )
-        self._runner = Runner(
+        self._runner = PluginRunner(
             msgspec.structs.replace(profile, percentage_of_nodes_to_score=None),
             cluster,
             keeps_totals=True,
         )
-        self._sampler = Runner(
+        self._sampler = PluginRunner(
             msgspec.structs.replace(profile, percentage_of_nodes_to_score=self._percentage),
             cluster,
             keeps_totals=True,

@@ -23,9 +23,9 @@ from podwright.framework import (
     NodeView,
     Plugin,
     PluginFailure,
+    PluginRunner,
     PreFilterResult,
     Profile,
-    Runner,
     Scores,
     Status,
     Verdicts,
@@ -304,7 +304,7 @@ class _Check:
             return
         self.checked |= {"pod_key", "reads"}
         cluster = self._cluster()
-        kept = Runner(_profile_of(self._plugin), cluster)
+        kept = PluginRunner(_profile_of(self._plugin), cluster)
         for pod in self._pods:
             self._compare(kept, cluster, pod, "pod_key", "asked after other pods")
         for change in changes():
@@ -312,8 +312,10 @@ class _Check:
             for pod in self._pods:
                 self._compare(kept, cluster, pod, "reads", f"after {change.what}")
 
-    def _compare(self, kept: Runner, cluster: Cluster, pod: Pod, check: str, when: str) -> None:
-        fresh = Runner(_profile_of(self._plugin), cluster)
+    def _compare(
+        self, kept: PluginRunner, cluster: Cluster, pod: Pod, check: str, when: str
+    ) -> None:
+        fresh = PluginRunner(_profile_of(self._plugin), cluster)
         try:
             cached, right = _totals(kept, pod), _totals(fresh, pod)
         except PluginFailure as failure:
@@ -440,7 +442,7 @@ def _score(
     return raw, {nodes.names[slot]: int(out.values[slot]) for slot in rows.tolist()}
 
 
-def _totals(runner: Runner, pod: Pod) -> dict[str, int | str]:
+def _totals(runner: PluginRunner, pod: Pod) -> dict[str, int | str]:
     """Return the total per node, or the reason why it is rejected."""
     cluster = runner.cluster
     ranking = runner.ranking_of(pod)

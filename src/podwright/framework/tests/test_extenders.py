@@ -21,7 +21,7 @@ from podwright.framework.extenders import (
 )
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
 from podwright.framework.profile import TieRule
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.testing import make_node, make_pod
 
 
@@ -38,13 +38,13 @@ def configured(*extenders: dict[str, Any], plugins: dict[str, Any] | None = None
     return effective(configuration, implements=registry.points_of), registry
 
 
-def runner_with(*extenders: dict[str, Any], nodes: int = 3, seed: int = 0) -> Runner:
+def runner_with(*extenders: dict[str, Any], nodes: int = 3, seed: int = 0) -> PluginRunner:
     configuration, registry = configured(*extenders)
     profile = build_profiles(configuration, registry)["default-scheduler"]
     cluster = Cluster()
     for i in range(nodes):
         cluster.put(make_node(f"n{i}"))
-    return Runner(profile, cluster, seed=seed, extenders=extenders_of(configuration))
+    return PluginRunner(profile, cluster, seed=seed, extenders=extenders_of(configuration))
 
 
 class Answering:
@@ -102,7 +102,7 @@ BINDER = {"bindVerb": "bind"}
 SCORER = {"prioritizeVerb": "score", "nodeCacheCapable": True, "weight": 1}
 
 
-def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Runner:
+def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> PluginRunner:
     configuration, registry = configured(
         *extenders, plugins={"score": {"disabled": [{"name": "*"}]}}
     )
@@ -111,7 +111,7 @@ def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Runn
     for i, zone in enumerate("aabb"):
         labels = {"topology.kubernetes.io/zone": zone}
         cluster.put(make_node(f"n{i}", cpu="2", labels=labels))
-    return Runner(profile, cluster, extenders=extenders_of(configuration))
+    return PluginRunner(profile, cluster, extenders=extenders_of(configuration))
 
 
 @pytest.mark.parametrize("tie_rule", list(TieRule))

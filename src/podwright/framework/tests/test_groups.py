@@ -10,7 +10,7 @@ from podwright.assembly.registry import Registry
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Pod
 from podwright.testing import make_node, make_pod
 
@@ -52,8 +52,8 @@ class Pair:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.quick = Runner(profile(), cluster, seed=3)
-        self.plain = Runner(profile(), cluster, seed=3)
+        self.quick = PluginRunner(profile(), cluster, seed=3)
+        self.plain = PluginRunner(profile(), cluster, seed=3)
         self.plain._is_plain = False
         self.number = 0
 

@@ -14,7 +14,7 @@ from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates, set_gates
 from podwright.framework.decision import BatchReport, Decision
 from podwright.framework.profile import Profile, TieRule
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.machine import CycleDue, Machine, ObjectDeleted, ObjectPut
 from podwright.machine.batching import MAX_AGE_NS, NodesLeft
 from podwright.machine.metric_snapshot import Value
@@ -213,7 +213,7 @@ def test_a_machine_that_is_set_up_again_suggests_the_same():
 
 
 def left(rule: TieRule, totals: list[int], chosen: int) -> NodesLeft:
-    runner = Runner(Profile(scheduler_name="s", tie_rule=rule), Cluster(), seed=3)
+    runner = PluginRunner(Profile(scheduler_name="s", tie_rule=rule), Cluster(), seed=3)
     names = [f"n{i}" for i in range(len(totals))]
     found = np.arange(len(totals), dtype=np.int32)
     return NodesLeft.after(chosen, names, np.array(totals, dtype=np.int64), found, runner)
@@ -239,7 +239,7 @@ def test_nodes_that_are_left_come_best_first(rule, totals, chosen, order):
 @pytest.mark.parametrize("rule", list(TieRule))
 def test_nodes_that_are_left_survive_being_written_down(rule):
     nodes = left(rule, [4, 9, 4, 4, 2, 4, 4], 1)
-    runner = Runner(Profile(scheduler_name="s", tie_rule=rule), Cluster(), seed=3)
+    runner = PluginRunner(Profile(scheduler_name="s", tie_rule=rule), Cluster(), seed=3)
     names, totals = msgspec.json.decode(
         msgspec.json.encode(nodes.entries()), type=tuple[tuple[str, ...], tuple[int, ...]]
     )

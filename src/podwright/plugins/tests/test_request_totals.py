@@ -12,7 +12,7 @@ from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effectiv
 from podwright.framework import Cycle, Plugin, Scores, Verdicts
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Ranking
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Pod
 from podwright.plugins.node_resources_fit import NodeResourcesFit
 from podwright.testing import make_node, make_pod
@@ -109,8 +109,8 @@ def is_without_rows(ranking: Ranking) -> bool:
 )
 def test_totals_without_rows_decide_as_rows_do_until_nothing_fits(like: Pod) -> None:
     cluster = cluster_of(90)
-    quick = Runner(profile(), cluster, seed=5)
-    rows = Runner(with_rows(profile()), cluster, seed=5)
+    quick = PluginRunner(profile(), cluster, seed=5)
+    rows = PluginRunner(with_rows(profile()), cluster, seed=5)
     gone = 0
     for number in range(1_000):
         pod = named(like, f"p{number}")

@@ -10,7 +10,7 @@ from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.profile import Profile
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.objects import Object, Pod, decode, decode_pod
 
 NOW_NS = 1_900_000_000_000_000_000
@@ -102,7 +102,7 @@ def cluster_of(*objects: Object) -> Cluster:
 
 def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCycle:
     """Decide for a pod that fits nowhere."""
-    runner = Runner(profile(), cluster)
+    runner = PluginRunner(profile(), cluster)
     runner.decide(preemptor, cycle_number=number)
     failed = runner._failed
     assert failed is not None
@@ -112,6 +112,6 @@ def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCyc
 
 def attempt(preemptor: Pod, *objects: Object) -> Any:
     """Decide for a pod and ask PostFilter; return the decision."""
-    runner = Runner(profile(), cluster_of(*objects))
+    runner = PluginRunner(profile(), cluster_of(*objects))
     decision = runner.decide(preemptor, cycle_number=1)
     return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)

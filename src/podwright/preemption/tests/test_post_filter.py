@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from podwright.framework import Plugin, PostFilterResult, Status
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.framework.status import Code
 from podwright.preemption.tests.situations import NOW_NS, cluster_of, node, pod, profile
 
@@ -24,7 +24,9 @@ def rejects(name, reason, nominated=None):
 
 
 def ask(*plugins):
-    runner = Runner(msgspec.structs.replace(profile(), post_filter=plugins), cluster_of(node("n")))
+    runner = PluginRunner(
+        msgspec.structs.replace(profile(), post_filter=plugins), cluster_of(node("n"))
+    )
     decision = runner.decide(pod("big", "99"), cycle_number=1)
     return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.framework.run import Runner
+from podwright.framework.run import PluginRunner
 from podwright.framework.status import Code, Status
 from podwright.preemption import Criterion, Limits, Preemption, dry_run, preempt, preempt_steps
 from podwright.preemption.tests.situations import (
@@ -39,7 +39,7 @@ def test_the_least_important_pods_make_room():
 
 def test_nobody_is_evicted_by_asking():
     cluster = cluster_of(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
-    runner = Runner(profile(), cluster)
+    runner = PluginRunner(profile(), cluster)
     decision = runner.decide(IMPORTANT, cycle_number=1)
     before = cluster.nodes.requested.tolist()
     decision = runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
