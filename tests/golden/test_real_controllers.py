@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.golden import real_cluster
 
-from podwright.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.controllers.interface import DeleteObject, DrainNode
+from podwright.controllers.registry import CLUSTER_CONTROLLERS
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.objects import decode
 from podwright.objects.timestamps import timestamp_ns

@@ -13,8 +13,8 @@ import pytest
 from tests.golden import real_cluster
 
 from podwright.api.events import RecordEvent
+from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import PriorityClass, decode_as
 
 pytestmark = pytest.mark.golden

@@ -9,10 +9,10 @@ from tests.properties.effort import effort
 from podwright.controllers.daemon_pods import target_node
 from podwright.controllers.interface import ControllerAction, CreateObject
 from podwright.controllers.pod_state import is_active
+from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.stateful_pods import ordinal_of
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.controllers.workload_writes import spec_of
-from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
+from podwright.controllers.workload_fields import spec_of
 from podwright.objects import (
     Node,
     Pod,
@@ -37,8 +37,8 @@ deletions = st.tuples(st.just("delete"), st.integers(0, 9))
 failures = st.tuples(st.just("fail"), st.integers(0, 9))
 losses = st.tuples(st.just("unready"), st.integers(0, 9))
 pauses = st.tuples(st.just("pause"), st.integers(0, 1))
-strangers = st.tuples(st.just("relabel"), st.integers(0, 9))
-mishaps = st.one_of(deletions, failures, losses, strangers)
+unmatched = st.tuples(st.just("relabel"), st.integers(0, 9))
+mishaps = st.one_of(deletions, failures, losses, unmatched)
 nodes = st.one_of(
     st.tuples(st.just("add"), st.integers(0, 5)),
     st.tuples(st.just("remove"), st.integers(0, 5)),

@@ -19,11 +19,11 @@ from podwright.api.kind_strategies import STRATEGIES
 from podwright.api.lifecycle import FOREGROUND, ORPHAN, Scope
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
-    annotated,
-    changed,
+    annotations_patch,
     conditions_with,
-    part,
-    without_finalizer,
+    finalizers_without,
+    patched,
+    section,
 )
 from podwright.api.requests import (
     ApplyObject,
@@ -67,16 +67,16 @@ __all__ = [
     "Scope",
     "UpdateObject",
     "WriteRequest",
-    "annotated",
-    "changed",
+    "annotations_patch",
     "check_workloads",
     "conditions_with",
     "execute",
+    "finalizers_without",
     "parse_schedule",
-    "part",
+    "patched",
+    "section",
     "time_zone",
     "validate_workload",
     "with_disruption_target",
     "with_job_defaults",
-    "without_finalizer",
 ]

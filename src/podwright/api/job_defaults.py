@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.object_edits import changed, part
+from podwright.api.object_edits import patched, section
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -28,7 +28,7 @@ def with_job_defaults(job: KubernetesObject, uid: str = "") -> KubernetesObject:
     uid : str
         The one that it gets, if it has none yet.
     """
-    written = part(job, "spec")
+    written = section(job, "spec")
     if written.get("selector"):
         return job
     uid = job.uid or uid
@@ -55,4 +55,4 @@ def with_job_defaults(job: KubernetesObject, uid: str = "") -> KubernetesObject:
     spec["selector"] = {"matchLabels": {_UID_LABELS[0]: uid}}
     # Upstream: a job without labels gets those of its template.
     labels = dict(job.metadata.labels) or dict(metadata["labels"])
-    return changed(job, metadata={"labels": labels}, spec=spec)
+    return patched(job, metadata={"labels": labels}, spec=spec)

@@ -18,18 +18,18 @@ from podwright.objects import (
 T = TypeVar("T", bound=KubernetesObject)
 
 
-def part(obj: KubernetesObject, section: str) -> Document:
+def section(obj: KubernetesObject, section: str) -> Document:
     """Return `metadata`, `spec` or `status` of an object's document, empty if it has none."""
     return cast(Document, encode(obj).get(section) or {})
 
 
-def changed(obj: T, **sections: Mapping[str, Any]) -> T:
+def patched(obj: T, **sections: Mapping[str, Any]) -> T:
     """Return a copy in which fields of sections have other values; None removes a field.
 
     Examples
     --------
     >>> from podwright.testing import make_pod
-    >>> changed(make_pod("web"), status={"phase": "Failed"}).status.phase
+    >>> patched(make_pod("web"), status={"phase": "Failed"}).status.phase
     'Failed'
     """
     document = dict(encode(obj))
@@ -64,14 +64,14 @@ def _merged(document: Document, patch: Document) -> Document:
     return merged
 
 
-def annotated(obj: KubernetesObject, **changes: str | None) -> Document:
+def annotations_patch(obj: KubernetesObject, **changes: str | None) -> Document:
     """Return the annotations of an object with changes, as a field of `metadata`."""
-    merged = {**(part(obj, "metadata").get("annotations") or {}), **changes}
+    merged = {**(section(obj, "metadata").get("annotations") or {}), **changes}
     kept = {key: value for key, value in merged.items() if value is not None}
     return {"annotations": kept or None}
 
 
-def without_finalizer(obj: KubernetesObject, finalizer: str) -> Document:
+def finalizers_without(obj: KubernetesObject, finalizer: str) -> Document:
     """Return the finalizers of an object but one, as a field of `metadata`."""
     kept = [each for each in obj.metadata.finalizers if each != finalizer]
     return {"finalizers": kept or None}

@@ -1,16 +1,20 @@
-"""Controllers: what makes pods of deployments and jobs, and keeps the cluster in order.
+"""Controllers: they create the pods of workloads and keep the cluster's objects in order.
 
-Each is a pure machine over one shared view of the cluster. As much of each as scheduling and
-kubectl users notice, with upstream's names, labels and Events. Nothing here knows the
-scheduler or the clock, and of the store only how kinds are named.
+Each controller is a deterministic state machine over one shared lister and returns the writes
+that it needs. The room implements as much of kube-controller-manager's controllers (and of
+`kubectl drain`) as scheduling and users of kubectl observe, with upstream's names, labels and
+Events. It executes no write itself, reads no clock, and does not know the scheduler.
 
-Start with `contract.py` (what a controller is), then `running.py` (how they take turns) and
-any one of them.
+Start with `interface.py` (what a controller is), then `controller_loop.py` (how they run) and
+any one controller; `registry.py` lists them. A controller does not import another one; what
+two of them need is in a helper module such as `adoption.py` or `pod_state.py`.
+
+Words of this room: a controller *observes* changes and returns the keys of its objects to
+*sync*; the keys wait in the *workqueue*. An *owner* is the object whose controller created a
+pod. An *orphan* is an object without a controlling owner; an owner *adopts* the orphans that
+its selector matches, and *releases* the pods that it no longer matches.
 """
 
-from collections.abc import Callable
-
-from podwright.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.controllers.controller_loop import ControllerLoop, ControllerLoopState
 from podwright.controllers.interface import (
     Controller,
@@ -25,13 +29,7 @@ from podwright.controllers.interface import (
     SyncNext,
 )
 from podwright.controllers.lister import Lister
-from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
-
-ALL_CONTROLLERS: tuple[Callable[[Lister], Controller], ...] = (
-    *WORKLOAD_CONTROLLERS,
-    *CLUSTER_CONTROLLERS,
-)
-"""What makes them, in the order in which they hear of a change."""
+from podwright.controllers.registry import ALL_CONTROLLERS, WORKLOAD_CONTROLLERS
 
 __all__ = [
     "ALL_CONTROLLERS",

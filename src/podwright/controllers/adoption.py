@@ -86,7 +86,7 @@ class Orphans:
         self._kind = kind
         self._orphans: dict[str, dict[NamespacedName, None]] = {}
         self._owners: dict[str, dict[NamespacedName, Selector]] = {}
-        self._wanted: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        self._candidates: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def put_owner(self, owner: KubernetesObject, selector: Selector) -> None:
         """Take note of an owner and of what it selects."""
@@ -94,19 +94,19 @@ class Orphans:
         if owners.get(owner.key) == selector:
             return
         owners[owner.key] = selector
-        wanted: dict[NamespacedName, None] = {}
+        candidates: dict[NamespacedName, None] = {}
         for key in self._orphans.get(owner.namespace, ()):
             obj = self._lister.get(self._kind, key)
             if obj is not None and selector.matches(obj.metadata.labels):
-                wanted[key] = None
-        self._want(owner.key, wanted)
+                candidates[key] = None
+        self._set_candidates(owner.key, candidates)
 
     def remove_owner(self, owner: KubernetesObject) -> None:
         """Forget an owner."""
         self._owners.get(owner.namespace, {}).pop(owner.key, None)
-        self._wanted.pop(owner.key, None)
+        self._candidates.pop(owner.key, None)
 
-    def changed(
+    def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         """Take note of a changed object; return the owners that may want it now."""
@@ -121,32 +121,34 @@ class Orphans:
         labels = new.metadata.labels
         if is_known and old is not None and old.metadata.labels == labels:
             return ()
-        return self._offer(new)
+        return self._match(new)
 
-    def _offer(self, orphan: KubernetesObject) -> Sequence[NamespacedName]:
+    def _match(self, orphan: KubernetesObject) -> Sequence[NamespacedName]:
         keys = [
             key
             for key, selector in self._owners.get(orphan.namespace, {}).items()
             if selector.matches(orphan.metadata.labels)
         ]
         for key in keys:
-            self._wanted.setdefault(key, {})[orphan.key] = None
+            self._candidates.setdefault(key, {})[orphan.key] = None
         return sorted(keys)
 
-    def _want(self, owner: NamespacedName, wanted: dict[NamespacedName, None]) -> None:
-        if wanted:
-            self._wanted[owner] = wanted
+    def _set_candidates(
+        self, owner: NamespacedName, candidates: dict[NamespacedName, None]
+    ) -> None:
+        if candidates:
+            self._candidates[owner] = candidates
         else:
-            self._wanted.pop(owner, None)
+            self._candidates.pop(owner, None)
 
-    def of(self, owner: KubernetesObject) -> list[KubernetesObject]:
+    def adoptable_by(self, owner: KubernetesObject) -> list[KubernetesObject]:
         """Return what an owner may adopt, sorted by name; what cannot be is forgotten."""
-        wanted = self._wanted.get(owner.key)
-        if not wanted:
+        candidates = self._candidates.get(owner.key)
+        if not candidates:
             return []
         selector = self._owners[owner.namespace][owner.key]
         found = []
-        for key in sorted(wanted):
+        for key in sorted(candidates):
             obj = self._lister.get(self._kind, key)
             if (
                 obj is None
@@ -154,7 +156,7 @@ class Orphans:
                 or obj.metadata.deletion_timestamp is not None
                 or not selector.matches(obj.metadata.labels)
             ):
-                del wanted[key]
+                del candidates[key]
             else:
                 found.append(obj)
         return found

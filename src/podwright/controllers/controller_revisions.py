@@ -13,12 +13,11 @@ import msgspec
 
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.kinds import CONTROLLER_REVISION
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_template import controller_reference_document
 from podwright.objects import Document, KubernetesObject, decode
-from podwright.store import GroupKind
 
-CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
 REVISION_LABEL: Final = "controller-revision-hash"
 """On pods: the revision that they were made of."""
 
@@ -55,7 +54,7 @@ class Revisions:
         How often a name was taken.
     source : str
         The controller that writes.
-    given : (str, int), optional
+    initial : (str, int), optional
         Hash and number that the first revision gets if none is there, as pods have them that
         came from elsewhere without it.
 
@@ -79,7 +78,7 @@ class Revisions:
         naming: RevisionNaming,
         collision_count: int | None,
         source: str,
-        given: tuple[str, int] | None = None,
+        initial: tuple[str, int] | None = None,
     ) -> None:
         owned = lister.controlled_by(owner.uid, CONTROLLER_REVISION).values()
         self.all = sorted(owned, key=_order)
@@ -88,16 +87,16 @@ class Revisions:
         self._lister = lister
         self._owner = owner
         self._source = source
-        self._given = None if self.all else given
-        self.update = self._present(data, naming)
+        self._initial = None if self.all else initial
+        self.update = self._find_or_create(data, naming)
 
-    def _present(self, data: Document, naming: RevisionNaming) -> KubernetesObject:
+    def _find_or_create(self, data: Document, naming: RevisionNaming) -> KubernetesObject:
         number = number_of(self.all[-1]) + 1 if self.all else 1
-        if self._given is not None:
-            number = self._given[1]
+        if self._initial is not None:
+            number = self._initial[1]
         equal = [each for each in self.all if data_of(each) == data]
         if not equal:
-            return self._make(data, naming, number)
+            return self._create(data, naming, number)
         found = equal[-1]
         if found is not self.all[-1]:
             # A template from before: its revision becomes the newest.
@@ -105,9 +104,9 @@ class Revisions:
             self.actions.append(UpdateObject(found, "main", self._source))
         return found
 
-    def _make(self, data: Document, naming: RevisionNaming, number: int) -> KubernetesObject:
+    def _create(self, data: Document, naming: RevisionNaming, number: int) -> KubernetesObject:
         owner = self._owner
-        label = self._given[0] if self._given is not None else ""
+        label = self._initial[0] if self._initial is not None else ""
         while True:
             label = label or naming.hash_of(data, self.collision_count)
             name = f"{owner.name[:_PREFIX_LENGTH_MAX]}-{label}"
@@ -144,7 +143,7 @@ class Revisions:
         """Return the revision of a name; the present one if there is none."""
         return next((each for each in self.all if each.name == name), self.update)
 
-    def forget(self, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
+    def truncate_history(self, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
         """Delete the oldest that nobody uses and that are more than a limit."""
         past = [each for each in self.all if each.name not in live]
         for each in past[: max(len(past) - limit, 0)]:

@@ -14,18 +14,17 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import CronSchedule, changed, parse_schedule, part, time_zone
+from podwright.api import CronSchedule, parse_schedule, patched, section, time_zone
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    GroupKind,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.job import JOB
 from podwright.controllers.job_spec import finished_condition
+from podwright.controllers.kinds import CRON_JOB, JOB, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import (
     Document,
@@ -36,7 +35,6 @@ from podwright.objects import (
     timestamp_text,
 )
 
-CRON_JOB: Final[GroupKind] = ("batch", "CronJob")
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,7 +91,7 @@ class CronJobController:
         owner = obj.metadata.controller
         if owner is None or owner.kind != "CronJob":
             return ()
-        if old is not None and new is not None and _is_over(old) == _is_over(new):
+        if old is not None and new is not None and _is_finished(old) == _is_finished(new):
             return ()
         return (f"{obj.namespace}/{owner.name}",)
 
@@ -103,23 +101,23 @@ class CronJobController:
         if cron_job is None:
             return []
         spec = _spec_of(cron_job)
-        status: Document = dict(part(cron_job, "status"))
+        status: Document = dict(section(cron_job, "status"))
         jobs = sorted(
             self._lister.controlled_by(cron_job.uid, JOB).values(),
-            key=lambda job: (_begun_ns(job), job.name),
+            key=lambda job: (_start_ns(job), job.name),
         )
-        actions = self._cleaned_up(cron_job, spec, jobs)
-        actions.extend(self._noted(cron_job, status, jobs))
+        actions = self._clean_up_finished(cron_job, spec, jobs)
+        actions.extend(self._update_active(cron_job, status, jobs))
         if cron_job.metadata.deletion_timestamp is None and not spec.suspend:
-            running = [job for job in jobs if not _is_over(job)]
-            actions.extend(self._started(cron_job, spec, status, running, now_ns))
-        if status != part(cron_job, "status"):
-            gone = {name: None for name in part(cron_job, "status") if name not in status}
-            new = changed(cron_job, status={**status, **gone})
+            running = [job for job in jobs if not _is_finished(job)]
+            actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
+        if status != section(cron_job, "status"):
+            gone = {name: None for name in section(cron_job, "status") if name not in status}
+            new = patched(cron_job, status={**status, **gone})
             actions.append(UpdateObject(new, "status", self.name))
         return actions
 
-    def _cleaned_up(
+    def _clean_up_finished(
         self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]
     ) -> list[ControllerAction]:
         """Delete the oldest finished jobs beyond the limits.
@@ -135,16 +133,18 @@ class CronJobController:
             ended = [job for job in jobs if _outcome(job) == outcome]
             for job in ended[: max(len(ended) - limit, 0)]:
                 if job.metadata.deletion_timestamp is None:
-                    actions.extend(self._deleted(cron_job, job))
+                    actions.extend(self._delete_job(cron_job, job))
         return actions
 
-    def _deleted(self, cron_job: KubernetesObject, job: KubernetesObject) -> list[ControllerAction]:
+    def _delete_job(
+        self, cron_job: KubernetesObject, job: KubernetesObject
+    ) -> list[ControllerAction]:
         return [
             deletion_by(self.name, job, propagation="Background"),
             event_by(self.name, cron_job, "SuccessfulDelete", f"Deleted job {job.name}"),
         ]
 
-    def _noted(
+    def _update_active(
         self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]
     ) -> list[ControllerAction]:
         """Write down which jobs run, and when one succeeded last."""
@@ -153,7 +153,7 @@ class CronJobController:
         active: list[Document] = []
         last_ns = timestamp_ns(status.get("lastSuccessfulTime")) or 0
         for job in jobs:
-            if not _is_over(job):
+            if not _is_finished(job):
                 active.append(_reference(job))
                 continue
             outcome = _outcome(job)
@@ -161,7 +161,7 @@ class CronJobController:
                 note = f"Saw completed job: {job.name}, condition: {outcome}"
                 actions.append(event_by(self.name, cron_job, "SawCompletedJob", note))
             if outcome == "Complete":
-                completed = part(job, "status").get("completionTime")
+                completed = section(job, "status").get("completionTime")
                 if (timestamp_ns(completed) or 0) > last_ns:
                     last_ns = timestamp_ns(completed) or 0
                     status["lastSuccessfulTime"] = completed
@@ -177,7 +177,7 @@ class CronJobController:
             status.pop("active", None)
         return actions
 
-    def _started(
+    def _start_due(
         self,
         cron_job: KubernetesObject,
         spec: CronJobSpec,
@@ -200,11 +200,11 @@ class CronJobController:
             note = f'unparseable schedule: "{spec.schedule}" : {error}'
             return [event_by(self.name, cron_job, "UnparseableSchedule", note, is_warning=True)]
         last = status.get("lastScheduleTime")
-        after_ns = timestamp_ns(last) or _begun_ns(cron_job)
+        after_ns = timestamp_ns(last) or _start_ns(cron_job)
         deadline = spec.starting_deadline_seconds
         if deadline is not None:
             after_ns = max(after_ns, now_ns - deadline * _SECOND_NS)
-        missed = latest_due(schedule, after_ns, now_ns, zone)
+        missed = most_recent_due(schedule, after_ns, now_ns, zone)
         next_ns = schedule.next_ns(now_ns, zone)
         actions: list[ControllerAction] = []
         if next_ns is not None:
@@ -230,9 +230,11 @@ class CronJobController:
             return [*actions, event_by(self.name, cron_job, "JobAlreadyActive", note)]
         if spec.concurrency_policy == "Replace":
             for job in running:
-                actions.extend(self._deleted(cron_job, job))
+                actions.extend(self._delete_job(cron_job, job))
         status["lastScheduleTime"] = timestamp_text(missed.due_ns)
-        actions.append(CreateObject(job_of(cron_job, spec, name, missed.due_ns), self.name))
+        actions.append(
+            CreateObject(job_from_template(cron_job, spec, name, missed.due_ns), self.name)
+        )
         actions.append(event_by(self.name, cron_job, "SuccessfulCreate", f"Created job {name}"))
         return actions
 
@@ -244,7 +246,7 @@ class CronJobController:
         """Remember nothing."""
 
 
-def latest_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:
+def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:
     """Return the latest time of a schedule after one time and not after another.
 
     Notes
@@ -270,7 +272,7 @@ def latest_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo)
     return Missed(due_ns, count)
 
 
-def job_of(
+def job_from_template(
     cron_job: KubernetesObject, spec: CronJobSpec, name: str, due_ns: int
 ) -> KubernetesObject:
     """Return the job of one time.
@@ -315,16 +317,18 @@ def _text_in(due_ns: int, zone: str) -> str:
 
 
 def _spec_of(cron_job: KubernetesObject) -> CronJobSpec:
-    written = {name: value for name, value in part(cron_job, "spec").items() if value is not None}
+    written = {
+        name: value for name, value in section(cron_job, "spec").items() if value is not None
+    }
     return msgspec.convert(written, CronJobSpec)
 
 
-def _begun_ns(obj: KubernetesObject) -> int:
-    started = part(obj, "status").get("startTime") if obj.kind == "Job" else None
+def _start_ns(obj: KubernetesObject) -> int:
+    started = section(obj, "status").get("startTime") if obj.kind == "Job" else None
     return timestamp_ns(started) or timestamp_ns(obj.metadata.creation_timestamp) or 0
 
 
-def _is_over(job: KubernetesObject) -> bool:
+def _is_finished(job: KubernetesObject) -> bool:
     return finished_condition(job) is not None
 
 

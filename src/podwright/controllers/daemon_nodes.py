@@ -1,6 +1,6 @@
 """What one daemon set knows of the nodes: kept up to date node by node.
 
-Of each node it remembers what it contributes to the status, and where it stands in a rolling
+Of each node it remembers what it contributes to the status, and where it update_states in a rolling
 update. A node is judged anew when it or a pod on it has changed, when the template has, or
 when a time has come; so a change of one node costs the same with five thousand others.
 
@@ -22,8 +22,8 @@ from podwright.controllers.daemon_pods import target_node
 from podwright.objects import NamespacedName, Pod
 
 
-class Stand(Enum):
-    """Where a node stands in a rolling update."""
+class UpdateState(Enum):
+    """Where a node update_states in a rolling update."""
 
     ASIDE = "nothing runs there and nothing should"
     DONE = "a pod of the newest revision is available"
@@ -33,7 +33,7 @@ class Stand(Enum):
     CANDIDATE = "an old pod that is available"
 
 
-class NodeShare(msgspec.Struct, frozen=True):
+class NodeContribution(msgspec.Struct, frozen=True):
     """What a node contributes to the status of a daemon set; each is 0 or 1."""
 
     desired: int = 0
@@ -42,10 +42,10 @@ class NodeShare(msgspec.Struct, frozen=True):
     ready: int = 0
     available: int = 0
     updated: int = 0
-    stand: Stand = Stand.ASIDE
+    update_state: UpdateState = UpdateState.ASIDE
 
 
-_NOTHING: Final = NodeShare()
+_NOTHING: Final = NodeContribution()
 
 
 class DaemonNodes:
@@ -57,19 +57,19 @@ class DaemonNodes:
         Nodes that have to be judged anew.
     counts : dict
         The sums of all shares, by the names of their fields.
-    stands : dict
-        How many nodes stand where.
+    update_states : dict
+        How many nodes update_state where.
     candidates, broken : list of str
         Nodes with old pods, sorted by name.
     """
 
     def __init__(self) -> None:
         self.dirty: dict[str, None] = {}
-        self.counts = dict.fromkeys(NodeShare.__struct_fields__[:-1], 0)
-        self.stands = dict.fromkeys(Stand, 0)
+        self.counts = dict.fromkeys(NodeContribution.__struct_fields__[:-1], 0)
+        self.update_states = dict.fromkeys(UpdateState, 0)
         self.candidates: list[str] = []
         self.broken: list[str] = []
-        self._shares: dict[str, NodeShare] = {}
+        self._contributions: dict[str, NodeContribution] = {}
         self._pods_on: dict[str, dict[NamespacedName, None]] = {}
         self._known: dict[NamespacedName, tuple[str, str]] = {}
         self._revisions: dict[str, int] = {}
@@ -123,37 +123,37 @@ class DaemonNodes:
 
     # ------------------------------------------------------------------------------ shares
 
-    def judge_all(self, nodes: Iterable[str]) -> None:
+    def evaluate_all(self, nodes: Iterable[str]) -> None:
         """Let every node be judged anew, those that are gone included."""
         self.dirty.update(dict.fromkeys(nodes))
-        self.dirty.update(dict.fromkeys(self._shares))
+        self.dirty.update(dict.fromkeys(self._contributions))
         self.dirty.update(dict.fromkeys(self._pods_on))
 
-    def set_share(self, node: str, share: NodeShare) -> None:
+    def set_contribution(self, node: str, contribution: NodeContribution) -> None:
         """Write down what a node contributes from now on."""
-        was = self._shares.get(node, _NOTHING)
-        if was == share:
+        was = self._contributions.get(node, _NOTHING)
+        if was == contribution:
             return
-        if share == _NOTHING:
-            del self._shares[node]
+        if contribution == _NOTHING:
+            del self._contributions[node]
         else:
-            self._shares[node] = share
+            self._contributions[node] = contribution
         for name in self.counts:
-            self.counts[name] += getattr(share, name) - getattr(was, name)
-        self.stands[was.stand] -= 1
-        self.stands[share.stand] += 1
-        for stand, names in (
-            (Stand.CANDIDATE, self.candidates),
-            (Stand.BROKEN, self.broken),
+            self.counts[name] += getattr(contribution, name) - getattr(was, name)
+        self.update_states[was.update_state] -= 1
+        self.update_states[contribution.update_state] += 1
+        for update_state, names in (
+            (UpdateState.CANDIDATE, self.candidates),
+            (UpdateState.BROKEN, self.broken),
         ):
-            if was.stand is stand and share.stand is not stand:
+            if was.update_state is update_state and contribution.update_state is not update_state:
                 del names[bisect_left(names, node)]
-            elif share.stand is stand and was.stand is not stand:
+            elif contribution.update_state is update_state and was.update_state is not update_state:
                 insort(names, node)
 
     # ------------------------------------------------------------------------------- times
 
-    def judge_at(self, node: str, due_ns: int) -> None:
+    def evaluate_at(self, node: str, due_ns: int) -> None:
         """Judge a node anew at a time."""
         if self._due.get(node) != due_ns:
             self._due[node] = due_ns

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from podwright.controllers.controller_revisions import REVISION_LABEL
-from podwright.controllers.pod_template import pod_of
+from podwright.controllers.pod_template import pod_from_template
 from podwright.objects import (
     Affinity,
     Document,
@@ -63,7 +63,7 @@ def daemon_tolerations(spec: Document) -> list[Document]:
 def base_daemon_pod(
     owner: KubernetesObject, template: Document, revision: str, generation: int
 ) -> Pod:
-    """Return what the pods of a daemon set have in common on all nodes; see `pod_of`."""
+    """Return what the pods of a daemon set have in common on all nodes; see `pod_from_template`."""
     metadata: Document = template.get("metadata") or {}
     labels = {
         **(metadata.get("labels") or {}),
@@ -71,7 +71,7 @@ def base_daemon_pod(
         REVISION_LABEL: revision,
     }
     spec: Document = template.get("spec") or {}
-    return pod_of(
+    return pod_from_template(
         owner,
         {
             "metadata": {**metadata, "labels": labels},

@@ -1,6 +1,6 @@
 """Daemon sets: one pod on every node that one belongs on.
 
-At each look the nodes that may have changed are judged: a pod is made where one is missing, and
+At each sync the nodes that may have changed are judged: a pod is made where one is missing, and
 deleted where there is one too many, or one that should not be there or has failed. Then a
 rolling update deletes old pods, or makes new ones beside them. Pods are tied to their nodes by
 affinity; that the scheduler then binds them is its business.
@@ -18,14 +18,13 @@ import msgspec
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
 from podwright.controllers.controller_revisions import (
-    CONTROLLER_REVISION,
     REVISION_LABEL,
     RevisionNaming,
     Revisions,
     number_of,
 )
 from podwright.controllers.creation_events import CreationEvents
-from podwright.controllers.daemon_nodes import DaemonNodes, NodeShare, Stand
+from podwright.controllers.daemon_nodes import DaemonNodes, NodeContribution, UpdateState
 from podwright.controllers.daemon_pods import (
     GENERATION_LABEL,
     Placement,
@@ -33,13 +32,20 @@ from podwright.controllers.daemon_pods import (
     daemon_pod,
 )
 from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.kinds import (
+    CONTROLLER_REVISION,
+    DAEMON_SET,
+    NODE,
+    POD,
+    PRIORITY_CLASS,
+    GroupKind,
+)
 from podwright.controllers.lister import Lister
-from podwright.controllers.pod_state import available_from_ns, looks_alike
+from podwright.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.controllers.pod_template import owners_with_priority_class
-from podwright.controllers.replica_set import PRIORITY_CLASS
 from podwright.controllers.revisions import template_hash, template_patch
 from podwright.controllers.rollout import scaled_value
-from podwright.controllers.workload_writes import (
+from podwright.controllers.workload_fields import (
     is_only_status,
     put_status,
     requeue_at,
@@ -60,14 +66,9 @@ from podwright.objects import (
     Selector,
     is_ready,
 )
-from podwright.store import GroupKind
-
-DAEMON_SET: Final[GroupKind] = ("apps", "DaemonSet")
-NODE: Final[GroupKind] = ("", "Node")
-POD: Final[GroupKind] = ("", "Pod")
 
 BURST: Final = 250
-"""How many pods are created, and deleted, at one look (`daemon.BurstReplicas`)."""
+"""How many pods are created, and deleted, at one sync (`daemon.BurstReplicas`)."""
 
 _GENERATION: Final = "deprecated.daemonset.template.generation"
 """On daemon sets: how many templates they have had, by the API server's count."""
@@ -174,7 +175,7 @@ class DaemonSetController:
             if now.kind != DAEMON_SET[1]:
                 return ()
         else:
-            keys = list(self._orphans.changed(old, new))
+            keys = list(self._orphans.observe(old, new))
         if old is not None and was is not None and (now is None or was.uid != now.uid):
             daemon = self._daemons.get(was.uid)
             if daemon is not None and daemon.nodes.remove_pod(old.key):
@@ -182,9 +183,9 @@ class DaemonSetController:
         if isinstance(new, Pod) and now is not None and now.kind == DAEMON_SET[1]:
             key = f"{new.namespace}/{now.name}"
             if old is None:
-                self._creation_events.saw(key, new)
+                self._creation_events.observe(key, new)
             self._daemon(now.uid).nodes.put_pod(new)
-            if not isinstance(old, Pod) or not looks_alike(old, new):
+            if not isinstance(old, Pod) or not is_equivalent(old, new):
                 keys.append(key)
         return keys
 
@@ -194,7 +195,7 @@ class DaemonSetController:
             daemon = self._daemons[uid] = _Daemon()
         return daemon
 
-    # -------------------------------------------------------------------------------- look
+    # -------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Make and delete pods where that is due, and say what there is."""
@@ -209,22 +210,23 @@ class DaemonSetController:
             # The API server refuses a selector that does not match the template.
             return actions
         adoptions = [
-            UpdateObject(adopted(pod, owner), "main", self.name) for pod in self._orphans.of(owner)
+            UpdateObject(adopted(pod, owner), "main", self.name)
+            for pod in self._orphans.adoptable_by(owner)
         ]
         if adoptions:
             return actions + adoptions
-        revisions = self._revise(owner, daemon, template)
+        revisions = self._sync_revisions(owner, daemon, template)
         if isinstance(revisions, InvalidObject):
             text = f"Error creating: {revisions}"
             event = event_by(self.name, owner, "FailedCreate", text, is_warning=True)
             return [*actions, event]
-        look = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
-        look.judge()
-        look.roll()
-        actions += [*revisions.actions, *look.actions]
-        if look.created_count:
-            self._creation_events.expect(key, look.created_count)
-        put_status(actions, owner, look.status(revisions.collision_count), self.name)
+        sync = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
+        sync.evaluate()
+        sync.roll()
+        actions += [*revisions.actions, *sync.actions]
+        if sync.created_count:
+            self._creation_events.expect(key, sync.created_count)
+        put_status(actions, owner, sync.status(revisions.collision_count), self.name)
         limit = spec_of(owner).get("revisionHistoryLimit")
         hashes = {*daemon.nodes.live_revisions, daemon.revision}
         live = {
@@ -232,20 +234,20 @@ class DaemonSetController:
             for each in revisions.all
             if each.metadata.labels.get(REVISION_LABEL) in hashes
         }
-        actions += revisions.forget(live, 10 if limit is None else int(limit))
+        actions += revisions.truncate_history(live, 10 if limit is None else int(limit))
         due_ns = daemon.nodes.next_ns()
         if due_ns is not None:
             actions.append(requeue_at(self.name, key, due_ns))
         return actions
 
-    def _revise(
+    def _sync_revisions(
         self, owner: KubernetesObject, daemon: _Daemon, template: Document
     ) -> Revisions | InvalidObject:
         """Find the revision of the template; another one makes every node be judged anew."""
         collisions = status_of(owner).get("collisionCount")
         data = template_patch(template)
-        given = self._given_revision(owner)
-        revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, given)
+        initial = self._initial_revision(owner)
+        revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, initial)
         revision = revisions.update.metadata.labels[REVISION_LABEL]
         number = number_of(revisions.update)
         if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
@@ -255,10 +257,10 @@ class DaemonSetController:
                 return error
             daemon.base, daemon.placement = base, Placement(base)
             daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
-            daemon.nodes.judge_all(self._lister.all(NODE))
+            daemon.nodes.evaluate_all(self._lister.all(NODE))
         return revisions
 
-    def _given_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
+    def _initial_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
         """Return the hash and generation of pods that are of the present template for sure.
 
         A dump of a cluster seldom has its revisions, and nobody else can make upstream's hash;
@@ -291,7 +293,7 @@ class DaemonSetController:
 
 
 class _Sync:
-    """One look at one daemon set."""
+    """One sync at one daemon set."""
 
     def __init__(
         self,
@@ -314,7 +316,7 @@ class _Sync:
         self._revision = daemon.revision
         self._backoff = backoff
         self._now_ns = now_ns
-        self._told: list[ControllerAction] = []
+        self._events: list[ControllerAction] = []
         self._writes: list[ControllerAction] = []
         self._deletions: list[ControllerAction] = []
         self._deleted = 0
@@ -329,11 +331,11 @@ class _Sync:
     @property
     def actions(self) -> list[ControllerAction]:
         """What is to be done: creations first."""
-        return [*self._told, *self._writes, *self._deletions]
+        return [*self._events, *self._writes, *self._deletions]
 
     # ------------------------------------------------------------------------------- nodes
 
-    def judge(self) -> None:
+    def evaluate(self) -> None:
         """Judge all nodes that may have changed, in the order of their names.
 
         Upstream: daemon_controller.go, manage
@@ -343,10 +345,10 @@ class _Sync:
         waiting = sorted(nodes.dirty)
         nodes.dirty.clear()
         for name in waiting:
-            self._judge(name)
+            self._evaluate(name)
 
-    def _judge(self, name: str) -> None:
-        self._let_strangers_go(name)
+    def _evaluate(self, name: str) -> None:
+        self._release_unmatched(name)
         if not name:
             return  # Nobody knows which node they are meant for.
         node = self._lister.get(NODE, name)
@@ -356,39 +358,39 @@ class _Sync:
             for pod in pods:
                 if not pod.spec.node_name and not pod.is_terminating:
                     self._delete(pod)
-            self._nodes.set_share(name, NodeShare())
+            self._nodes.set_contribution(name, NodeContribution())
             return
         should_run, may_stay = self._placement.verdict(node)
         if should_run and not pods:
-            # If the API refuses it, the next look tries again.
+            # If the API refuses it, the next sync tries again.
             self._nodes.dirty[name] = None
             self._create(name)
         elif may_stay:
-            self._thin_out(name, pods)
+            self._delete_excess(name, pods)
         else:
             for pod in pods:
                 if not pod.is_terminating:
                     self._delete(pod)
-        self._nodes.set_share(name, self._share(name, pods, should_run=should_run))
+        self._nodes.set_contribution(name, self._contribution(name, pods, should_run=should_run))
 
     def _pods_on(self, name: str) -> list[Pod]:
         """Return the pods on a node, oldest first, those that are bound before the others."""
         found = map(self._pod, self._nodes.pods_on(name))
         matching = (pod for pod in found if self._selector.matches(pod.metadata.labels))
-        return sorted(matching, key=_seniority)
+        return sorted(matching, key=_by_creation)
 
     def _pod(self, key: NamespacedName) -> Pod:
         pod = self._lister.get(POD, key)
         assert isinstance(pod, Pod), f"{key} is known and not in the view"
         return pod
 
-    def _let_strangers_go(self, name: str) -> None:
+    def _release_unmatched(self, name: str) -> None:
         for key in sorted(self._nodes.pods_on(name)):
             pod = self._pod(key)
             if not self._selector.matches(pod.metadata.labels):
                 self._writes.append(UpdateObject(released(pod, self._owner), "main", self._source))
 
-    def _thin_out(self, name: str, pods: list[Pod]) -> None:
+    def _delete_excess(self, name: str, pods: list[Pod]) -> None:
         """Delete pods that have ended, and those too many.
 
         Upstream: daemon_controller.go, podsShouldBeOnNode
@@ -401,7 +403,7 @@ class _Sync:
                 self._replace_failed(name, pod)
             elif pod.status.phase == "Succeeded":
                 text = f"Found succeeded daemon pod {pod.key} on node {name}, will try to delete it"
-                self._tell("SucceededDaemonPod", text)
+                self._record_event("SucceededDaemonPod", text)
                 self._delete(pod)
             else:
                 running.append(pod)
@@ -422,45 +424,49 @@ class _Sync:
         if delay_ns and self._now_ns - since_ns > 2 * _BACKOFF_MAX_NS:
             delay_ns = 0
         if delay_ns and self._now_ns - since_ns < delay_ns:
-            self._nodes.judge_at(name, since_ns + delay_ns)
+            self._nodes.evaluate_at(name, since_ns + delay_ns)
             return
         delay_ns = min(2 * delay_ns, _BACKOFF_MAX_NS) if delay_ns else _BACKOFF_NS
         self._backoff[place] = (delay_ns, self._now_ns)
         text = f"Found failed daemon pod {pod.key} on node {name}, will try to kill it"
-        self._tell("FailedDaemonPod", text, is_warning=True)
+        self._record_event("FailedDaemonPod", text, is_warning=True)
         self._delete(pod)
 
     # ------------------------------------------------------------------------------ shares
 
-    def _share(self, name: str, pods: list[Pod], *, should_run: bool) -> NodeShare:
+    def _contribution(self, name: str, pods: list[Pod], *, should_run: bool) -> NodeContribution:
         """Return what a node contributes.
 
         Upstream: daemon_controller.go, updateDaemonSetStatus; update.go, findUpdatedPodsOnNode
         """
         if not pods:
-            return NodeShare(desired=1, stand=Stand.UNAVAILABLE) if should_run else NodeShare()
-        stand = self._stand(name, [pod for pod in pods if not pod.is_terminating])
+            return (
+                NodeContribution(desired=1, update_state=UpdateState.UNAVAILABLE)
+                if should_run
+                else NodeContribution()
+            )
+        update_state = self._update_state(name, [pod for pod in pods if not pod.is_terminating])
         if not should_run:
-            return NodeShare(misscheduled=1, stand=stand)
+            return NodeContribution(misscheduled=1, update_state=update_state)
         first = pods[0]
-        return NodeShare(
+        return NodeContribution(
             desired=1,
             current=1,
             ready=int(is_ready(first)),
             available=int(self._is_available(name, first)),
             updated=int(self._is_new(first)),
-            stand=stand,
+            update_state=update_state,
         )
 
-    def _stand(self, name: str, pods: list[Pod]) -> Stand:
+    def _update_state(self, name: str, pods: list[Pod]) -> UpdateState:
         if not pods:
-            return Stand.UNAVAILABLE
+            return UpdateState.UNAVAILABLE
         if len(pods) > 1:
-            return Stand.BOTH
+            return UpdateState.BOTH
         is_available = self._is_available(name, pods[0])
         if self._is_new(pods[0]):
-            return Stand.DONE if is_available else Stand.UNAVAILABLE
-        return Stand.CANDIDATE if is_available else Stand.BROKEN
+            return UpdateState.DONE if is_available else UpdateState.UNAVAILABLE
+        return UpdateState.CANDIDATE if is_available else UpdateState.BROKEN
 
     def _is_new(self, pod: Pod) -> bool:
         return pod.metadata.labels.get(REVISION_LABEL) == self._revision
@@ -470,7 +476,7 @@ class _Sync:
         if from_ns is None:
             return False
         if from_ns > self._now_ns:
-            self._nodes.judge_at(name, from_ns)
+            self._nodes.evaluate_at(name, from_ns)
             return False
         return True
 
@@ -491,11 +497,11 @@ class _Sync:
         if desired and not surge and not at_once:
             at_once = 1
         if surge:
-            left = max(surge - nodes.stands[Stand.BOTH], 0)
+            left = max(surge - nodes.update_states[UpdateState.BOTH], 0)
             for name in [*nodes.broken, *nodes.candidates[:left]]:
                 self._surge(name)
             return
-        busy = nodes.stands[Stand.UNAVAILABLE] + nodes.stands[Stand.BOTH]
+        busy = nodes.update_states[UpdateState.UNAVAILABLE] + nodes.update_states[UpdateState.BOTH]
         left = max(at_once - busy, 0)
         for name in [*nodes.broken, *nodes.candidates[:left]]:
             for pod in self._old_pods(name):
@@ -533,8 +539,10 @@ class _Sync:
         text = f"Deleted pod: {pod.name}"
         self._deletions.append(event_by(self._source, self._owner, "SuccessfulDelete", text))
 
-    def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
-        self._told.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))
+    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+        self._events.append(
+            event_by(self._source, self._owner, reason, text, is_warning=is_warning)
+        )
 
     def status(self, collision_count: int | None) -> Document:
         """Return what the set says of itself."""
@@ -562,7 +570,7 @@ class _Sync:
         return status
 
 
-def _seniority(pod: Pod) -> tuple[bool, str, str]:
+def _by_creation(pod: Pod) -> tuple[bool, str, str]:
     return (not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.name)
 
 

@@ -24,9 +24,10 @@ from podwright.controllers.interface import (
     PodChange,
     UpdateObject,
 )
+from podwright.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_template import controller_reference_document
-from podwright.controllers.replica_set import POD, REPLICA_FAILURE, REPLICA_SET
+from podwright.controllers.replicas import REPLICA_FAILURE
 from podwright.controllers.revisions import template_hash
 from podwright.controllers.rollout import (
     DESIRED_REPLICAS,
@@ -39,7 +40,7 @@ from podwright.controllers.rollout import (
     deployment_spec,
     revision_number,
 )
-from podwright.controllers.workload_writes import (
+from podwright.controllers.workload_fields import (
     is_only_status,
     requeue_at,
     spec_of,
@@ -60,9 +61,7 @@ from podwright.objects import (
     decode_as,
     with_fields,
 )
-from podwright.store import GroupKind
 
-DEPLOYMENT: Final[GroupKind] = ("apps", "Deployment")
 TEMPLATE_HASH: Final = "pod-template-hash"
 
 _NOT_COPIED: Final = (
@@ -95,7 +94,7 @@ class DeploymentController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._orphans = Orphans(lister, REPLICA_SET)
-        self._asked: dict[NamespacedName, _Asked] = {}
+        self._parsed: dict[NamespacedName, _ParsedDeployment] = {}
 
     # ----------------------------------------------------------------------------- changes
 
@@ -115,11 +114,11 @@ class DeploymentController:
     ) -> Iterable[NamespacedName]:
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
-            self._asked.pop(old.key, None)
+            self._parsed.pop(old.key, None)
         if new is None or is_only_status(old, new):
             return ()
-        asked = self._asked[new.key] = _Asked.of(new)
-        self._orphans.put_owner(new, asked.selector)
+        parsed = self._parsed[new.key] = _ParsedDeployment.of(new)
+        self._orphans.put_owner(new, parsed.selector)
         return (new.key,)
 
     def _set_changed(
@@ -130,7 +129,7 @@ class DeploymentController:
             owner = obj.metadata.controller if obj is not None else None
             if obj is not None and owner is not None and owner.kind == DEPLOYMENT[1]:
                 keys[f"{obj.namespace}/{owner.name}"] = None
-        return [*keys, *self._orphans.changed(old, new)]
+        return [*keys, *self._orphans.observe(old, new)]
 
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -162,21 +161,28 @@ class DeploymentController:
         deployment = self._lister.get(DEPLOYMENT, key)
         if deployment is None:
             return []
-        asked = self._asked[key]
-        if not asked.selects_its_own:
+        parsed = self._parsed[key]
+        if not parsed.selects_own_pods:
             # The API server refuses it: replica sets would be made and let go without end.
             text = "This deployment does not select its own pods."
             if not spec_of(deployment).get("selector"):
                 text = "This deployment is selecting all pods. A non-empty selector is required."
             return [event_by(self.name, deployment, "SelectingAll", text, is_warning=True)]
         is_going = deployment.metadata.deletion_timestamp is not None
-        claims = [] if is_going else self._claims(deployment, asked.selector)
-        return claims or _Sync(self._lister, self.name, deployment, asked.spec, now_ns).actions()
+        ownership_changes = (
+            [] if is_going else self._adoptions_and_releases(deployment, parsed.selector)
+        )
+        return (
+            ownership_changes
+            or _Sync(self._lister, self.name, deployment, parsed.spec, now_ns).actions()
+        )
 
-    def _claims(self, deployment: KubernetesObject, selector: Selector) -> list[ControllerAction]:
+    def _adoptions_and_releases(
+        self, deployment: KubernetesObject, selector: Selector
+    ) -> list[ControllerAction]:
         adoptions: list[ControllerAction] = [
             UpdateObject(adopted(each, deployment), "main", self.name)
-            for each in self._orphans.of(deployment)
+            for each in self._orphans.adoptable_by(deployment)
         ]
         owned = self._lister.controlled_by(deployment.uid, REPLICA_SET)
         return adoptions + [
@@ -196,12 +202,12 @@ class DeploymentController:
         del state
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _ParsedDeployment(msgspec.Struct, frozen=True):
     """What a deployment asks for, read once for each of its generations."""
 
     spec: DeploymentSpec
     selector: Selector
-    selects_its_own: bool
+    selects_own_pods: bool
 
     @classmethod
     def of(cls, deployment: KubernetesObject) -> Self:
@@ -229,7 +235,7 @@ class _Sync:
         self._spec = spec
         self._annotations = deployment.metadata.annotations
         self._objects: dict[str, KubernetesObject] = {}
-        self._made: list[ControllerAction] = []
+        self._actions: list[ControllerAction] = []
         collisions = status_of(deployment).get("collisionCount")
         self._collisions: int | None = collisions
         self._draft = StatusDraft(deployment, now_ns, collisions)
@@ -237,38 +243,39 @@ class _Sync:
     def actions(self) -> list[ControllerAction]:
         rollout = self._rollout()
         is_rolling = False
-        forgets = False
+        cleans_up = False
         if self._deployment.metadata.deletion_timestamp is None:
-            self._note_pause()
+            self._check_paused_conditions()
             if self._spec.is_paused:
-                self._find_new(rollout)
+                self._sync_new(rollout)
                 rollout.scale()
-                forgets = True
+                cleans_up = True
             elif self._is_being_scaled(rollout):
                 pass
             else:
-                is_rolling = forgets = True
+                is_rolling = cleans_up = True
                 if not self._roll(rollout):
-                    return self._made
+                    return self._actions
         status = self._draft.finish(rollout, is_rolling=is_rolling)
-        actions = [*self._made, *self._resized(rollout)]
+        actions = [*self._actions, *self._replica_set_updates(rollout)]
         actions += [
             event_by(self._source, self._deployment, "ScalingReplicaSet", text)
-            for text in rollout.told
+            for text in rollout.event_notes
         ]
-        if forgets and (self._spec.is_paused or is_complete(rollout, status)):
+        if cleans_up and (self._spec.is_paused or is_complete(rollout, status)):
             actions += [
-                deletion_by(self._source, self._objects[each.name]) for each in rollout.forgotten()
+                deletion_by(self._source, self._objects[each.name])
+                for each in rollout.excess_history()
             ]
-        actions += self._written(status)
+        actions += self._status_update(status)
         due_ns = self._draft.deadline_ns(rollout, status) if is_rolling else None
         if due_ns is not None:
             actions.append(requeue_at(self._source, self._deployment.key, due_ns))
         return actions
 
     def _is_being_scaled(self, rollout: Rollout) -> bool:
-        self._find_new(rollout)
-        return rollout.is_scaled and rollout.scale()
+        self._sync_new(rollout)
+        return rollout.is_scaling_event and rollout.scale()
 
     def _roll(self, rollout: Rollout) -> bool:
         """Take a step; False if the template is no template."""
@@ -277,7 +284,7 @@ class _Sync:
                 return False
             rollout.roll()
             return True
-        if rollout.empty_old() or self._has_old_pods(rollout):
+        if rollout.scale_down_old() or self._are_old_pods_running(rollout):
             return True
         if rollout.new is None and not self._make_new(rollout):
             return False
@@ -285,7 +292,7 @@ class _Sync:
         rollout.resize(rollout.new, self._spec.replicas)
         return True
 
-    def _note_pause(self) -> None:
+    def _check_paused_conditions(self) -> None:
         """Say that a rollout is paused, or goes on.
 
         Upstream: sync.go, checkPausedConditions
@@ -321,7 +328,7 @@ class _Sync:
                 old.append(each)
         return Rollout(self._spec, new, old)
 
-    def _find_new(self, rollout: Rollout) -> None:
+    def _sync_new(self, rollout: Rollout) -> None:
         """Keep the set of the present template up to date, if there is one.
 
         Upstream: sync.go, getNewReplicaSet
@@ -329,7 +336,7 @@ class _Sync:
         new = rollout.new
         if new is None:
             return
-        self._give_annotations(new, self._next_revision(rollout), is_there=True)
+        self._set_annotations(new, self._next_revision(rollout), is_there=True)
         new.min_ready_seconds = self._spec.min_ready_seconds
         self._set_revision(new)
         has_deadline = self._spec.progress_deadline_seconds is not None
@@ -342,23 +349,23 @@ class _Sync:
         new = RolloutSet(name, "", 0, {}, min_ready_seconds=self._spec.min_ready_seconds)
         rollout.new = new
         new.replicas = rollout.new_size()
-        self._give_annotations(new, self._next_revision(rollout), is_there=False)
-        rollout.mark(new)
+        self._set_annotations(new, self._next_revision(rollout), is_there=False)
+        rollout.set_replicas_annotations(new)
         document = _new_document(self._deployment, self._spec, new, label)
         try:
             obj = decode_as(document, ReplicaSet, source=f"ReplicaSet {name}")
         except InvalidObject as error:
             text = f'Failed to create new replica set "{name}": {error}'
-            self._made.append(
+            self._actions.append(
                 event_by(
                     self._source, self._deployment, "ReplicaSetCreateError", text, is_warning=True
                 )
             )
             return False
         self._objects[name] = obj
-        self._made.append(CreateObject(obj, self._source))
+        self._actions.append(CreateObject(obj, self._source))
         if new.replicas:
-            rollout.told.append(f"Scaled up replica set {name} from 0 to {new.replicas}")
+            rollout.event_notes.append(f"Scaled up replica set {name} from 0 to {new.replicas}")
         self._set_revision(new)
         if self._spec.progress_deadline_seconds is not None:
             text = f'Created new replica set "{name}"'
@@ -378,7 +385,7 @@ class _Sync:
     def _next_revision(self, rollout: Rollout) -> int:
         return max((each.revision for each in rollout.old), default=0) + 1
 
-    def _give_annotations(self, new: RolloutSet, revision: int, *, is_there: bool) -> None:
+    def _set_annotations(self, new: RolloutSet, revision: int, *, is_there: bool) -> None:
         """Copy annotations, and give the set a newer revision if it is not the newest.
 
         Upstream: deployment_util.go, SetNewReplicaSetAnnotations
@@ -399,7 +406,7 @@ class _Sync:
         if self._annotations.get(REVISION) != revision:
             self._annotations = self._annotations | {REVISION: revision}
 
-    def _has_old_pods(self, rollout: Rollout) -> bool:
+    def _are_old_pods_running(self, rollout: Rollout) -> bool:
         """Whether pods of old templates are still there.
 
         Upstream: recreate.go, oldPodsRunning
@@ -415,7 +422,7 @@ class _Sync:
 
     # ----------------------------------------------------------------------------- writing
 
-    def _resized(self, rollout: Rollout) -> Iterable[ControllerAction]:
+    def _replica_set_updates(self, rollout: Rollout) -> Iterable[ControllerAction]:
         for each in rollout.sets:
             obj = self._objects[each.name]
             if not obj.uid:
@@ -424,11 +431,11 @@ class _Sync:
             if changed is not obj:
                 yield UpdateObject(changed, "main", self._source)
 
-    def _written(self, status: Document) -> Iterable[ControllerAction]:
+    def _status_update(self, status: Document) -> Iterable[ControllerAction]:
         obj = self._deployment
         if self._annotations != obj.metadata.annotations:
             obj = with_annotations(obj, self._annotations)
-        if obj is not self._deployment or status != self._draft.was:
+        if obj is not self._deployment or status != self._draft.current:
             yield UpdateObject(with_status(obj, status), "status", self._source)
 
 
@@ -509,13 +516,13 @@ def _new_document(
     labels = {**(metadata.get("labels") or {}), TEMPLATE_HASH: label}
     selector: Document = spec_of(deployment).get("selector") or {}
     match_labels = {**(selector.get("matchLabels") or {}), TEMPLATE_HASH: label}
-    asked: Document = {
+    parsed: Document = {
         "replicas": new.replicas,
         "selector": {**selector, "matchLabels": match_labels},
         "template": {**template, "metadata": {**metadata, "labels": labels}},
     }
     if spec.min_ready_seconds:
-        asked["minReadySeconds"] = spec.min_ready_seconds
+        parsed["minReadySeconds"] = spec.min_ready_seconds
     return {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -526,6 +533,6 @@ def _new_document(
             "annotations": new.annotations,
             "ownerReferences": [controller_reference_document(deployment)],
         },
-        "spec": asked,
+        "spec": parsed,
         "status": {"replicas": 0},
     }

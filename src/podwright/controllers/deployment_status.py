@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.controllers.replica_set import REPLICA_FAILURE
+from podwright.controllers.replicas import REPLICA_FAILURE
 from podwright.controllers.rollout import Rollout, RolloutSet
-from podwright.controllers.workload_writes import status_of, without_zeros
+from podwright.controllers.workload_fields import status_of, without_zeros
 from podwright.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
 
 PROGRESSING: Final = "Progressing"
@@ -44,8 +44,8 @@ class StatusDraft:
     def __init__(
         self, deployment: KubernetesObject, now_ns: int, collision_count: int | None
     ) -> None:
-        self.was = status_of(deployment)
-        self.conditions: list[Document] = list(self.was.get("conditions") or ())
+        self.current = status_of(deployment)
+        self.conditions: list[Document] = list(self.current.get("conditions") or ())
         self._deployment = deployment
         self.collision_count = collision_count
         self._now_ns = now_ns
@@ -99,15 +99,15 @@ class StatusDraft:
         """
         counts = self._counts(rollout)
         available = counts["availableReplicas"]
-        if available >= rollout.spec.least_available:
+        if available >= rollout.spec.min_available:
             message = "Deployment has minimum availability."
             self.set(AVAILABLE, "True", "MinimumReplicasAvailable", message)
         else:
             message = "Deployment does not have minimum availability."
             self.set(AVAILABLE, "False", "MinimumReplicasUnavailable", message)
         if is_rolling:
-            self._judge(rollout, counts)
-            self._take_failure(rollout)
+            self._set_progress(rollout, counts)
+            self._set_replica_failure(rollout)
         always = ["terminatingReplicas"]
         status = without_zeros(counts, always)
         status["conditions"] = self.conditions
@@ -130,7 +130,7 @@ class StatusDraft:
 
     # ---------------------------------------------------------------------------- progress
 
-    def _judge(self, rollout: Rollout, counts: dict[str, int]) -> None:
+    def _set_progress(self, rollout: Rollout, counts: dict[str, int]) -> None:
         """Say whether the rollout is done, goes on, or has taken too long.
 
         Notes
@@ -148,17 +148,17 @@ class StatusDraft:
         if is_complete(rollout, counts):
             text = f"{subject} has successfully progressed."
             self.set(PROGRESSING, "True", NEW_AVAILABLE, text)
-        elif self._goes_on(counts):
+        elif self._is_progressing(counts):
             since = timestamp_text(self._now_ns)
             if present is not None and present.get("status") == "True":
                 since = present.get("lastTransitionTime") or since
             text = f"{subject} is progressing."
             self._put(PROGRESSING, "True", "ReplicaSetUpdated", text, since)
-        elif self._is_late(rollout, present):
+        elif self._has_timed_out(rollout, present):
             text = f"{subject} has timed out progressing."
             self.set(PROGRESSING, "False", TIMED_OUT, text)
 
-    def _take_failure(self, rollout: Rollout) -> None:
+    def _set_replica_failure(self, rollout: Rollout) -> None:
         """Say that a replica set cannot have its pods, the new one before old ones.
 
         Notes
@@ -182,8 +182,8 @@ class StatusDraft:
             return f'ReplicaSet "{new.name}"'
         return f'Deployment "{self._deployment.name}"'
 
-    def _goes_on(self, counts: dict[str, int]) -> bool:
-        was = {name: int(self.was.get(name) or 0) for name in counts}
+    def _is_progressing(self, counts: dict[str, int]) -> bool:
+        was = {name: int(self.current.get(name) or 0) for name in counts}
         return (
             counts["updatedReplicas"] > was["updatedReplicas"]
             or counts["replicas"] - counts["updatedReplicas"]
@@ -192,7 +192,7 @@ class StatusDraft:
             or counts["availableReplicas"] > was["availableReplicas"]
         )
 
-    def _is_late(self, rollout: Rollout, present: Document | None) -> bool:
+    def _has_timed_out(self, rollout: Rollout, present: Document | None) -> bool:
         if present is None or present.get("reason") == NEW_AVAILABLE:
             return False
         if present.get("reason") == TIMED_OUT:

@@ -20,16 +20,16 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import changed, conditions_with, part
+from podwright.api import conditions_with, patched, section
 from podwright.controllers.actions import event_by
 from podwright.controllers.interface import (
     ControllerAction,
-    GroupKind,
     PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import PDB, POD, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import (
     Document,
@@ -47,59 +47,56 @@ from podwright.objects import (
 )
 from podwright.store import kind_of
 
-BUDGET: Final[GroupKind] = ("policy", "PodDisruptionBudget")
-POD: Final[GroupKind] = ("", "Pod")
-
 _DELETION_TIMEOUT_NS: Final = 120_000_000_000
 _NO_SCALE: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("apps", "DaemonSet")})
 
 
-class Member(msgspec.Struct, frozen=True):
+class CoveredPod(msgspec.Struct, frozen=True):
     """What counts of a pod."""
 
     is_healthy: bool
     owner: OwnerReference | None
 
 
-class _Covered:
+class _CoveredPods:
     """The pods of one budget."""
 
     def __init__(self, selector: Selector) -> None:
         self.selector = selector
-        self.members: dict[NamespacedName, Member] = {}
+        self.pods: dict[NamespacedName, CoveredPod] = {}
         self.healthy_count = 0
         # By the uid of a controller: how many pods it has here, and who it is.
         self.owners: dict[str, tuple[int, OwnerReference]] = {}
         self.unmanaged_count = 0
 
-    def put(self, key: NamespacedName, member: Member) -> bool:
+    def put(self, key: NamespacedName, pod_state: CoveredPod) -> bool:
         """Take a pod in; returns whether anything is different."""
-        old = self.members.get(key)
-        if old == member:
+        old = self.pods.get(key)
+        if old == pod_state:
             return False
         if old is not None:
             self._count(old, -1)
-        self.members[key] = member
-        self._count(member, 1)
+        self.pods[key] = pod_state
+        self._count(pod_state, 1)
         return True
 
     def remove(self, key: NamespacedName) -> bool:
         """Let a pod go; returns whether it was there."""
-        old = self.members.pop(key, None)
+        old = self.pods.pop(key, None)
         if old is not None:
             self._count(old, -1)
         return old is not None
 
-    def _count(self, member: Member, by: int) -> None:
-        self.healthy_count += by if member.is_healthy else 0
-        if member.owner is None:
+    def _count(self, pod_state: CoveredPod, by: int) -> None:
+        self.healthy_count += by if pod_state.is_healthy else 0
+        if pod_state.owner is None:
             self.unmanaged_count += by
             return
-        count, _ = self.owners.get(member.owner.uid, (0, member.owner))
+        count, _ = self.owners.get(pod_state.owner.uid, (0, pod_state.owner))
         if count + by:
-            self.owners[member.owner.uid] = (count + by, member.owner)
+            self.owners[pod_state.owner.uid] = (count + by, pod_state.owner)
         else:
-            del self.owners[member.owner.uid]
+            del self.owners[pod_state.owner.uid]
 
 
 class ScaleError(Exception):
@@ -110,14 +107,14 @@ class DisruptionController:
     """Keeps the status of disruption budgets."""
 
     name = "disruption-controller"
-    kinds: Sequence[GroupKind] = (BUDGET, POD)
+    kinds: Sequence[GroupKind] = (PDB, POD)
     pod_changes = PodChange.METADATA | PodChange.READY | PodChange.ADDED | PodChange.DELETED
 
     _SOURCE: Final = "controllermanager"
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        self._covered: dict[str, dict[NamespacedName, _Covered]] = {}
+        self._covered: dict[str, dict[NamespacedName, _CoveredPods]] = {}
 
     # ---------------------------------------------------------------------- what happens
 
@@ -141,18 +138,18 @@ class DisruptionController:
         return ()
 
     def _observe_pod(
-        self, budgets: dict[NamespacedName, _Covered], pod: Pod, *, is_gone: bool
+        self, budgets: dict[NamespacedName, _CoveredPods], pod: Pod, *, is_gone: bool
     ) -> list[NamespacedName]:
         keys: list[NamespacedName] = []
-        member: Member | None = None
+        pod_state: CoveredPod | None = None
         for key, covered in budgets.items():
             if is_gone or not covered.selector.matches(pod.metadata.labels):
                 if covered.remove(pod.key):
                     keys.append(key)
                 continue
-            if member is None:
-                member = _member(pod)
-            if covered.put(pod.key, member):
+            if pod_state is None:
+                pod_state = _covered_pod(pod)
+            if covered.put(pod.key, pod_state):
                 keys.append(key)
         return keys
 
@@ -167,26 +164,26 @@ class DisruptionController:
             return
         if old is not None and old.spec.selector == budget.spec.selector:
             return
-        covered = budgets[budget.key] = _Covered(label_selector(budget.spec.selector))
+        covered = budgets[budget.key] = _CoveredPods(label_selector(budget.spec.selector))
         for pod in self._lister.in_namespace(POD, budget.namespace).values():
             if covered.selector.matches(pod.metadata.labels):
-                covered.put(pod.key, _member(cast(Pod, pod)))
+                covered.put(pod.key, _covered_pod(cast(Pod, pod)))
 
     # --------------------------------------------------------------------------- a look
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Work out the status of a budget."""
-        budget = self._lister.get(BUDGET, key)
+        budget = self._lister.get(PDB, key)
         if not isinstance(budget, PodDisruptionBudget):
             return []
         covered = self._covered[budget.namespace][key]
         actions: list[ControllerAction] = []
-        status: Document = dict(part(budget, "status"))
+        status: Document = dict(section(budget, "status"))
         try:
             expected, desired = self._expected(budget, covered)
         except ScaleError as error:
             self._fail_safe(budget, status, str(error), now_ns)
-            if status != part(budget, "status"):
+            if status != section(budget, "status"):
                 note = f"Failed to calculate the number of expected pods: {error}"
                 reason = "CalculateExpectedPodCountFailed"
                 actions.append(event_by(self._SOURCE, budget, reason, note, is_warning=True))
@@ -212,19 +209,21 @@ class DisruptionController:
         else:
             status.pop("disruptedPods", None)
         _set_allowed(status, budget, now_ns)
-        if status != part(budget, "status"):
-            actions.extend(self._remarks(budget, covered))
+        if status != section(budget, "status"):
+            actions.extend(self._pod_events(budget, covered))
             actions.append(self._write(budget, status))
         if recheck_ns is not None:
             actions.append(SyncAt(recheck_ns, SyncDue(self.name, key)))
         return actions
 
-    def _is_healthy(self, covered: _Covered, key: NamespacedName) -> bool:
-        member = covered.members.get(key)
-        return member is not None and member.is_healthy
+    def _is_healthy(self, covered: _CoveredPods, key: NamespacedName) -> bool:
+        pod_state = covered.pods.get(key)
+        return pod_state is not None and pod_state.is_healthy
 
-    def _remarks(self, budget: PodDisruptionBudget, covered: _Covered) -> list[ControllerAction]:
-        if not covered.members:
+    def _pod_events(
+        self, budget: PodDisruptionBudget, covered: _CoveredPods
+    ) -> list[ControllerAction]:
+        if not covered.pods:
             return [event_by(self._SOURCE, budget, "NoPods", "No matching pods found")]
         counts_pods = isinstance(budget.spec.min_available, int)
         if covered.unmanaged_count and not counts_pods:
@@ -238,12 +237,12 @@ class DisruptionController:
         return []
 
     def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
-        gone = {name: None for name in part(budget, "status") if name not in status}
-        return UpdateObject(changed(budget, status={**status, **gone}), "status", self.name)
+        gone = {name: None for name in section(budget, "status") if name not in status}
+        return UpdateObject(patched(budget, status={**status, **gone}), "status", self.name)
 
     # ------------------------------------------------------------------------ expectations
 
-    def _expected(self, budget: PodDisruptionBudget, covered: _Covered) -> tuple[int, int]:
+    def _expected(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> tuple[int, int]:
         """Return how many pods are expected, and how many of them have to be healthy.
 
         Upstream: getExpectedPodCount
@@ -251,15 +250,15 @@ class DisruptionController:
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = self._scale(budget, covered)
-            return expected, max(expected - _share(spec.max_unavailable, expected), 0)
+            return expected, max(expected - _scaled_value(spec.max_unavailable, expected), 0)
         if spec.min_available is None:
             return 0, 0
         if isinstance(spec.min_available, int):
-            return len(covered.members), spec.min_available
+            return len(covered.pods), spec.min_available
         expected = self._scale(budget, covered)
-        return expected, _share(spec.min_available, expected)
+        return expected, _scaled_value(spec.min_available, expected)
 
-    def _scale(self, budget: PodDisruptionBudget, covered: _Covered) -> int:
+    def _scale(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> int:
         """Return how many pods the controllers of the pods are scaled to.
 
         Upstream: getExpectedScale
@@ -268,7 +267,7 @@ class DisruptionController:
         for _, (_, owner) in sorted(covered.owners.items()):
             obj = self._controller(budget.namespace, owner)
             if obj is None:
-                key = min(k for k, each in covered.members.items() if each.owner == owner)
+                key = min(k for k, each in covered.pods.items() if each.owner == owner)
                 raise ScaleError(f'found no controllers for pod "{key.partition("/")[2]}"')
             scales[obj.uid] = _replicas(obj)
         return sum(scales.values())
@@ -330,8 +329,8 @@ class DisruptionController:
         """Remember nothing."""
 
 
-def _member(pod: Pod) -> Member:
-    return Member(not pod.is_terminating and is_ready(pod), pod.metadata.controller)
+def _covered_pod(pod: Pod) -> CoveredPod:
+    return CoveredPod(not pod.is_terminating and is_ready(pod), pod.metadata.controller)
 
 
 def _replicas(obj: KubernetesObject) -> int:
@@ -340,11 +339,11 @@ def _replicas(obj: KubernetesObject) -> int:
     if kind in _NO_SCALE:
         resource = f"{obj.kind.lower()}s.{kind[0]}"
         raise ScaleError(f"{resource} does not implement the scale subresource")
-    replicas = part(obj, "spec").get("replicas")
+    replicas = section(obj, "spec").get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
-def _share(wanted: int | str, total: int) -> int:
+def _scaled_value(wanted: int | str, total: int) -> int:
     """Return a number, or the percentage of a total, rounded up."""
     if isinstance(wanted, int):
         return wanted

@@ -14,22 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api import changed
-from podwright.controllers.disruption_budget import BUDGET, POD
+from podwright.api import patched
 from podwright.controllers.interface import (
     ControllerAction,
     DrainNode,
     EvictPod,
-    GroupKind,
     NodeEvent,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import NODE, PDB, POD, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 
-NODE: Final[GroupKind] = ("", "Node")
 MIRROR: Final = "kubernetes.io/config.mirror"
 
 _RETRY_NS: Final = 5_000_000_000
@@ -39,101 +37,101 @@ class DrainController:
     """Drains nodes."""
 
     name = "drain"
-    kinds: Sequence[GroupKind] = (POD, BUDGET)
+    kinds: Sequence[GroupKind] = (POD, PDB)
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         # By node: the uids of the pods that have to go, by their keys; None before the first look.
-        self._leaving: dict[str, dict[NamespacedName, str] | None] = {}
+        self._draining: dict[str, dict[NamespacedName, str] | None] = {}
         self._tried_ns: dict[str, int] = {}
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Begin to drain a node, or begin again."""
         if not isinstance(event, DrainNode):
             return ()
-        self._leaving[event.node] = None
+        self._draining[event.node] = None
         return (event.node,)
 
     @property
     def pending_work(self) -> Sized:
         """The nodes that are being drained."""
-        return self._leaving
+        return self._draining
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         """Look at a node whose drain waits for a pod, or for a budget that changed."""
-        if not self._leaving:
+        if not self._draining:
             return ()
         pod = new if new is not None else old
         if not isinstance(pod, Pod):
-            return sorted(self._leaving)
-        leaving = self._leaving.get(pod.spec.node_name)
-        return (pod.spec.node_name,) if leaving and pod.key in leaving else ()
+            return sorted(self._draining)
+        remaining = self._draining.get(pod.spec.node_name)
+        return (pod.spec.node_name,) if remaining and pod.key in remaining else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Evict what may go now, and try the others later."""
         node = self._lister.get(NODE, key)
-        if not isinstance(node, Node) or key not in self._leaving:
+        if not isinstance(node, Node) or key not in self._draining:
             self._forget(key)
             return []
         actions: list[ControllerAction] = []
-        leaving = self._leaving[key]
-        if leaving is None:
-            leaving = self._leaving[key] = self._to_evict(key)
+        remaining = self._draining[key]
+        if remaining is None:
+            remaining = self._draining[key] = self._pods_to_evict(key)
             if not node.spec.unschedulable:
-                cordoned = changed(node, spec={"unschedulable": True})
+                cordoned = patched(node, spec={"unschedulable": True})
                 actions.append(UpdateObject(cordoned, "main", self.name))
         else:
             waits_ns = _RETRY_NS - (now_ns - self._tried_ns[key]) % _RETRY_NS
             is_time = waits_ns == _RETRY_NS and now_ns > self._tried_ns[key]
-            if self._is_held_up(leaving) and not is_time:
+            if self._has_blocked_pods(remaining) and not is_time:
                 return [SyncAt(now_ns + waits_ns, SyncDue(self.name, key))]
         self._tried_ns[key] = now_ns
-        actions.extend(self._evictions(leaving))
-        if not leaving:
+        actions.extend(self._evictions(remaining))
+        if not remaining:
             self._forget(key)
         return actions
 
     def _forget(self, node: str) -> None:
-        self._leaving.pop(node, None)
+        self._draining.pop(node, None)
         self._tried_ns.pop(node, None)
 
-    def _is_held_up(self, leaving: dict[NamespacedName, str]) -> bool:
+    def _has_blocked_pods(self, remaining: dict[NamespacedName, str]) -> bool:
         """Whether a pod is there that nobody has deleted yet."""
-        pods = ((self._lister.get(POD, key), uid) for key, uid in leaving.items())
+        pods = ((self._lister.get(POD, key), uid) for key, uid in remaining.items())
         return any(
             isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
         )
 
-    def _to_evict(self, node: str) -> dict[NamespacedName, str]:
+    def _pods_to_evict(self, node: str) -> dict[NamespacedName, str]:
         pods = sorted(self._lister.pods_on(node).items())
-        return {key: pod.uid for key, pod in pods if not self._stays(pod)}
+        return {key: pod.uid for key, pod in pods if not self._is_skipped(pod)}
 
-    def _stays(self, pod: Pod) -> bool:
+    def _is_skipped(self, pod: Pod) -> bool:
         owner = pod.metadata.controller
         is_daemon = owner is not None and owner.kind == "DaemonSet" and not pod.is_terminal
         return is_daemon or MIRROR in pod.metadata.annotations
 
-    def _evictions(self, leaving: dict[NamespacedName, str]) -> list[ControllerAction]:
+    def _evictions(self, remaining: dict[NamespacedName, str]) -> list[ControllerAction]:
         actions: list[ControllerAction] = []
-        for key, uid in list(leaving.items()):
+        for key, uid in list(remaining.items()):
             pod = self._lister.get(POD, key)
             if not isinstance(pod, Pod) or pod.uid != uid:
-                del leaving[key]
+                del remaining[key]
             elif not pod.is_terminating:
                 actions.append(EvictPod(key, uid, self.name))
         return actions
 
     def state(self) -> dict[str, Any]:
         """Return who has yet to go, and when that was tried last."""
-        leaving = {
-            node: None if pods is None else dict(pods) for node, pods in self._leaving.items()
+        remaining = {
+            node: None if pods is None else dict(pods) for node, pods in self._draining.items()
         }
-        return {"leaving": leaving, "tried_ns": dict(self._tried_ns)}
+        return {"leaving": remaining, "tried_ns": dict(self._tried_ns)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         for node, pods in state["leaving"].items():
-            self._leaving[node] = None if pods is None else dict(pods)
+            self._draining[node] = None if pods is None else dict(pods)
         self._tried_ns = dict(state["tried_ns"])

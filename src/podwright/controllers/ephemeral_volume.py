@@ -6,28 +6,25 @@ Upstream: pkg/controller/volume/ephemeral/controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from podwright.api import part
+from podwright.api import section
 from podwright.controllers.actions import event_by
 from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    GroupKind,
     PodChange,
 )
+from podwright.controllers.kinds import POD, PVC, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
-
-CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
-POD: Final[GroupKind] = ("", "Pod")
 
 
 class EphemeralVolumeController:
     """Makes the claims of pods' ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
-    kinds: Sequence[GroupKind] = (POD, CLAIM)
+    kinds: Sequence[GroupKind] = (POD, PVC)
     pod_changes = PodChange.ADDED
     only_with_volumes: Literal[True] = True
 
@@ -53,12 +50,12 @@ class EphemeralVolumeController:
         if not isinstance(pod, Pod) or pod.is_terminating:
             return []
         actions: list[ControllerAction] = []
-        for volume in part(pod, "spec").get("volumes") or ():
+        for volume in section(pod, "spec").get("volumes") or ():
             template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
             if template is None:
                 continue
             name = f"{pod.name}-{volume['name']}"
-            present = self._lister.get(CLAIM, f"{pod.namespace}/{name}")
+            present = self._lister.get(PVC, f"{pod.namespace}/{name}")
             if present is None:
                 actions.append(CreateObject(_claim(pod, name, template), self.name))
                 continue

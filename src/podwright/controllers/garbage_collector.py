@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from podwright.api import FOREGROUND, ORPHAN, STRATEGIES, changed, part, without_finalizer
+from podwright.api import FOREGROUND, ORPHAN, STRATEGIES, finalizers_without, patched, section
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import (
     ALL_KINDS,
@@ -36,7 +36,7 @@ from podwright.store import kind_of
 _SEPARATOR: Final = "|"
 
 
-class _Kept(NamedTuple):
+class _OwnerCheck(NamedTuple):
     """What an object was whose only owner was there: its kind, its namespace, its owner."""
 
     kind: GroupKind
@@ -45,7 +45,7 @@ class _Kept(NamedTuple):
     owner_uid: str
 
 
-_KEPT_BY_NOBODY: Final = _Kept(("", ""), "", (), "")
+_NO_CHECK: Final = _OwnerCheck(("", ""), "", (), "")
 
 
 class GarbageCollector:
@@ -57,13 +57,13 @@ class GarbageCollector:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        # By the uid of an owner: the places of who names it and is not controlled by it.
-        self._others: dict[str, dict[NamespacedName, None]] = {}
+        # By the uid of an owner: the object_keys of who names it and is not controlled by it.
+        self._uncontrolled_dependents: dict[str, dict[NamespacedName, None]] = {}
         # The kinds of what somebody controls, of which the view knows who does.
         self._controlled: dict[GroupKind, None] = {}
         # The uids of owners that wait for their dependents to go.
         self._waiting: dict[str, None] = {}
-        self._kept = _KEPT_BY_NOBODY
+        self._last_check = _NO_CHECK
 
     # ---------------------------------------------------------------------- what happens
 
@@ -73,7 +73,7 @@ class GarbageCollector:
         """Look at dependents of what is gone, at whose owner is gone, at owners that wait."""
         if new is None:
             assert old is not None, "a change of nothing"
-            return self._observe_gone(old)
+            return self._observe_removal(old)
         metadata = new.metadata
         owners = metadata.owner_references
         if old is None:
@@ -81,9 +81,9 @@ class GarbageCollector:
         else:
             were = old.metadata.owner_references
             if old.metadata.uid != metadata.uid:
-                self._kept = _KEPT_BY_NOBODY
+                self._last_check = _NO_CHECK
         keys: list[NamespacedName] = []
-        if owners is not were and owners != were and not self._is_kept(new, were):
+        if owners is not were and owners != were and not self._has_checked_owner(new, were):
             keys.extend(self._observe_owners(new, were))
         if metadata.deletion_timestamp is not None:
             keys.extend(self._observe_deletion(old, new))
@@ -93,29 +93,29 @@ class GarbageCollector:
         self, obj: KubernetesObject, were: Sequence[OwnerReference]
     ) -> Iterator[NamespacedName]:
         """Note whom an object names as its owners now; yield whom to look at because of it."""
-        place = _place(obj)
+        object_key = _object_key(obj)
         for reference in were:
-            self._unregister(reference.uid, place)
+            self._unregister(reference.uid, object_key)
             if reference.uid in self._waiting:
-                yield from self._waiters(reference, obj)
+                yield from self._waiting_owners(reference, obj)
         owners, controller = obj.metadata.owner_references, obj.metadata.controller
         for reference in owners:
             if reference is controller:
                 self._controlled[kind_of(obj)] = None
             else:
-                self._others.setdefault(reference.uid, {})[place] = None
+                self._uncontrolled_dependents.setdefault(reference.uid, {})[object_key] = None
         if any(self._is_gone(reference, obj) for reference in owners):
-            yield place
+            yield object_key
         elif len(owners) == 1 and owners[0] is controller:
-            self._kept = _Kept(kind_of(obj), obj.namespace, owners, controller.uid)
+            self._last_check = _OwnerCheck(kind_of(obj), obj.namespace, owners, controller.uid)
 
-    def _is_kept(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
+    def _has_checked_owner(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
         """Whether an object came to the owner of the last one that was kept by its own.
 
         Then there is nothing to look for: of thousands of pods of one owner, which share its
         reference, this is so for all but the first.
         """
-        kept, metadata = self._kept, obj.metadata
+        kept, metadata = self._last_check, obj.metadata
         return (
             metadata.owner_references is kept.owners
             and not were
@@ -139,36 +139,38 @@ class GarbageCollector:
             and old.metadata.finalizers == metadata.finalizers
         ):
             return ()
-        return (_place(new),)
+        return (_object_key(new),)
 
-    def _observe_gone(self, old: KubernetesObject) -> Sequence[NamespacedName]:
+    def _observe_removal(self, old: KubernetesObject) -> Sequence[NamespacedName]:
         metadata = old.metadata
         uid = metadata.uid
-        if uid == self._kept.owner_uid:
-            self._kept = _KEPT_BY_NOBODY
+        if uid == self._last_check.owner_uid:
+            self._last_check = _NO_CHECK
         self._waiting.pop(uid, None)
-        keys = self._places_of(old)
-        if not self._waiting and not self._others:
+        keys = self._dependent_keys(old)
+        if not self._waiting and not self._uncontrolled_dependents:
             return keys
-        place = _place(old)
+        object_key = _object_key(old)
         for reference in metadata.owner_references:
-            self._unregister(reference.uid, place)
+            self._unregister(reference.uid, object_key)
             if reference.uid in self._waiting:
-                keys.extend(self._waiters(reference, old))
+                keys.extend(self._waiting_owners(reference, old))
         return keys
 
-    def _unregister(self, uid: str, place: NamespacedName) -> None:
-        places = self._others.get(uid)
-        if places is not None:
-            places.pop(place, None)
-            if not places:
-                del self._others[uid]
+    def _unregister(self, uid: str, object_key: NamespacedName) -> None:
+        object_keys = self._uncontrolled_dependents.get(uid)
+        if object_keys is not None:
+            object_keys.pop(object_key, None)
+            if not object_keys:
+                del self._uncontrolled_dependents[uid]
 
-    def _waiters(self, reference: OwnerReference, dependent: KubernetesObject) -> Iterator[str]:
-        """Yield the place of an owner that waits for its dependents to go."""
+    def _waiting_owners(
+        self, reference: OwnerReference, dependent: KubernetesObject
+    ) -> Iterator[str]:
+        """Yield the object_key of an owner that waits for its dependents to go."""
         owner = self._owner(reference, dependent)
-        if owner is not None and _waits(owner):
-            yield _place(owner)
+        if owner is not None and _is_deleting_dependents(owner):
+            yield _object_key(owner)
 
     # --------------------------------------------------------------------------- a look
 
@@ -178,47 +180,47 @@ class GarbageCollector:
         if obj is None:
             return []
         if obj.metadata.deletion_timestamp is None:
-            return self._attempted(obj)
+            return self._attempt_to_delete(obj)
         if ORPHAN in obj.metadata.finalizers:
-            return self._orphaned(obj)
+            return self._orphan_dependents(obj)
         if FOREGROUND in obj.metadata.finalizers:
-            return self._emptied(obj)
+            return self._process_deleting_dependents(obj)
         return []
 
-    def _attempted(self, obj: KubernetesObject) -> list[ControllerAction]:
+    def _attempt_to_delete(self, obj: KubernetesObject) -> list[ControllerAction]:
         """Delete an object that no owner keeps, or make it forget those that are gone.
 
         Upstream: attemptToDeleteItem
         """
         references = obj.metadata.owner_references
         gone = [each for each in references if self._is_gone(each, obj)]
-        waiting = [each for each in references if any(self._waiters(each, obj))]
+        waiting = [each for each in references if any(self._waiting_owners(each, obj))]
         if not gone and not waiting:
             return []
         if len(gone) + len(waiting) < len(references):
-            return [self._forgetting(obj, {each.uid for each in (*gone, *waiting)})]
+            return [self._without_owners(obj, {each.uid for each in (*gone, *waiting)})]
         return [deletion_by(self.name, obj, propagation=self._propagation(obj, waiting))]
 
     def _propagation(
         self, obj: KubernetesObject, waiting: Sequence[OwnerReference]
     ) -> Literal["Background", "Foreground", "Orphan"]:
-        if waiting and self._places_of(obj):
+        if waiting and self._dependent_keys(obj):
             return "Foreground"
         if ORPHAN in obj.metadata.finalizers:
             return "Orphan"
         return "Foreground" if FOREGROUND in obj.metadata.finalizers else "Background"
 
-    def _orphaned(self, owner: KubernetesObject) -> list[ControllerAction]:
+    def _orphan_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
         """Make dependents forget an owner, and let it go.
 
         Upstream: attemptToOrphanWorker
         """
         actions: list[ControllerAction] = [
-            self._forgetting(dependent, {owner.uid}) for dependent in self._dependents_of(owner)
+            self._without_owners(dependent, {owner.uid}) for dependent in self._dependents_of(owner)
         ]
         return [*actions, self._without(owner, ORPHAN)]
 
-    def _emptied(self, owner: KubernetesObject) -> list[ControllerAction]:
+    def _process_deleting_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
         """Delete the dependents that block an owner, and let it go when there are none.
 
         Upstream: processDeletingDependentsItem
@@ -236,25 +238,25 @@ class GarbageCollector:
         actions: list[ControllerAction] = []
         for dependent in blocking:
             if dependent.metadata.deletion_timestamp is None:
-                actions.extend(self._attempted(dependent))
+                actions.extend(self._attempt_to_delete(dependent))
         return actions
 
     # ------------------------------------------------------------------------ relations
 
     def _dependents_of(self, owner: KubernetesObject) -> list[KubernetesObject]:
-        found = (self._at(place) for place in self._places_of(owner))
+        found = (self._at(object_key) for object_key in self._dependent_keys(owner))
         return [obj for obj in found if obj is not None]
 
-    def _places_of(self, owner: KubernetesObject) -> list[NamespacedName]:
-        """Return the places of those who name an owner, sorted."""
+    def _dependent_keys(self, owner: KubernetesObject) -> list[NamespacedName]:
+        """Return the object_keys of those who name an owner, sorted."""
         uid = owner.metadata.uid
-        places = list(self._others.get(uid, ()))
+        object_keys = list(self._uncontrolled_dependents.get(uid, ()))
         for kind in self._controlled:
             controlled = self._lister.controlled_by(uid, kind)
             if controlled:
-                places.extend(_place(obj) for obj in controlled.values())
-        places.sort()
-        return places
+                object_keys.extend(_object_key(obj) for obj in controlled.values())
+        object_keys.sort()
+        return object_keys
 
     def _owner(
         self, reference: OwnerReference, dependent: KubernetesObject
@@ -273,19 +275,19 @@ class GarbageCollector:
         kind = (api_group(reference.api_version), reference.kind)
         return kind in STRATEGIES or kind in self._lister.kinds()
 
-    def _at(self, place: NamespacedName) -> KubernetesObject | None:
-        group, kind, key = place.split(_SEPARATOR)
+    def _at(self, object_key: NamespacedName) -> KubernetesObject | None:
+        group, kind, key = object_key.split(_SEPARATOR)
         return self._lister.get((group, kind), key)
 
-    def _forgetting(self, dependent: KubernetesObject, uids: Iterable[str]) -> UpdateObject:
+    def _without_owners(self, dependent: KubernetesObject, uids: Iterable[str]) -> UpdateObject:
         forgotten = frozenset(uids)
-        written = part(dependent, "metadata").get("ownerReferences") or ()
+        written = section(dependent, "metadata").get("ownerReferences") or ()
         kept = [each for each in written if each.get("uid") not in forgotten]
-        new = changed(dependent, metadata={"ownerReferences": kept or None})
+        new = patched(dependent, metadata={"ownerReferences": kept or None})
         return UpdateObject(new, "main", self.name)
 
     def _without(self, owner: KubernetesObject, finalizer: str) -> UpdateObject:
-        new = changed(owner, metadata=without_finalizer(owner, finalizer))
+        new = patched(owner, metadata=finalizers_without(owner, finalizer))
         return UpdateObject(new, "main", self.name)
 
     # ---------------------------------------------------------------------- checkpoints
@@ -298,10 +300,10 @@ class GarbageCollector:
         """Remember nothing."""
 
 
-def _place(obj: KubernetesObject) -> NamespacedName:
+def _object_key(obj: KubernetesObject) -> NamespacedName:
     group, kind = kind_of(obj)
     return f"{group}{_SEPARATOR}{kind}{_SEPARATOR}{obj.key}"
 
 
-def _waits(owner: KubernetesObject) -> bool:
+def _is_deleting_dependents(owner: KubernetesObject) -> bool:
     return owner.metadata.deletion_timestamp is not None and FOREGROUND in owner.metadata.finalizers

@@ -24,28 +24,27 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import changed, conditions_with, part, with_job_defaults
+from podwright.api import conditions_with, patched, section, with_job_defaults
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.adoption import Orphans, adopted, released
 from podwright.controllers.creation_events import CreationEvents
 from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    GroupKind,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
 from podwright.controllers.job_counts import (
-    BackOff,
-    Ended,
+    BackoffRecord,
     JobCounts,
-    back_off_after,
-    counted,
+    TerminatedPod,
+    active_pods_for_removal,
+    backoff_after,
+    count_pods,
+    desired_active,
     is_complete,
-    surplus_pods,
-    wanted_count,
-    write_numbers,
+    set_status_counts,
 )
 from podwright.controllers.job_finish import finishing_condition, job_condition
 from podwright.controllers.job_indexes import (
@@ -57,9 +56,9 @@ from podwright.controllers.job_indexes import (
 )
 from podwright.controllers.job_spec import (
     TRACKING,
-    AskedOfJobs,
     FailureVerdict,
     JobSpec,
+    ParsedJobs,
     condition_among,
     failure_verdict,
     finish_time_ns,
@@ -67,6 +66,7 @@ from podwright.controllers.job_spec import (
     index_of,
     pods_of,
 )
+from podwright.controllers.kinds import JOB, POD, PRIORITY_CLASS, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_template import owners_with_priority_class
 from podwright.objects import (
@@ -80,10 +80,6 @@ from podwright.objects import (
 )
 from podwright.store import with_metadata
 
-JOB: Final[GroupKind] = ("batch", "Job")
-POD: Final[GroupKind] = ("", "Pod")
-PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
-
 PODS_PER_SYNC_MAX: Final = 500
 _SECOND_NS: Final = 1_000_000_000
 _BATCH_NS: Final = _SECOND_NS
@@ -95,9 +91,9 @@ class _Memory(msgspec.Struct):
 
     due_ns: dict[str, int] = {}
     urgent: dict[str, bool] = {}
-    ended: dict[str, dict[str, Ended]] = {}
+    ended: dict[str, dict[str, TerminatedPod]] = {}
     released: dict[str, bool] = {}  # by the uid of a pod
-    back_off: dict[str, BackOff] = {}
+    back_off: dict[str, BackoffRecord] = {}
     gone: dict[str, list[str]] = {}
     refused: dict[str, bool] = {}
 
@@ -112,7 +108,7 @@ class JobController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._memory = _Memory()
-        self._asked = AskedOfJobs()
+        self._parsed = ParsedJobs()
         self._creation_events = CreationEvents()
         self._orphans = Orphans(lister, POD)
 
@@ -135,22 +131,22 @@ class JobController:
         metadata = pod.metadata
         owner = metadata.controller
         if owner is None or owner.kind != self.owner_kind:
-            return self._orphans.changed(old, new)
+            return self._orphans.observe(old, new)
         key = f"{metadata.namespace}/{owner.name}"
         if old is None:
-            self._creation_events.saw(key, pod)
+            self._creation_events.observe(key, pod)
         elif (
             old.metadata.owner_references is not metadata.owner_references
             and old.metadata.controller is None
         ):
-            self._orphans.changed(old, new)
+            self._orphans.observe(old, new)
         job = self._lister.get(JOB, key)
         if job is None or job.metadata.uid != owner.uid:
             if TRACKING in metadata.finalizers and new is not None:
-                self._note_gone(key, owner.uid)
+                self._record_deleted_job(key, owner.uid)
                 return (key,)
             return ()
-        self._note_ended(key, job, old, new)
+        self._record_terminated(key, job, old, new)
         return (key,)
 
     def _observe_job(
@@ -158,7 +154,7 @@ class JobController:
     ) -> Iterable[NamespacedName]:
         if new is None:
             assert old is not None, "a change of nothing"
-            self._note_gone(key, old.uid)
+            self._record_deleted_job(key, old.uid)
             self._orphans.remove_owner(old)
         elif (
             old is None
@@ -169,11 +165,11 @@ class JobController:
         else:
             return ()  # its own writes
         if new is not None:
-            self._orphans.put_owner(new, self._asked.of(new).selector)
+            self._orphans.put_owner(new, self._parsed.of(new).selector)
         if old is None and new is not None:
             # Of objects that come all at once, the pods may have come before their job.
             for _, pod in sorted(self._lister.controlled_by(new.uid, POD).items()):
-                self._note_ended(key, new, None, cast(Pod, pod))
+                self._record_terminated(key, new, None, cast(Pod, pod))
         return (key,)
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
@@ -182,12 +178,12 @@ class JobController:
         self._memory.urgent[owner] = True
         return (owner,)
 
-    def _note_gone(self, key: str, uid: str) -> None:
+    def _record_deleted_job(self, key: str, uid: str) -> None:
         uids = self._memory.gone.setdefault(key, [])
         if uid not in uids:
             uids.append(uid)
 
-    def _note_ended(
+    def _record_terminated(
         self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
     ) -> None:
         pod = new if new is not None else old
@@ -202,7 +198,7 @@ class JobController:
             return
         if pod.uid in self._memory.ended.get(key, ()):
             return
-        spec = self._asked.of(job).spec
+        spec = self._parsed.of(job).spec
         is_success = pod.status.phase == "Succeeded"
         is_out = pod.is_terminating and not spec.replaces_only_failed
         if is_tracked and not (pod.is_terminal or is_out):
@@ -213,7 +209,7 @@ class JobController:
         failures, ignored = failures_of(pod)
         ended_ns = finish_time_ns(pod)
         index = index_of(pod, spec.completions) if spec.is_indexed else None
-        self._memory.ended.setdefault(key, {})[pod.uid] = Ended(
+        self._memory.ended.setdefault(key, {})[pod.uid] = TerminatedPod(
             uid=pod.uid,
             key=pod.key,
             is_success=is_success,
@@ -244,21 +240,21 @@ class JobController:
                 actions.append(SyncAt(batch_ns, SyncDue(self.name, key)))
             return actions
         memory.due_ns.pop(key, None)
-        spec = self._asked.of(job).spec
+        spec = self._parsed.of(job).spec
         if spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
             return actions
         complete = with_job_defaults(job)
         if complete is not job:
             return [*actions, UpdateObject(complete, "whole", self.name)]
-        claims = self._claims(job)
-        if claims:
+        adoptions = self._adoptions(job)
+        if adoptions:
             # What changes hands is counted when it has; that change leads back to here.
             memory.urgent[key] = True
-            return actions + claims
-        actions.extend(self._synced(job, spec, now_ns))
+            return actions + adoptions
+        actions.extend(self._sync_pods(job, spec, now_ns))
         return actions
 
-    def _claims(self, job: KubernetesObject) -> list[ControllerAction]:
+    def _adoptions(self, job: KubernetesObject) -> list[ControllerAction]:
         """Adopt pods that nobody controls.
 
         Upstream: getPodsForJob
@@ -266,7 +262,7 @@ class JobController:
         if job.metadata.deletion_timestamp is not None or finished_condition(job) is not None:
             return []
         actions: list[ControllerAction] = []
-        for orphan in self._orphans.of(job):
+        for orphan in self._orphans.adoptable_by(job):
             pod = cast(Pod, orphan)
             if not pod.is_terminating:
                 kept = (each for each in pod.metadata.finalizers if each != TRACKING)
@@ -274,18 +270,18 @@ class JobController:
                 actions.append(UpdateObject(held, "main", self.name))
         return actions
 
-    def _strangers(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
-        selector = self._asked.of(job).selector
+    def _unmatched_pods(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
+        selector = self._parsed.of(job).selector
         # Pods of one template have the same labels, which are matched once.
-        strangers: list[Pod] = []
-        labels, is_strange = None, False
+        unmatched: list[Pod] = []
+        labels, is_unmatched = None, False
         for pod in pods:
             if pod.metadata.labels is not labels:
                 labels = pod.metadata.labels
-                is_strange = not selector.matches(labels)
-            if is_strange:
-                strangers.append(pod)
-        return strangers
+                is_unmatched = not selector.matches(labels)
+            if is_unmatched:
+                unmatched.append(pod)
+        return unmatched
 
     def _released_orphans(self, key: str) -> list[ControllerAction]:
         """Let the pods go whose job is gone.
@@ -311,7 +307,7 @@ class JobController:
         ):
             entries.pop(key, None)
         self._creation_events.forget(key)
-        self._asked.forget(key)
+        self._parsed.forget(key)
 
     def _release(self, pod: Pod) -> list[ControllerAction]:
         if TRACKING not in pod.metadata.finalizers:
@@ -320,24 +316,24 @@ class JobController:
         kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
         return [UpdateObject(with_metadata(pod, finalizers=kept), "main", self.name)]
 
-    def _synced(
+    def _sync_pods(
         self, job: KubernetesObject, spec: JobSpec, now_ns: int
     ) -> Iterable[ControllerAction]:
         ended = [*self._memory.ended.pop(job.key, {}).values()]
         if finished_condition(job) is not None:
             self._forget(job.key)
-            return self._counted(job.key, ended)
+            return self._release_counted(job.key, ended)
         actions: list[ControllerAction] = []
-        status: Document = dict(part(job, "status"))
+        status: Document = dict(section(job, "status"))
         found = self._lister.controlled_by(job.uid, POD)
         pods = cast(list[Pod], [found[key] for key in sorted(found)])
-        strangers = self._strangers(job, pods)
-        if strangers:
-            actions.extend(self._let_go(job, strangers))
-            gone = {pod.uid for pod in strangers}
+        unmatched = self._unmatched_pods(job, pods)
+        if unmatched:
+            actions.extend(self._releases_of_unmatched(job, unmatched))
+            gone = {pod.uid for pod in unmatched}
             pods = [pod for pod in pods if pod.uid not in gone]
             ended = [each for each in ended if each.uid not in gone]
-        counts = counted(pods, spec, status, ended)
+        counts = count_pods(pods, spec, status, ended)
         if spec.is_indexed and spec.backoff_limit_per_index is not None:
             # Whom a job that fails takes down has failed, its index has not.
             fails = condition_among(job, ("FailureTarget",)) is not None
@@ -350,16 +346,16 @@ class JobController:
         finishing = finishing_condition(job, spec, status, counts, now_ns)
         is_going_on = finishing is None and job.metadata.deletion_timestamp is None
         last = self._last_failures(spec, counts, ended) if is_going_on else {}
-        actions.extend(self._counted(job.key, ended, last.values()))
+        actions.extend(self._release_counted(job.key, ended, last.values()))
         if finishing is not None:
             if finishing["type"] == "SuccessCriteriaMet":
                 # Who is not needed any more has not failed.
                 actions.extend(action for pod in counts.active for action in self._release(pod))
-            actions.extend(self._deleted(job, counts.active))
+            actions.extend(self._deletions(job, counts.active))
             counts.terminating += len(counts.active)
             counts.active = []
         elif is_going_on:
-            actions.extend(self._managed(job, spec, counts, last, now_ns))
+            actions.extend(self._manage(job, spec, counts, last, now_ns))
             actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
             if is_complete(spec, counts):
                 finishing = job_condition(
@@ -367,14 +363,14 @@ class JobController:
                 )
         if finishing is not None:
             actions.extend(self._finished(job, finishing, status, counts, now_ns))
-        write_numbers(status, spec, counts)
-        if status != part(job, "status"):
+        set_status_counts(status, spec, counts)
+        if status != section(job, "status"):
             actions.append(UpdateObject(_with_status(job, status), "status", self.name))
         return actions
 
     def _last_failures(
-        self, spec: JobSpec, counts: JobCounts, ended: Sequence[Ended]
-    ) -> dict[int, Ended]:
+        self, spec: JobSpec, counts: JobCounts, ended: Sequence[TerminatedPod]
+    ) -> dict[int, TerminatedPod]:
         """Return whom to replace in indexes that fail on their own; these are not counted yet."""
         if counts.failed_indexes is None:
             return {}
@@ -383,8 +379,8 @@ class JobController:
         counts.delayed = sum(1 for each in last.values() if each.action != "Ignore")
         return last
 
-    def _counted(
-        self, key: str, ended: Iterable[Ended], delayed: Iterable[Ended] = ()
+    def _release_counted(
+        self, key: str, ended: Iterable[TerminatedPod], delayed: Iterable[TerminatedPod] = ()
     ) -> list[ControllerAction]:
         """Let the pods go that are counted, and keep the others in mind."""
         later = {each.uid: each for each in delayed}
@@ -397,19 +393,21 @@ class JobController:
                 actions.extend(self._release(pod))
         return actions
 
-    def _is_held(self, ended: Ended) -> bool:
+    def _is_held(self, ended: TerminatedPod) -> bool:
         pod = self._lister.get(POD, ended.key)
         return pod is not None and pod.uid == ended.uid and TRACKING in pod.metadata.finalizers
 
-    def _let_go(self, job: KubernetesObject, pods: Iterable[Pod]) -> Iterable[ControllerAction]:
+    def _releases_of_unmatched(
+        self, job: KubernetesObject, pods: Iterable[Pod]
+    ) -> Iterable[ControllerAction]:
         for pod in pods:
             kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
             free = with_metadata(released(pod, job), finalizers=kept)
             yield UpdateObject(free, "main", self.name)
 
-    def _back_off(self, key: str, ended: Sequence[Ended], now_ns: int) -> None:
+    def _back_off(self, key: str, ended: Sequence[TerminatedPod], now_ns: int) -> None:
         known = self._memory.back_off
-        record = back_off_after(known.get(key, BackOff()), ended, now_ns)
+        record = backoff_after(known.get(key, BackoffRecord()), ended, now_ns)
         if record.failures:
             known[key] = record
         else:
@@ -450,21 +448,21 @@ class JobController:
 
     # ------------------------------------------------------------------------- the pods
 
-    def _managed(
+    def _manage(
         self,
         job: KubernetesObject,
         spec: JobSpec,
         counts: JobCounts,
-        last: Mapping[int, Ended],
+        last: Mapping[int, TerminatedPod],
         now_ns: int,
     ) -> list[ControllerAction]:
         """Make or delete pods until as many are active as are wanted.
 
         Upstream: manageJob
         """
-        self._ask_for_deadline(job, spec, now_ns)
-        wanted = wanted_count(spec, counts)
-        surplus = surplus_pods(spec, counts, wanted)[:PODS_PER_SYNC_MAX]
+        self._schedule_deadline(job, spec, now_ns)
+        wanted = desired_active(spec, counts)
+        surplus = active_pods_for_removal(spec, counts, wanted)[:PODS_PER_SYNC_MAX]
         if surplus:
             leaving = {pod.uid for pod in surplus}
             counts.active = [pod for pod in counts.active if pod.uid not in leaving]
@@ -473,52 +471,52 @@ class JobController:
             for pod in surplus:
                 # One that is not wanted is no failure: it is let go before it is deleted.
                 actions.extend(self._release(pod))
-            return [*actions, *self._deleted(job, surplus), *self._requeue_at(job.key, now_ns)]
+            return [*actions, *self._deletions(job, surplus), *self._requeue_at(job.key, now_ns)]
         if self._memory.refused.pop(job.key, False):
             return self._requeue_at(job.key, now_ns)  # it is tried again when something has changed
         held = counts.terminating if spec.replaces_only_failed else 0
         missing = wanted - held - len(counts.active)
         if missing > 0:
-            open_ns = self._memory.back_off.get(job.key, BackOff()).ends_ns()
+            open_ns = self._memory.back_off.get(job.key, BackoffRecord()).ends_ns()
             if open_ns > now_ns:
-                self._ask(job.key, open_ns)
+                self._schedule_sync(job.key, open_ns)
             else:
                 count = min(missing, PODS_PER_SYNC_MAX)
                 return [
-                    *self._made(job, spec, counts, count, last, now_ns),
+                    *self._new_pods(job, spec, counts, count, last, now_ns),
                     *self._requeue_at(job.key, now_ns),
                 ]
         return self._requeue_at(job.key, now_ns)
 
-    def _made(
+    def _new_pods(
         self,
         job: KubernetesObject,
         spec: JobSpec,
         counts: JobCounts,
         count: int,
-        last: Mapping[int, Ended],
+        last: Mapping[int, TerminatedPod],
         now_ns: int,
     ) -> list[ControllerAction]:
         if spec.is_indexed:
-            pods = self._made_by_index(job, spec, counts, count, last, now_ns)
+            pods = self._new_indexed_pods(job, spec, counts, count, last, now_ns)
         else:
-            pods = [self._asked.pod(job)] * count
+            pods = [self._parsed.pod(job)] * count
         if not pods:
             return []
         self._creation_events.expect(job.key, len(pods))
         # The status counts them as active; upstream does too, before it sees them.
         counts.active = [*counts.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
-            self._ask(job.key, now_ns + _BATCH_NS)
+            self._schedule_sync(job.key, now_ns + _BATCH_NS)
         return [CreateObject(pod, self.name) for pod in pods]
 
-    def _made_by_index(
+    def _new_indexed_pods(
         self,
         job: KubernetesObject,
         spec: JobSpec,
         counts: JobCounts,
         count: int,
-        last: Mapping[int, Ended],
+        last: Mapping[int, TerminatedPod],
         now_ns: int,
     ) -> list[Pod]:
         taken = {index_of(pod, spec.completions) for pod in counts.active} | counts.indexes
@@ -526,13 +524,13 @@ class JobController:
         free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
         indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
         if free and not indexes:
-            self._ask(job.key, min(retry_ns(last.get(index)) for index in free))
+            self._schedule_sync(job.key, min(retry_ns(last.get(index)) for index in free))
         annotations: dict[int, dict[str, str]] = {}
         if counts.failed_indexes is not None:
             annotations = {index: failure_annotations(last.get(index)) for index in indexes}
         return pods_of(job, spec, indexes, annotations)
 
-    def _deleted(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
+    def _deletions(self, job: KubernetesObject, pods: Iterable[Pod]) -> list[ControllerAction]:
         actions: list[ControllerAction] = []
         for pod in pods:
             actions.append(deletion_by(self.name, pod))
@@ -565,16 +563,16 @@ class JobController:
 
     # -------------------------------------------------------------------------- waiting
 
-    def _ask(self, key: str, due_ns: int) -> None:
+    def _schedule_sync(self, key: str, due_ns: int) -> None:
         known = self._memory.due_ns.get(key)
         self._memory.due_ns[key] = due_ns if known is None else min(known, due_ns)
 
-    def _ask_for_deadline(self, job: KubernetesObject, spec: JobSpec, now_ns: int) -> None:
+    def _schedule_deadline(self, job: KubernetesObject, spec: JobSpec, now_ns: int) -> None:
         if spec.active_deadline_seconds is None or spec.suspend:
             return
-        started_ns = timestamp_ns(part(job, "status").get("startTime"))
+        started_ns = timestamp_ns(section(job, "status").get("startTime"))
         begun_ns = now_ns if started_ns is None else started_ns
-        self._ask(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
+        self._schedule_sync(job.key, begun_ns + spec.active_deadline_seconds * _SECOND_NS)
 
     def _requeue_at(self, key: str, now_ns: int) -> list[ControllerAction]:
         due_ns = self._memory.due_ns.get(key)
@@ -596,5 +594,5 @@ class JobController:
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
-    gone = {name: None for name in part(job, "status") if name not in status}
-    return changed(job, status={**status, **gone})
+    gone = {name: None for name in section(job, "status") if name not in status}
+    return patched(job, status={**status, **gone})

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.api import part
+from podwright.api import section
 from podwright.controllers.job_spec import JobSpec, index_of, indexes_text, parse_indexes
 from podwright.objects import (
     Document,
@@ -24,7 +24,7 @@ _BACK_OFF_NS: Final = 10_000_000_000
 _BACK_OFF_MAX_NS: Final = 600_000_000_000
 
 
-class Ended(msgspec.Struct, frozen=True):
+class TerminatedPod(msgspec.Struct, frozen=True):
     """A pod that has ended and is not counted yet.
 
     Attributes
@@ -50,7 +50,7 @@ class Ended(msgspec.Struct, frozen=True):
     ignored: int = 0
 
 
-class BackOff(msgspec.Struct, frozen=True):
+class BackoffRecord(msgspec.Struct, frozen=True):
     """How many pods have failed since the last success, and when the last one did."""
 
     failures: int = 0
@@ -86,8 +86,8 @@ class JobCounts(msgspec.Struct):
     failed_indexes: set[int] | None = None
 
 
-def counted(
-    pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[Ended]
+def count_pods(
+    pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[TerminatedPod]
 ) -> JobCounts:
     """Count what has ended on top of what the status says, and who is still active.
 
@@ -97,7 +97,7 @@ def counted(
         All that the job controls.
     spec, status
         Of the job, before this look.
-    ended : sequence of Ended
+    ended : sequence of TerminatedPod
         What is not in the status yet.
     """
     active: list[Pod] = []
@@ -133,7 +133,9 @@ def counted(
     return counts
 
 
-def back_off_after(before: BackOff, ended: Sequence[Ended], now_ns: int) -> BackOff:
+def backoff_after(
+    before: BackoffRecord, ended: Sequence[TerminatedPod], now_ns: int
+) -> BackoffRecord:
     """Count the failures since the last success.
 
     Notes
@@ -150,7 +152,7 @@ def back_off_after(before: BackOff, ended: Sequence[Ended], now_ns: int) -> Back
         if not each.is_success and (succeeded_ns is None or time > succeeded_ns)
     ]
     known = 0 if succeeded_ns is not None else before.failures
-    return BackOff(known + len(failed), max(failed, default=before.failed_ns))
+    return BackoffRecord(known + len(failed), max(failed, default=before.failed_ns))
 
 
 def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
@@ -162,7 +164,7 @@ def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
     return counts.succeeded >= spec.completions
 
 
-def wanted_count(spec: JobSpec, counts: JobCounts) -> int:
+def desired_active(spec: JobSpec, counts: JobCounts) -> int:
     """Return how many pods should be active."""
     if spec.suspend:
         return 0
@@ -171,7 +173,7 @@ def wanted_count(spec: JobSpec, counts: JobCounts) -> int:
     return max(min(spec.completions - counts.succeeded, spec.parallelism), 0)
 
 
-def surplus_pods(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
+def active_pods_for_removal(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
     """Return the pods to delete: those of indexes that have a pod or are done, then others.
 
     Notes
@@ -191,11 +193,11 @@ def surplus_pods(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
                 rest.append(pod)
     more = len(counts.active) - len(chosen) - wanted
     if more > 0:
-        chosen.extend(sorted(rest, key=_least_wanted)[:more])
+        chosen.extend(sorted(rest, key=_removal_order)[:more])
     return chosen
 
 
-def _least_wanted(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
+def _removal_order(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
     """Order pods for deletion: without a node, pending, not ready, young ones first."""
     phases = {"Pending": 0, "Unknown": 1}
     created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
@@ -220,13 +222,13 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
     restarts = 0
     for pod in active:
         if pod.status.phase in {"Running", "Pending"}:
-            status = part(pod, "status")
+            status = section(pod, "status")
             for name in ("initContainerStatuses", "containerStatuses"):
                 restarts += sum(int(s.get("restartCount", 0)) for s in status.get(name) or ())
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 
-def write_numbers(status: Document, spec: JobSpec, counts: JobCounts) -> None:
+def set_status_counts(status: Document, spec: JobSpec, counts: JobCounts) -> None:
     """Write the numbers of a job into its status."""
     numbers = {
         "active": len(counts.active),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.controllers.job_counts import JobCounts, restarts_too_often
-from podwright.controllers.job_indexes import met_success_rule
+from podwright.controllers.job_indexes import matching_success_rule
 from podwright.controllers.job_spec import JobSpec, condition_among
 from podwright.objects import Document, KubernetesObject, timestamp_ns, timestamp_text
 
@@ -52,7 +52,7 @@ def _finished_by_indexes(spec: JobSpec, counts: JobCounts, now_ns: int) -> Docum
         return _failure("MaxFailedIndexesExceeded", _INDEXES_MESSAGE, now_ns)
     if failed and len(failed) + len(counts.indexes) >= (spec.completions or 0):
         return _failure("FailedIndexes", _SOME_INDEX_MESSAGE, now_ns)
-    rule = met_success_rule(spec, counts.indexes)
+    rule = matching_success_rule(spec, counts.indexes)
     if rule is None:
         return None
     note = f"Matched rules at index {rule}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from podwright.controllers.job_counts import BackOff, Ended
+from podwright.controllers.job_counts import BackoffRecord, TerminatedPod
 from podwright.controllers.job_spec import JobSpec, index_of, parse_indexes
 from podwright.objects import Document, Pod
 
@@ -33,7 +33,7 @@ def _count(text: str) -> int:
     return number if number <= _COUNT_MAX else 0
 
 
-def failed_indexes(spec: JobSpec, known: str, ended: Iterable[Ended]) -> set[int]:
+def failed_indexes(spec: JobSpec, known: str, ended: Iterable[TerminatedPod]) -> set[int]:
     """Return the indexes that have failed for good.
 
     Upstream: calculateFailedIndexes, isIndexFailed
@@ -52,13 +52,13 @@ def failed_indexes(spec: JobSpec, known: str, ended: Iterable[Ended]) -> set[int
 
 
 def last_failures(
-    spec: JobSpec, ended: Iterable[Ended], active: Iterable[Pod], over: Iterable[int]
-) -> dict[int, Ended]:
+    spec: JobSpec, ended: Iterable[TerminatedPod], active: Iterable[Pod], over: Iterable[int]
+) -> dict[int, TerminatedPod]:
     """Return per index that is to be tried again its last failure.
 
     Parameters
     ----------
-    ended : iterable of Ended
+    ended : iterable of TerminatedPod
         Those whose pods are still there.
     active : iterable of Pod
         Who has replaced them.
@@ -70,7 +70,7 @@ def last_failures(
     Upstream: getPodsWithDelayedDeletionPerIndex
     """
     done = frozenset((*over, *(index_of(pod, spec.completions) for pod in active)))
-    last: dict[int, Ended] = {}
+    last: dict[int, TerminatedPod] = {}
     for each in ended:
         if each.is_success or each.index < 0 or each.index in done:
             continue
@@ -83,17 +83,17 @@ def last_failures(
     return last
 
 
-def retry_ns(failure: Ended | None) -> int:
+def retry_ns(failure: TerminatedPod | None) -> int:
     """Return when an index may be tried again.
 
     Upstream: getRemainingTimePerIndex
     """
     if failure is None:
         return 0
-    return BackOff(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
+    return BackoffRecord(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
 
 
-def failure_annotations(failure: Ended | None) -> dict[str, str]:
+def failure_annotations(failure: TerminatedPod | None) -> dict[str, str]:
     """Return the annotations of the next pod of an index.
 
     Upstream: addIndexFailureCountAnnotation, getNewIndexFailureCounts
@@ -106,7 +106,7 @@ def failure_annotations(failure: Ended | None) -> dict[str, str]:
     return written | ({IGNORED_FAILURES: str(ignored)} if ignored else {})
 
 
-def met_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
+def matching_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
     """Return the number of the first rule of the success policy that is met.
 
     Upstream: matchSuccessPolicy

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api import part
+from podwright.api import section
 from podwright.controllers.adoption import compiled_selector
 from podwright.objects import (
     Document,
@@ -76,11 +76,11 @@ class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 def job_spec(job: KubernetesObject) -> JobSpec:
     """Read the `spec` of a job."""
-    written = {name: value for name, value in part(job, "spec").items() if value is not None}
+    written = {name: value for name, value in section(job, "spec").items() if value is not None}
     return msgspec.convert(written, JobSpec)
 
 
-class Asked(msgspec.Struct):
+class ParsedJob(msgspec.Struct):
     """What a job asks for.
 
     Attributes
@@ -102,18 +102,18 @@ class Asked(msgspec.Struct):
     pod: Pod | None = None
 
 
-class AskedOfJobs:
+class ParsedJobs:
     """What jobs ask for, each read once for all versions that have the same `spec`."""
 
     def __init__(self) -> None:
-        self._known: dict[NamespacedName, Asked] = {}
+        self._known: dict[NamespacedName, ParsedJob] = {}
 
-    def of(self, job: KubernetesObject) -> Asked:
+    def of(self, job: KubernetesObject) -> ParsedJob:
         """Return what a job asks for."""
-        written = part(job, "spec")
+        written = section(job, "spec")
         known = self._known.get(job.key)
         if known is None or known.written is not written or known.uid != job.uid:
-            known = Asked(job.uid, written, job_spec(job), selector_of(job))
+            known = ParsedJob(job.uid, written, job_spec(job), selector_of(job))
             self._known[job.key] = known
         return known
 
@@ -131,7 +131,7 @@ class AskedOfJobs:
 
 def selector_of(job: KubernetesObject) -> Selector:
     """Return what a job selects, nothing while it has no selector."""
-    written = part(job, "spec").get("selector")
+    written = section(job, "spec").get("selector")
     return compiled_selector(msgspec.convert(written, LabelSelector) if written else None)
 
 
@@ -151,7 +151,7 @@ def pods_of(
         One per pod. Of an indexed job, the pod carries it in an annotation, a label, its host
         name and the variable JOB_COMPLETION_INDEX; of others it is None.
     annotations : mapping, optional
-        Per index, what else its pod is annotated with.
+        Per index, what else its pod is annotations_patch with.
     """
     own = annotations or {}
     template = spec.template
@@ -233,7 +233,7 @@ def finished_condition(job: KubernetesObject) -> Document | None:
 
 def condition_among(job: KubernetesObject, types: Sequence[str]) -> Document | None:
     """Return the first true condition of some types."""
-    for condition in part(job, "status").get("conditions") or ():
+    for condition in section(job, "status").get("conditions") or ():
         if condition.get("type") in types and condition.get("status") == "True":
             found: Document = condition
             return found
@@ -284,7 +284,7 @@ def finish_time_ns(pod: Pod) -> int | None:
     """
     times = [
         timestamp_ns(((status.get("state") or {}).get("terminated") or {}).get("finishedAt"))
-        for status in part(pod, "status").get("containerStatuses") or ()
+        for status in section(pod, "status").get("containerStatuses") or ()
     ]
     known = [time for time in times if time is not None]
     if known and len(known) == len(times):
@@ -349,7 +349,7 @@ def _matched(rule: Document, pod: Pod) -> str:
 
 
 def _container_statuses(pod: Pod) -> list[Document]:
-    status = part(pod, "status")
+    status = section(pod, "status")
     return [
         *(status.get("containerStatuses") or ()),
         *(status.get("initContainerStatuses") or ()),

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from podwright.api import part
+from podwright.api import section
 from podwright.controllers.actions import deletion_by
-from podwright.controllers.interface import ControllerAction, GroupKind, SyncAt, SyncDue
-from podwright.controllers.job import JOB
+from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue
 from podwright.controllers.job_spec import finished_condition
+from podwright.controllers.kinds import JOB, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
@@ -32,7 +32,7 @@ class JobTTLController:
         """Look at a finished job that has a time to live."""
         if new is None or new.metadata.deletion_timestamp is not None:
             return ()
-        has_ttl = part(new, "spec").get("ttlSecondsAfterFinished") is not None
+        has_ttl = section(new, "spec").get("ttlSecondsAfterFinished") is not None
         return (new.key,) if has_ttl and finished_condition(new) is not None else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
@@ -41,7 +41,7 @@ class JobTTLController:
         if job is None or job.metadata.deletion_timestamp is not None:
             return []
         finished = finished_condition(job)
-        ttl = part(job, "spec").get("ttlSecondsAfterFinished")
+        ttl = section(job, "spec").get("ttlSecondsAfterFinished")
         if finished is None or ttl is None:
             return []
         finished_ns = timestamp_ns(finished.get("lastTransitionTime")) or now_ns

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
+from podwright.controllers.kinds import POD, GroupKind
 from podwright.objects import KubernetesObject, NamespacedName, Pod
-from podwright.store import GroupKind, kind_of
+from podwright.store import kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 Keys: TypeAlias = dict[NamespacedName, None]
 Place = TypeVar("Place")
 
-_POD: Final[GroupKind] = ("", "Pod")
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 
 
@@ -64,7 +64,7 @@ class Lister:
 
     def pods_on(self, node: str) -> Mapping[NamespacedName, Pod]:
         """Return the pods that are bound to a node."""
-        return cast(Mapping[NamespacedName, Pod], self._named(_POD, self._pods_on.get(node)))
+        return cast(Mapping[NamespacedName, Pod], self._named(POD, self._pods_on.get(node)))
 
     def _named(
         self, kind: GroupKind, keys: Keys | None

@@ -12,19 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
-from podwright.api import changed, conditions_with, part
+from podwright.api import conditions_with, patched, section
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import (
     ALL_KINDS,
     ControllerAction,
-    GroupKind,
     PodChange,
     UpdateObject,
 )
+from podwright.controllers.kinds import NAMESPACE, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, timestamp_text
 
-NAMESPACE: Final[GroupKind] = ("", "Namespace")
 FINALIZER: Final = "kubernetes"
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
@@ -101,17 +100,17 @@ class NamespaceController:
         ]
         if namespace is None:
             return actions
-        conditions: Sequence[Document] = part(namespace, "status").get("conditions") or ()
+        conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
         written = _conditions(conditions, content, now_ns)
         if content:
             if written != list(conditions):
-                new = changed(namespace, status={"conditions": written})
+                new = patched(namespace, status={"conditions": written})
                 actions.append(UpdateObject(new, "status", self.name))
             return actions
         kept = [
-            each for each in part(namespace, "spec").get("finalizers") or () if each != FINALIZER
+            each for each in section(namespace, "spec").get("finalizers") or () if each != FINALIZER
         ]
-        new = changed(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
+        new = patched(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
         return [UpdateObject(new, "whole", self.name)]
 
     def state(self) -> dict[str, Any]:
@@ -129,15 +128,15 @@ def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:
     """
     labels = dict(namespace.metadata.labels)
     if (
-        part(namespace, "spec").get("finalizers")
+        section(namespace, "spec").get("finalizers")
         and labels.get(NAME_LABEL) == namespace.name
-        and part(namespace, "status").get("phase")
+        and section(namespace, "status").get("phase")
     ):
         return namespace
-    return changed(
+    return patched(
         namespace,
         metadata={"labels": {**labels, NAME_LABEL: namespace.name}},
-        spec={"finalizers": part(namespace, "spec").get("finalizers") or [FINALIZER]},
+        spec={"finalizers": section(namespace, "spec").get("finalizers") or [FINALIZER]},
         status={"phase": "Active"},
     )
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api import changed, conditions_with, part
+from podwright.api import conditions_with, patched, section
 from podwright.controllers.actions import event_by
 from podwright.controllers.interface import (
     ControllerAction,
     DrainNode,
-    GroupKind,
     NodeDown,
     NodeEvent,
     NodeUp,
@@ -26,6 +25,7 @@ from podwright.controllers.interface import (
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import NODE, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.node_zones import PERIOD_NS, Zones
 from podwright.objects import (
@@ -38,7 +38,6 @@ from podwright.objects import (
     timestamp_text,
 )
 
-NODE: Final[GroupKind] = ("", "Node")
 GRACE_NS: Final = 50_000_000_000
 """How long a kubelet may be silent (`--node-monitor-grace-period`)."""
 
@@ -54,7 +53,7 @@ _TAINT_OF: Final = {
     ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
     ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
 }
-_OWN: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_MANAGED_TAINTS: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
 _EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
 _ZONES: Final = "*"
 """The key under which zones are looked at; no node is called so."""
@@ -72,20 +71,20 @@ class NodeLifecycleController:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        self._silent_since_ns: dict[str, int] = {}
+        self._unresponsive_since_ns: dict[str, int] = {}
         # Nodes of whose pods it was said that they are not ready.
         self._marked: dict[str, None] = {}
         self._zones = Zones()
-        self._look_ns: int | None = None
+        self._monitor_ns: int | None = None
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
         """Take note of a kubelet that falls silent, or that is back."""
         match event:
             case NodeDown(node=node):
-                self._silent_since_ns.setdefault(node, now_ns)
+                self._unresponsive_since_ns.setdefault(node, now_ns)
                 return (node,)
             case NodeUp(node=node):
-                self._silent_since_ns.pop(node, None)
+                self._unresponsive_since_ns.pop(node, None)
                 return (node,)
             case DrainNode():
                 return ()
@@ -109,11 +108,11 @@ class NodeLifecycleController:
                 return ()
         else:
             # A kubelet of its own, also if one fell silent while there was no node of the name.
-            self._silent_since_ns.pop(new.name, None)
+            self._unresponsive_since_ns.pop(new.name, None)
         return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
 
     def _forget(self, node: str) -> None:
-        self._silent_since_ns.pop(node, None)
+        self._unresponsive_since_ns.pop(node, None)
         if not self._lister.pods_on(node):
             self._marked.pop(node, None)  # else its kubelet may register it again
         self._zones.remove(node)
@@ -126,9 +125,9 @@ class NodeLifecycleController:
         if not isinstance(node, Node):
             return []
         actions: list[ControllerAction] = []
-        conditions: Sequence[Document] = part(node, "status").get("conditions") or ()
+        conditions: Sequence[Document] = section(node, "status").get("conditions") or ()
         written = list(conditions)
-        since_ns = self._silent_since_ns.get(key)
+        since_ns = self._unresponsive_since_ns.get(key)
         if since_ns is not None:
             if now_ns < since_ns + GRACE_NS:
                 actions.append(SyncAt(since_ns + GRACE_NS, SyncDue(self.name, key)))
@@ -139,7 +138,7 @@ class NodeLifecycleController:
         taints = _taints(node, written, now_ns)
         spec: Document = {} if taints is None else {"taints": taints or None}
         if spec or written != list(conditions):
-            new = changed(node, spec=spec, status={"conditions": written} if written else {})
+            new = patched(node, spec=spec, status={"conditions": written} if written else {})
             actions.append(UpdateObject(new, "whole", self.name))
         if was_ready and not is_ready:
             self._marked[key] = None
@@ -157,9 +156,9 @@ class NodeLifecycleController:
         nodes = {name: self._node(name) for name in self._zones.unready}
         tainted = [name for name, node in nodes.items() if _is_tainted_for_eviction(node)]
         actions: list[ControllerAction] = []
-        if self._look_ns is not None and self._look_ns <= now_ns:
-            self._look_ns = None
-            if self._zones.look(tainted, now_ns):
+        if self._monitor_ns is not None and self._monitor_ns <= now_ns:
+            self._monitor_ns = None
+            if self._zones.monitor(tainted, now_ns):
                 # No node of any zone is ready: it is not the nodes that have failed.
                 actions += [self._with_taint(nodes[name], None) for name in tainted]
                 tainted = []
@@ -174,9 +173,9 @@ class NodeLifecycleController:
                 }
                 actions.append(self._with_taint(node, taint))
                 tainted.append(name)
-        if self._look_ns is None and self._zones.needs_look(tainted):
-            self._look_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
-        dues = [each for each in (self._look_ns, self._zones.next_due_ns()) if each is not None]
+        if self._monitor_ns is None and self._zones.needs_monitoring(tainted):
+            self._monitor_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
+        dues = [each for each in (self._monitor_ns, self._zones.next_due_ns()) if each is not None]
         if dues:
             actions.append(SyncAt(min(dues), SyncDue(self.name, _ZONES)))
         return actions
@@ -188,11 +187,11 @@ class NodeLifecycleController:
 
     def _with_taint(self, node: Node, taint: Document | None) -> ControllerAction:
         """Write a node with one taint for eviction, or with none."""
-        written: Sequence[Document] = part(node, "spec").get("taints") or ()
+        written: Sequence[Document] = section(node, "spec").get("taints") or ()
         taints = [each for each in written if not _is_evicting(each)]
         if taint is not None:
             taints.append(taint)
-        return UpdateObject(changed(node, spec={"taints": taints or None}), "whole", self.name)
+        return UpdateObject(patched(node, spec={"taints": taints or None}), "whole", self.name)
 
     def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
         """Say of the pods of a node that they are not ready.
@@ -205,7 +204,7 @@ class NodeLifecycleController:
             ready = condition_of(pod, "Ready")
             if ready is None or ready.status != "True":
                 continue
-            new = changed(pod, status={"conditions": _not_ready(pod, now_ns)})
+            new = patched(pod, status={"conditions": _not_ready(pod, now_ns)})
             actions.append(UpdateObject(new, "status", self.name))
             actions.append(
                 event_by(self._SOURCE, pod, "NodeNotReady", "Node is not ready", is_warning=True)
@@ -220,24 +219,24 @@ class NodeLifecycleController:
         for _, pod in sorted(self._lister.pods_on(node.name).items()):
             ready = condition_of(pod, "Ready")
             if ready is not None and ready.status != "True" and _runs_ready(pod):
-                new = changed(pod, status={"conditions": _ready(pod, now_ns)})
+                new = patched(pod, status={"conditions": _ready(pod, now_ns)})
                 yield UpdateObject(new, "status", self.name)
 
     def state(self) -> dict[str, Any]:
         """Return who is silent, since when, and how zones are."""
         return {
-            "silent_since_ns": dict(self._silent_since_ns),
+            "silent_since_ns": dict(self._unresponsive_since_ns),
             "marked": list(self._marked),
             "zones": self._zones.state(),
-            "look_ns": self._look_ns,
+            "look_ns": self._monitor_ns,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._silent_since_ns = dict(state["silent_since_ns"])
+        self._unresponsive_since_ns = dict(state["silent_since_ns"])
         self._marked = dict.fromkeys(state["marked"])
         self._zones.restore(state["zones"])
-        self._look_ns = state["look_ns"]
+        self._monitor_ns = state["look_ns"]
 
 
 def _statuses(node: Node) -> list[tuple[str, str]]:
@@ -289,10 +288,10 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
     if not ready:
         return None  # nobody has said yet how it is
-    written: Sequence[Document] = part(node, "spec").get("taints") or ()
+    written: Sequence[Document] = section(node, "spec").get("taints") or ()
     if ready[0] != "True" and any(_is_evicting(each) for each in written):
         wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
-    kept = [each for each in written if not _is_own(each) or _identity(each) in wanted]
+    kept = [each for each in written if not _is_managed(each) or _identity(each) in wanted]
     there = {_identity(each) for each in kept}
     now = timestamp_text(now_ns)
     added = [
@@ -307,9 +306,9 @@ def _identity(taint: Document) -> tuple[str, str]:
     return (str(taint.get("key")), str(taint.get("effect")))
 
 
-def _is_own(taint: Document) -> bool:
+def _is_managed(taint: Document) -> bool:
     key, effect = _identity(taint)
-    return key in _OWN if effect == "NoSchedule" else _is_evicting(taint)
+    return key in _MANAGED_TAINTS if effect == "NoSchedule" else _is_evicting(taint)
 
 
 def _is_evicting(taint: Document) -> bool:
@@ -337,14 +336,14 @@ def _with_ready(pod: Pod, status: str, since: str) -> list[Document]:
         each | {"status": status, "lastTransitionTime": since}
         if each.get("type") == "Ready"
         else each
-        for each in part(pod, "status").get("conditions") or ()
+        for each in section(pod, "status").get("conditions") or ()
     ]
 
 
 def _runs_ready(pod: Pod) -> bool:
     """Whether nothing but its node kept a pod from being ready."""
-    containers = part(pod, "status").get("containerStatuses") or ()
-    gates = part(pod, "spec").get("readinessGates") or ()
+    containers = section(pod, "status").get("containerStatuses") or ()
+    gates = section(pod, "spec").get("readinessGates") or ()
     known = {each.type: each.status for each in pod.status.conditions}
     return (
         pod.status.phase == "Running"

@@ -81,7 +81,7 @@ class Zone(msgspec.Struct):
         self.next_ns = now_ns if could else now_ns + (interval_ns or 0)
 
 
-class _Standing(msgspec.Struct, frozen=True):
+class _NodeHealth(msgspec.Struct, frozen=True):
     zone: str
     is_ready: bool
     is_counted: bool
@@ -92,7 +92,7 @@ class Zones:
 
     def __init__(self) -> None:
         self._zones: dict[str, Zone] = {}
-        self._nodes: dict[str, _Standing] = {}
+        self._nodes: dict[str, _NodeHealth] = {}
         # Per zone: how many nodes count, and how many of these are ready.
         self._counts: dict[str, tuple[int, int]] = {}
         self._unready: dict[str, None] = {}
@@ -103,39 +103,39 @@ class Zones:
         """Take note of how a node is; returns whether that is news."""
         ready = next((each for each in node.status.conditions if each.type == "Ready"), None)
         labels = node.metadata.labels
-        standing = _Standing(
+        health = _NodeHealth(
             zone_key(labels),
             ready is not None and ready.status == "True",
             _EXCLUDED not in labels,
         )
-        if self._nodes.get(node.name) == standing:
+        if self._nodes.get(node.name) == health:
             return False
         self.remove(node.name)
-        self._nodes[node.name] = standing
-        self._count(standing, 1)
-        if not standing.is_ready:
+        self._nodes[node.name] = health
+        self._count(health, 1)
+        if not health.is_ready:
             self._unready[node.name] = None
         return True
 
     def remove(self, name: str) -> bool:
         """Forget a node; returns whether it was known."""
-        standing = self._nodes.pop(name, None)
-        if standing is None:
+        health = self._nodes.pop(name, None)
+        if health is None:
             return False
-        self._count(standing, -1)
+        self._count(health, -1)
         self._unready.pop(name, None)
-        zone = self._zones.get(standing.zone)
+        zone = self._zones.get(health.zone)
         if zone is not None:
             zone.waiting.pop(name, None)
         return True
 
-    def _count(self, standing: _Standing, by: int) -> None:
-        zone = self._zones.get(standing.zone)
+    def _count(self, health: _NodeHealth, by: int) -> None:
+        zone = self._zones.get(health.zone)
         if zone is None:
-            self._zones[standing.zone] = Zone()
-        if standing.is_counted:
-            total, ready = self._counts.get(standing.zone, (0, 0))
-            self._counts[standing.zone] = (total + by, ready + by * standing.is_ready)
+            self._zones[health.zone] = Zone()
+        if health.is_counted:
+            total, ready = self._counts.get(health.zone, (0, 0))
+            self._counts[health.zone] = (total + by, ready + by * health.is_ready)
 
     # --------------------------------------------------------------------------- a look
 
@@ -144,7 +144,7 @@ class Zones:
         """The nodes that are not ready, or have not said so."""
         return sorted(self._unready)
 
-    def needs_look(self, tainted: Iterable[str]) -> bool:
+    def needs_monitoring(self, tainted: Iterable[str]) -> bool:
         """Whether a look would change something.
 
         Parameters
@@ -154,9 +154,9 @@ class Zones:
         """
         if any(self._zones[key].disruption != now for key, now in self._disruptions().items()):
             return True
-        return bool(self._lined_up(tainted))
+        return bool(self._not_enqueued(tainted))
 
-    def _lined_up(self, tainted: Iterable[str]) -> list[str]:
+    def _not_enqueued(self, tainted: Iterable[str]) -> list[str]:
         known = frozenset(tainted)
         return [
             name
@@ -164,12 +164,12 @@ class Zones:
             if name not in known and name not in self._zones[self._nodes[name].zone].waiting
         ]
 
-    def look(self, tainted: Iterable[str], now_ns: int) -> bool:
+    def monitor(self, tainted: Iterable[str], now_ns: int) -> bool:
         """Put nodes in line and set the rates; returns whether all taints are to be taken back.
 
         Upstream: monitorNodeHealth, handleDisruption
         """
-        for name in self._lined_up(tainted):
+        for name in self._not_enqueued(tainted):
             self._zones[self._nodes[name].zone].waiting[name] = now_ns
         found = self._disruptions()
         if not found:

@@ -21,14 +21,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
-from podwright.api import annotated, changed, part
+from podwright.api import annotations_patch, patched, section
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.interface import (
     ControllerAction,
     CreateObject,
-    GroupKind,
     PodChange,
     UpdateObject,
+)
+from podwright.controllers.kinds import (
+    POD,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    GroupKind,
 )
 from podwright.controllers.lister import Lister
 from podwright.controllers.provisioning import (
@@ -40,7 +46,6 @@ from podwright.controllers.provisioning import (
     volume_name,
 )
 from podwright.controllers.pvc_users import PvcUsers, claims_of
-from podwright.controllers.volume_protection import CLAIM, POD, VOLUME
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -55,7 +60,6 @@ from podwright.objects import (
     timestamp_text,
 )
 
-STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
@@ -69,7 +73,7 @@ class PersistentVolumeController:
     """Binds claims to volumes, has volumes made, and releases them."""
 
     name = "persistentvolume-controller"
-    kinds: Sequence[GroupKind] = (CLAIM, VOLUME, STORAGE_CLASS, POD)
+    kinds: Sequence[GroupKind] = (PVC, PV, STORAGE_CLASS, POD)
     pod_changes = PodChange.ADDED | PodChange.DELETED
     only_with_volumes: Literal[True] = True
 
@@ -80,7 +84,7 @@ class PersistentVolumeController:
         self._available: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, dict[NamespacedName, None]] = {}
         # By the key of a claim: the volumes that name it.
-        self._naming: dict[NamespacedName, dict[str, None]] = {}
+        self._by_claim: dict[NamespacedName, dict[str, None]] = {}
 
     # ---------------------------------------------------------------------- what happens
 
@@ -90,18 +94,18 @@ class PersistentVolumeController:
         """Look at a claim or volume that changed, and at who waits for it."""
         match new if new is not None else old:
             case PersistentVolumeClaim() as claim:
-                self._file_claim(cast(PersistentVolumeClaim | None, old), is_there=False)
-                self._file_claim(cast(PersistentVolumeClaim | None, new), is_there=True)
-                if not _is_news(old, new):
+                self._index_claim(cast(PersistentVolumeClaim | None, old), is_present=False)
+                self._index_claim(cast(PersistentVolumeClaim | None, new), is_present=True)
+                if not _is_relevant_change(old, new):
                     return ()
-                volumes = dict.fromkeys(sorted(self._naming.get(claim.key, ())))
+                volumes = dict.fromkeys(sorted(self._by_claim.get(claim.key, ())))
                 if claim.spec.volume_name:
                     volumes[claim.spec.volume_name] = None
                 return (claim.key, *volumes)
             case PersistentVolume() as volume:
-                self._file_volume(cast(PersistentVolume | None, old), is_there=False)
-                self._file_volume(cast(PersistentVolume | None, new), is_there=True)
-                return (volume.name, *self._interested(volume))
+                self._index_volume(cast(PersistentVolume | None, old), is_present=False)
+                self._index_volume(cast(PersistentVolume | None, new), is_present=True)
+                return (volume.name, *self._claims_for(volume))
             case StorageClass() as storage_class:
                 waiting = self._waiting
                 return sorted({**waiting.get(storage_class.name, {}), **waiting.get("", {})})
@@ -118,29 +122,29 @@ class PersistentVolumeController:
         self._users.observe(old, new)
         if new is None or not self._waiting:
             return ()
-        return [key for key in claims_of(pod) if self._waits(key)]
+        return [key for key in claims_of(pod) if self._is_unbound(key)]
 
-    def _waits(self, key: NamespacedName) -> bool:
-        claim = self._lister.get(CLAIM, key)
+    def _is_unbound(self, key: NamespacedName) -> bool:
+        claim = self._lister.get(PVC, key)
         return isinstance(claim, PersistentVolumeClaim) and not _is_bound(claim)
 
-    def _file_claim(self, claim: PersistentVolumeClaim | None, *, is_there: bool) -> None:
+    def _index_claim(self, claim: PersistentVolumeClaim | None, *, is_present: bool) -> None:
         if claim is None or _is_bound(claim):
             return
-        _file(self._waiting, claim.spec.storage_class_name or "", claim.key, is_there=is_there)
+        _index(self._waiting, claim.spec.storage_class_name or "", claim.key, is_present=is_present)
 
-    def _file_volume(self, volume: PersistentVolume | None, *, is_there: bool) -> None:
+    def _index_volume(self, volume: PersistentVolume | None, *, is_present: bool) -> None:
         if volume is None:
             return
         reference = volume.spec.claim_ref
         if reference is not None:
             key = f"{reference.namespace}/{reference.name}"
-            _file(self._naming, key, volume.name, is_there=is_there)
+            _index(self._by_claim, key, volume.name, is_present=is_present)
         elif volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None:
             name = volume.spec.storage_class_name
-            _file(self._available, name, volume.name, is_there=is_there)
+            _index(self._available, name, volume.name, is_present=is_present)
 
-    def _interested(self, volume: PersistentVolume) -> Iterator[NamespacedName]:
+    def _claims_for(self, volume: PersistentVolume) -> Iterator[NamespacedName]:
         """Yield the claim that a volume names, or those that could have it."""
         reference = volume.spec.claim_ref
         if reference is not None:
@@ -155,9 +159,9 @@ class PersistentVolumeController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Bind, have made, or release."""
         if "/" not in key:
-            volume = self._lister.get(VOLUME, key)
+            volume = self._lister.get(PV, key)
             return self._sync_volume(volume, now_ns) if isinstance(volume, PersistentVolume) else []
-        claim = self._lister.get(CLAIM, key)
+        claim = self._lister.get(PVC, key)
         if not isinstance(claim, PersistentVolumeClaim):
             return []
         if _is_bound(claim):
@@ -167,11 +171,11 @@ class PersistentVolumeController:
         if claim.spec.storage_class_name is None:
             name = self._default_class()
             if name is not None:
-                new = changed(claim, spec={"storageClassName": name})
+                new = patched(claim, spec={"storageClassName": name})
                 return [UpdateObject(new, "main", self.name)]
         actions = self._sync_unbound(claim, now_ns)
         if not claim.status.phase and not any(isinstance(a, UpdateObject) for a in actions):
-            pending = changed(claim, status={"phase": "Pending"})
+            pending = patched(claim, status={"phase": "Pending"})
             actions.append(UpdateObject(pending, "status", self.name))
         return actions
 
@@ -205,20 +209,20 @@ class PersistentVolumeController:
         storage_class = self._class(claim.spec.storage_class_name or "")
         if storage_class is None or not storage_class.allow_volume_expansion:
             return []
-        capacity = {**(part(volume, "spec").get("capacity") or {}), "storage": asked}
+        capacity = {**(section(volume, "spec").get("capacity") or {}), "storage": asked}
         resizer = f"external-resizer {storage_class.provisioner}"
         return [
             event_by(
                 resizer, claim, "Resizing", f"External resizer is resizing volume {volume.name}"
             ),
-            UpdateObject(changed(volume, spec={"capacity": capacity}), "main", self.name),
+            UpdateObject(patched(volume, spec={"capacity": capacity}), "main", self.name),
             event_by(resizer, claim, "VolumeResizeSuccessful", "Resize volume succeeded"),
         ]
 
     def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> list[ControllerAction]:
         if claim.status.phase == "Lost":
             return []
-        new = changed(claim, status={"phase": "Lost"})
+        new = patched(claim, status={"phase": "Lost"})
         return [
             UpdateObject(new, "status", self.name),
             event_by(self.name, claim, reason, note, is_warning=True),
@@ -231,7 +235,7 @@ class PersistentVolumeController:
         """
         if claim.spec.volume_name:
             volume = self._volume(claim.spec.volume_name)
-            if volume is None or (volume.spec.claim_ref and not _names(volume, claim)):
+            if volume is None or (volume.spec.claim_ref and not _is_bound_to_claim(volume, claim)):
                 return []
             return self._bound(volume, claim, now_ns)
         name = claim.spec.storage_class_name or ""
@@ -269,9 +273,9 @@ class PersistentVolumeController:
 
         Upstream: FindMatchingVolume
         """
-        for name in sorted(self._naming.get(claim.key, ())):
+        for name in sorted(self._by_claim.get(claim.key, ())):
             volume = self._volume(name)
-            if volume is not None and _names(volume, claim) and _fits(volume, claim):
+            if volume is not None and _is_bound_to_claim(volume, claim) and _fits(volume, claim):
                 return volume
         if waits:
             return None
@@ -299,25 +303,25 @@ class PersistentVolumeController:
         metadata: Document = {}
         spec: Document = {}
         if reference is None:
-            metadata = annotated(volume, **{BOUND_BY_CONTROLLER: "yes"})
+            metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: "yes"})
         if reference is None or reference.uid != claim.uid:
             spec = {"claimRef": reference_to(claim)}
         status = _phase(volume, "Bound", now_ns)
         if metadata or spec or status:
-            new_volume = changed(volume, metadata=metadata, spec=spec, status=status)
+            new_volume = patched(volume, metadata=metadata, spec=spec, status=status)
             actions.append(UpdateObject(new_volume, "whole", self.name))
         notes = {BIND_COMPLETED: "yes"}
         spec = {}
         if claim.spec.volume_name != volume.name:
             notes[BOUND_BY_CONTROLLER] = "yes"
             spec = {"volumeName": volume.name}
-        written = part(volume, "spec")
+        written = section(volume, "spec")
         status = {
             "phase": "Bound",
             "accessModes": written.get("accessModes"),
             "capacity": written.get("capacity"),
         }
-        new = changed(claim, metadata=annotated(claim, **notes), spec=spec, status=status)
+        new = patched(claim, metadata=annotations_patch(claim, **notes), spec=spec, status=status)
         if new != claim:
             actions.append(UpdateObject(new, "whole", self.name))
         return actions
@@ -343,7 +347,9 @@ class PersistentVolumeController:
                 " delayed, please verify that the provisioner is running and correctly registered."
             )
             return [
-                UpdateObject(changed(claim, metadata=annotated(claim, **notes)), "main", self.name),
+                UpdateObject(
+                    patched(claim, metadata=annotations_patch(claim, **notes)), "main", self.name
+                ),
                 event_by(self.name, claim, "ExternalProvisioning", note),
             ]
         if self._volume(volume_name(claim)) is not None:
@@ -366,7 +372,7 @@ class PersistentVolumeController:
         reference = volume.spec.claim_ref
         if reference is None:
             return self._in_phase(volume, "Available", now_ns)
-        claim = self._lister.get(CLAIM, f"{reference.namespace}/{reference.name}")
+        claim = self._lister.get(PVC, f"{reference.namespace}/{reference.name}")
         if not reference.uid:
             return [] if claim is not None else self._in_phase(volume, "Available", now_ns)
         if not isinstance(claim, PersistentVolumeClaim) or claim.uid != reference.uid:
@@ -379,8 +385,8 @@ class PersistentVolumeController:
             return self._released(volume, now_ns)
         # Somebody else was chosen for the claim.
         written = _phase(volume, "Available", now_ns)
-        metadata = annotated(volume, **{BOUND_BY_CONTROLLER: None})
-        free = changed(volume, metadata=metadata, spec={"claimRef": None}, status=written)
+        metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: None})
+        free = patched(volume, metadata=metadata, spec={"claimRef": None}, status=written)
         return [UpdateObject(free, "whole", self.name)]
 
     def _in_phase(
@@ -389,7 +395,7 @@ class PersistentVolumeController:
         status = _phase(volume, phase, now_ns)
         if not status:
             return []
-        return [UpdateObject(changed(volume, status=status), "status", self.name)]
+        return [UpdateObject(patched(volume, status=status), "status", self.name)]
 
     def _released(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
         """Release a volume, and reclaim it.
@@ -414,7 +420,7 @@ class PersistentVolumeController:
     def _failed(
         self, volume: PersistentVolume, reason: str, note: str, now_ns: int
     ) -> list[ControllerAction]:
-        failed = changed(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
+        failed = patched(volume, status={**_phase(volume, "Failed", now_ns), "message": note})
         return [
             UpdateObject(failed, "status", self.name),
             event_by(self.name, volume, reason, note, is_warning=True),
@@ -425,17 +431,17 @@ class PersistentVolumeController:
 
         Upstream: recycleVolumeOperation, unbindVolume
         """
-        if not _RECYCLABLE & part(volume, "spec").keys():
+        if not _RECYCLABLE & section(volume, "spec").keys():
             note = "No recycler plugin found for the volume!"
             return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
         free: Document = {"claimRef": None}
         if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
             # Somebody means it for this claim and will find it so.
-            reference = part(volume, "spec")["claimRef"]
+            reference = section(volume, "spec")["claimRef"]
             free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
-        new = changed(
+        new = patched(
             volume,
-            metadata=annotated(volume, **{BOUND_BY_CONTROLLER: None}),
+            metadata=annotations_patch(volume, **{BOUND_BY_CONTROLLER: None}),
             spec=free,
             status=_phase(volume, "Available", now_ns),
         )
@@ -447,7 +453,7 @@ class PersistentVolumeController:
     # ------------------------------------------------------------------------- look-ups
 
     def _volume(self, name: str) -> PersistentVolume | None:
-        return cast(PersistentVolume | None, self._lister.get(VOLUME, name))
+        return cast(PersistentVolume | None, self._lister.get(PV, name))
 
     def _class(self, name: str) -> StorageClass | None:
         return cast(StorageClass | None, self._lister.get(STORAGE_CLASS, name))
@@ -475,17 +481,17 @@ class PersistentVolumeController:
         """Remember nothing."""
 
 
-def _file(drawers: dict[str, dict[str, None]], drawer: str, entry: str, *, is_there: bool) -> None:
-    if is_there:
-        drawers.setdefault(drawer, {})[entry] = None
+def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_present: bool) -> None:
+    if is_present:
+        index.setdefault(key, {})[entry] = None
         return
-    entries = drawers.get(drawer, {})
+    entries = index.get(key, {})
     entries.pop(entry, None)
     if not entries:
-        drawers.pop(drawer, None)
+        index.pop(key, None)
 
 
-def _is_news(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+def _is_relevant_change(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
     """Whether a change of a claim is more than one of its status or finalizers."""
     if old is None or new is None:
         return True
@@ -506,7 +512,7 @@ def _waits_for_consumer(storage_class: StorageClass) -> bool:
     return storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
 
-def _names(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+def _is_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Whether a volume is meant for a claim.
 
     Upstream: IsVolumeBoundToClaim

@@ -19,7 +19,7 @@ ACTIVE: Final = 1
 READY: Final = 2
 LABELED: Final = 4
 TERMINATING: Final = 8
-STRANGER: Final = 16
+UNMATCHED: Final = 16
 
 
 class PodCriteria(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class PodCounts:
     active, ready, labeled, terminating : int
         Pods that match the selector and count; of these the ready ones and those that have all
         labels of the template; pods whose deletion has begun.
-    strangers : int
+    unmatched : int
         Pods that the owner controls and that its selector does not match.
     """
 
@@ -58,13 +58,13 @@ class PodCounts:
         self.ready = 0
         self.labeled = 0
         self.terminating = 0
-        self.strangers = 0
+        self.unmatched = 0
         # By the names of pods, which are all in one namespace.
         self._known: dict[str, int] = {}
         self._labels: dict[str, str] | None = None
-        self._label_marks = STRANGER
+        self._label_flags = UNMATCHED
         # Ready pods that are not known to be available yet, and when they will be.
-        self._waiting: dict[str, int] = {}
+        self._not_yet_available: dict[str, int] = {}
         self._due: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
@@ -79,17 +79,17 @@ class PodCounts:
     def put(self, pod: Pod) -> bool:
         """Count a pod that came or changed; return whether that makes a difference."""
         name = pod.metadata.name
-        marks = self._marks(pod)
+        flags = self._flags(pod)
         was = self._known.get(name)
         is_other = False
         if self.rules.min_ready_seconds > 0:
-            is_other = self._wait(name, pod, marks)
-        if was == marks:
+            is_other = self._track_availability(name, pod, flags)
+        if was == flags:
             return is_other
         if was is not None:
             self._add(was, -1)
-        self._known[name] = marks
-        self._add(marks, 1)
+        self._known[name] = flags
+        self._add(flags, 1)
         return True
 
     def remove(self, name: str) -> bool:
@@ -97,7 +97,7 @@ class PodCounts:
         was = self._known.pop(name, None)
         if was is None:
             return False
-        self._waiting.pop(name, None)
+        self._not_yet_available.pop(name, None)
         self._add(was, -1)
         return True
 
@@ -106,24 +106,24 @@ class PodCounts:
         due = self._due
         while due and due[0][0] <= now_ns:
             from_ns, name = heappop(due)
-            if self._waiting.get(name) == from_ns:
-                del self._waiting[name]
-        return self.ready - len(self._waiting)
+            if self._not_yet_available.get(name) == from_ns:
+                del self._not_yet_available[name]
+        return self.ready - len(self._not_yet_available)
 
     def next_available_ns(self) -> int | None:
         """Return when the next ready pod becomes available, None if all are."""
-        while self._due and self._waiting.get(self._due[0][1]) != self._due[0][0]:
+        while self._due and self._not_yet_available.get(self._due[0][1]) != self._due[0][0]:
             heappop(self._due)
         return self._due[0][0] if self._due else None
 
-    def _marks(self, pod: Pod) -> int:
+    def _flags(self, pod: Pod) -> int:
         metadata = pod.metadata
         # Pods of one template have the same labels, which are matched once.
         if metadata.labels is not self._labels:
-            self._labels, self._label_marks = metadata.labels, self._marks_of(metadata.labels)
-        marks = self._label_marks
-        if marks == STRANGER:
-            return STRANGER
+            self._labels, self._label_flags = metadata.labels, self._label_flags_of(metadata.labels)
+        flags = self._label_flags
+        if flags == UNMATCHED:
+            return UNMATCHED
         status = pod.status
         if status.phase == "Succeeded" or status.phase == "Failed":  # noqa: PLR1714 - hot
             return 0
@@ -131,34 +131,37 @@ class PodCounts:
             return TERMINATING
         for condition in status.conditions:
             if condition.type == "Ready":
-                return marks | READY if condition.status == "True" else marks
-        return marks
+                return flags | READY if condition.status == "True" else flags
+        return flags
 
-    def _marks_of(self, labels: dict[str, str]) -> int:
+    def _label_flags_of(self, labels: dict[str, str]) -> int:
         """Return what an active pod with labels counts as."""
         if not self.rules.selector.matches(labels):
-            return STRANGER
+            return UNMATCHED
         return ACTIVE | LABELED if self.rules.labels.items() <= labels.items() else ACTIVE
 
-    def _wait(self, name: str, pod: Pod, marks: int) -> bool:
-        from_ns = available_from_ns(pod, self.rules.min_ready_seconds) if marks & READY else None
+    def _track_availability(self, name: str, pod: Pod, flags: int) -> bool:
+        from_ns = available_from_ns(pod, self.rules.min_ready_seconds) if flags & READY else None
         if from_ns is None:
-            self._waiting.pop(name, None)
+            self._not_yet_available.pop(name, None)
             return False
-        if self._known.get(name, 0) & READY and self._waiting.get(name, from_ns) == from_ns:
+        if (
+            self._known.get(name, 0) & READY
+            and self._not_yet_available.get(name, from_ns) == from_ns
+        ):
             return False
-        self._waiting[name] = from_ns
+        self._not_yet_available[name] = from_ns
         heappush(self._due, (from_ns, name))
         return True
 
-    def _add(self, marks: int, count: int) -> None:
-        if marks & ACTIVE:
+    def _add(self, flags: int, count: int) -> None:
+        if flags & ACTIVE:
             self.active += count
-            if marks & READY:
+            if flags & READY:
                 self.ready += count
-            if marks & LABELED:
+            if flags & LABELED:
                 self.labeled += count
-        elif marks & TERMINATING:
+        elif flags & TERMINATING:
             self.terminating += count
-        elif marks & STRANGER:
-            self.strangers += count
+        elif flags & UNMATCHED:
+            self.unmatched += count

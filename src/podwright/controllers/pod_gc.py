@@ -16,23 +16,21 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, cast
 
-from podwright.api import changed, with_disruption_target
+from podwright.api import patched, with_disruption_target
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import (
     ControllerAction,
-    GroupKind,
     PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import NODE, POD, GroupKind
 from podwright.controllers.lister import Lister
-from podwright.controllers.node_lifecycle import NODE
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
 
-POD: Final[GroupKind] = ("", "Pod")
 QUARANTINE_NS: Final = 40_000_000_000
-ENDED_PODS_MAX: Final = 12_500
+TERMINATED_PODS_MAX: Final = 12_500
 """How many ended pods are kept (`--terminated-pod-gc-threshold`)."""
 
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
@@ -41,7 +39,7 @@ _PERIOD_NS: Final = 20_000_000_000
 _STALE_MAX: Final = 1_000
 """How many pods that are gone are kept among the others before these are put in order anew."""
 
-_ENDED: Final = "*"
+_TERMINATED: Final = "*"
 """The key under which ended pods are looked at; no node is called so."""
 
 
@@ -60,12 +58,12 @@ class PodGarbageCollector:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        # Ended pods and when they were created; the same with the oldest first, where what is
+        # Terminated pods and when they were created; the same with the oldest first, where what is
         # not so any more has its place until it comes up.
-        self._ended: dict[NamespacedName, int] = {}
+        self._terminated: dict[NamespacedName, int] = {}
         self._oldest: list[tuple[int, NamespacedName]] = []
         self._gone_since_ns: dict[str, int] = {}
-        self._ended_due_ns = 0
+        self._terminated_due_ns = 0
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -74,7 +72,7 @@ class PodGarbageCollector:
         if type(new) is Pod:
             return self._observe_pod(old, new)
         if type(old) is Pod:
-            self._ended.pop(old.key, None)
+            self._terminated.pop(old.key, None)
             return ()
         node = new if new is not None else old
         assert node is not None, "a change of nothing"
@@ -94,26 +92,26 @@ class PodGarbageCollector:
             not node or self._is_out_of_service(node)
         ):
             keys = (pod.key,)
-        if pod.is_terminal and self._note_ended(pod):
-            keys += (_ENDED,)
+        if pod.is_terminal and self._record_terminated(pod):
+            keys += (_TERMINATED,)
         return keys
 
-    def _note_ended(self, pod: Pod) -> bool:
+    def _record_terminated(self, pod: Pod) -> bool:
         """Note a pod that has ended; return whether that is news, and one too many."""
         key, created_ns = pod.key, _created_ns(pod)
-        known_ns = self._ended.get(key)
+        known_ns = self._terminated.get(key)
         if known_ns == created_ns:
             return False
-        self._ended[key] = created_ns
+        self._terminated[key] = created_ns
         heappush(self._oldest, (created_ns, key))
-        if len(self._oldest) > 2 * len(self._ended) + _STALE_MAX:
-            self._file_ended()
-        return known_ns is None and len(self._ended) > ENDED_PODS_MAX
+        if len(self._oldest) > 2 * len(self._terminated) + _STALE_MAX:
+            self._rebuild_heap()
+        return known_ns is None and len(self._terminated) > TERMINATED_PODS_MAX
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete what is due."""
-        if key == _ENDED:
-            return self._sync_ended(now_ns)
+        if key == _TERMINATED:
+            return self._sync_terminated(now_ns)
         if "/" in key:
             pod = self._lister.get(POD, key)
             if not isinstance(pod, Pod) or not pod.is_terminating:
@@ -121,7 +119,7 @@ class PodGarbageCollector:
             node = pod.spec.node_name
             if node and not self._is_out_of_service(node):
                 return []
-            return self._ended_and_deleted(pod, now_ns, is_orphan=False)
+            return self._fail_and_delete(pod, now_ns, is_orphan=False)
         if self._is_out_of_service(key):
             return self._sync_out_of_service(key, now_ns)
         return self._sync_node(key, now_ns)
@@ -137,7 +135,7 @@ class PodGarbageCollector:
         actions: list[ControllerAction] = []
         for _, pod in sorted(self._lister.pods_on(node).items()):
             if pod.is_terminating:
-                actions.extend(self._ended_and_deleted(pod, now_ns, is_orphan=False))
+                actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=False))
         return actions
 
     def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
@@ -155,47 +153,47 @@ class PodGarbageCollector:
         del self._gone_since_ns[node]
         actions: list[ControllerAction] = []
         for _, pod in sorted(pods.items()):
-            actions.extend(self._ended_and_deleted(pod, now_ns, is_orphan=True))
+            actions.extend(self._fail_and_delete(pod, now_ns, is_orphan=True))
         return actions
 
-    def _sync_ended(self, now_ns: int) -> list[ControllerAction]:
+    def _sync_terminated(self, now_ns: int) -> list[ControllerAction]:
         """Delete the oldest ended pods beyond the threshold.
 
         Upstream: gcTerminated
         """
-        surplus = len(self._ended) - ENDED_PODS_MAX
+        surplus = len(self._terminated) - TERMINATED_PODS_MAX
         if surplus <= 0:
-            self._ended_due_ns = 0
+            self._terminated_due_ns = 0
             return []
-        if not self._ended_due_ns:
-            self._ended_due_ns = now_ns + _PERIOD_NS
-        if now_ns < self._ended_due_ns:
-            return [SyncAt(self._ended_due_ns, SyncDue(self.name, _ENDED))]
-        self._ended_due_ns = 0
-        return [deletion_by(self.name, pod, grace_seconds=0) for pod in self._oldest_ended(surplus)]
+        if not self._terminated_due_ns:
+            self._terminated_due_ns = now_ns + _PERIOD_NS
+        if now_ns < self._terminated_due_ns:
+            return [SyncAt(self._terminated_due_ns, SyncDue(self.name, _TERMINATED))]
+        self._terminated_due_ns = 0
+        return [
+            deletion_by(self.name, pod, grace_seconds=0) for pod in self._oldest_terminated(surplus)
+        ]
 
-    def _oldest_ended(self, count: int) -> list[Pod]:
+    def _oldest_terminated(self, count: int) -> list[Pod]:
         """Return the ended pods that were created first; they stay until they are gone."""
         found: dict[tuple[int, NamespacedName], None] = {}
         while len(found) < count:
             entry = heappop(self._oldest)
-            if self._ended.get(entry[1]) == entry[0]:
+            if self._terminated.get(entry[1]) == entry[0]:
                 found[entry] = None  # once, though a pod of its name may have been there before
         for entry in found:
             heappush(self._oldest, entry)
         return [cast(Pod, self._lister.get(POD, key)) for _, key in found]
 
-    def _file_ended(self) -> None:
-        self._oldest = [(created_ns, key) for key, created_ns in self._ended.items()]
+    def _rebuild_heap(self) -> None:
+        self._oldest = [(created_ns, key) for key, created_ns in self._terminated.items()]
         heapify(self._oldest)
 
-    def _ended_and_deleted(
-        self, pod: Pod, now_ns: int, *, is_orphan: bool
-    ) -> list[ControllerAction]:
+    def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> list[ControllerAction]:
         """Mark a pod as failed, so that whoever counts it can, and delete it without grace."""
         actions: list[ControllerAction] = []
         if not pod.is_terminal:
-            failed = changed(pod, status={"phase": "Failed"})
+            failed = patched(pod, status={"phase": "Failed"})
             if is_orphan:
                 failed = with_disruption_target(
                     failed, "DeletionByPodGC", "PodGC: node no longer exists", now_ns
@@ -207,17 +205,17 @@ class PodGarbageCollector:
         """Return since when nodes are gone, and when ended pods are looked at."""
         return {
             "gone_since_ns": dict(self._gone_since_ns),
-            "ended": list(self._ended),
-            "ended_due_ns": self._ended_due_ns,
+            "ended": list(self._terminated),
+            "ended_due_ns": self._terminated_due_ns,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
         self._gone_since_ns = dict(state["gone_since_ns"])
         pods = [cast(Pod, self._lister.get(POD, key)) for key in state["ended"]]
-        self._ended = {pod.key: _created_ns(pod) for pod in pods}
-        self._file_ended()
-        self._ended_due_ns = int(state["ended_due_ns"])
+        self._terminated = {pod.key: _created_ns(pod) for pod in pods}
+        self._rebuild_heap()
+        self._terminated_due_ns = int(state["ended_due_ns"])
 
 
 def _created_ns(pod: Pod) -> int:

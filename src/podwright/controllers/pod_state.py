@@ -58,7 +58,7 @@ def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:
     return from_ns is not None and from_ns <= now_ns
 
 
-def looks_alike(old: Pod, new: Pod) -> bool:
+def is_equivalent(old: Pod, new: Pod) -> bool:
     """Whether nothing changed that a set of pods looks at."""
     return (
         old.uid == new.uid

@@ -40,7 +40,7 @@ def controller_reference_document(owner: KubernetesObject) -> Document:
     }
 
 
-def pod_of(owner: KubernetesObject, template: Document) -> Pod:
+def pod_from_template(owner: KubernetesObject, template: Document) -> Pod:
     """Return the pod that an owner makes of a template; its name is left to the store.
 
     Parameters
@@ -97,10 +97,10 @@ class PodTemplates:
         self._pods: dict[str, tuple[Document, Pod]] = {}
 
     def pod(self, owner: KubernetesObject, template: Document) -> Pod:
-        """Return the pod that an owner makes of a template; see `pod_of`."""
+        """Return the pod that an owner makes of a template; see `pod_from_template`."""
         known = self._pods.get(owner.uid)
         if known is None or known[0] is not template:
-            known = self._pods[owner.uid] = (template, pod_of(owner, template))
+            known = self._pods[owner.uid] = (template, pod_from_template(owner, template))
         return known[1]
 
     def forget(self, owner: KubernetesObject) -> None:

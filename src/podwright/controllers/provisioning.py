@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
-from podwright.api import part
+from podwright.api import section
+from podwright.controllers.kinds import CSI_NODE, NODE
 from podwright.controllers.lister import Lister
 from podwright.objects import (
     CSINode,
@@ -34,9 +35,6 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 ZONE: Final = "topology.kubernetes.io/zone"
 
-_NODE = ("", "Node")
-_CSI_NODE = ("storage.k8s.io", "CSINode")
-
 
 def volume_name(claim: PersistentVolumeClaim) -> str:
     """Return what a provisioned volume is called."""
@@ -47,7 +45,7 @@ def provisioned(
     lister: Lister, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
 ) -> KubernetesObject:
     """Return the volume of a claim, bound to it from the beginning."""
-    written = part(claim, "spec")
+    written = section(claim, "spec")
     capacity = (written.get("resources") or {}).get("requests") or {}
     source: Document = {
         "driver": storage_class.provisioner,
@@ -102,7 +100,7 @@ def _topology(
 ) -> list[Document]:
     """Return the labels that a node must have to reach the volume."""
     selected = claim.metadata.annotations.get(SELECTED_NODE)
-    node = lister.get(_NODE, selected) if selected else None
+    node = lister.get(NODE, selected) if selected else None
     if isinstance(node, Node):
         labels = node.metadata.labels
         keys = _topology_keys(lister, node, storage_class.provisioner)
@@ -118,7 +116,7 @@ def _topology(
     zones = sorted(
         {
             zone
-            for each in lister.all(_NODE).values()
+            for each in lister.all(NODE).values()
             if (zone := each.metadata.labels.get(ZONE)) is not None
         }
     )
@@ -126,7 +124,7 @@ def _topology(
 
 
 def _topology_keys(lister: Lister, node: Node, driver: str) -> Sequence[str]:
-    csi_node = lister.get(_CSI_NODE, node.name)
+    csi_node = lister.get(CSI_NODE, node.name)
     if isinstance(csi_node, CSINode):
         for entry in csi_node.spec.drivers:
             if entry.name == driver:

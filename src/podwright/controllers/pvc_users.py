@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podwright.controllers.kinds import POD
 from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, Pod
-
-_POD = ("", "Pod")
 
 
 def claims_of(pod: Pod) -> Iterator[NamespacedName]:
@@ -47,6 +46,6 @@ class PvcUsers:
     def of(self, claim: NamespacedName) -> Iterator[Pod]:
         """Yield the pods that use a claim, in the order of their names."""
         for key in sorted(self.pods.get(claim, ())):
-            pod = self._lister.get(_POD, key)
+            pod = self._lister.get(POD, key)
             if isinstance(pod, Pod):
                 yield pod

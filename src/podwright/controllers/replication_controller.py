@@ -1,4 +1,4 @@
-"""Replication controllers: replica sets from before there were replica sets.
+"""Replication controllers: the predecessor of replica sets, with an equality-based selector.
 
 Upstream: pkg/controller/replication/replication_controller.go
 """
@@ -6,10 +6,10 @@ Upstream: pkg/controller/replication/replication_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
+from podwright.controllers.kinds import POD, PRIORITY_CLASS, REPLICATION_CONTROLLER, GroupKind
 from podwright.controllers.pod_counts import PodCounts
-from podwright.controllers.replica_set import POD, PRIORITY_CLASS, ReplicaSetController
+from podwright.controllers.replicas import ReplicasController
 from podwright.objects import (
     NOTHING,
     Document,
@@ -19,13 +19,10 @@ from podwright.objects import (
     Selector,
     labels_as_selector,
 )
-from podwright.store import GroupKind
-
-REPLICATION_CONTROLLER: Final[GroupKind] = ("", "ReplicationController")
 
 
-class ReplicationControllerController(ReplicaSetController):
-    """Keeps the number of pods of each replication controller."""
+class ReplicationControllerController(ReplicasController):
+    """Maintains the number of pods of each replication controller."""
 
     name = "replication-controller"
     kind = REPLICATION_CONTROLLER
@@ -33,18 +30,20 @@ class ReplicationControllerController(ReplicaSetController):
     kinds: Sequence[GroupKind] = (REPLICATION_CONTROLLER, POD, PRIORITY_CLASS)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
-        """Return what an owner selects: the labels of its template if it does not say."""
-        assert isinstance(owner, ReplicationController), f"{owner.kind} is none"
+        """Return the selector; without one, the labels of the template."""
+        assert isinstance(owner, ReplicationController), (
+            f"{owner.kind} is not a ReplicationController"
+        )
         template = owner.spec.template
         labels = owner.spec.selector or (template.metadata.labels if template else {})
         return labels_as_selector(labels) if labels else NOTHING
 
-    def counts_of(self, counts: PodCounts) -> Document:
-        """Return nothing more: pods that are being deleted are not counted."""
+    def extra_counts(self, counts: PodCounts) -> Document:
+        """Return nothing: the status has no number of terminating pods."""
         del counts
         return {}
 
-    def related(self, owner: KubernetesObject) -> Iterable[Pod]:
-        """Return no pods: nobody controls replication controllers."""
+    def related_pods(self, owner: KubernetesObject) -> Iterable[Pod]:
+        """Return no pods: a replication controller has no controlling owner."""
         del owner
         return ()

@@ -65,12 +65,12 @@ class DeploymentSpec(msgspec.Struct, frozen=True):
     template: Document
 
     @property
-    def allowed(self) -> int:
+    def max_replicas(self) -> int:
         """The most pods that there may be."""
         return self.replicas + self.max_surge
 
     @property
-    def least_available(self) -> int:
+    def min_available(self) -> int:
         """How many pods must stay available."""
         return self.replicas - self.max_unavailable
 
@@ -178,7 +178,7 @@ class Rollout:
 
     Attributes
     ----------
-    told : list of str
+    event_notes : list of str
         What Events would say of it.
     """
 
@@ -186,7 +186,7 @@ class Rollout:
         self.spec = spec
         self.new = new
         self.old = by_age(old)
-        self.told: list[str] = []
+        self.event_notes: list[str] = []
 
     @property
     def sets(self) -> list[RolloutSet]:
@@ -205,20 +205,22 @@ class Rollout:
         was = each.replicas
         if was != replicas:
             each.replicas = replicas
-            self.mark(each)
+            self.set_replicas_annotations(each)
             direction = "up" if replicas > was else "down"
-            self.told.append(f"Scaled {direction} replica set {each.name} from {was} to {replicas}")
+            self.event_notes.append(
+                f"Scaled {direction} replica set {each.name} from {was} to {replicas}"
+            )
         return was != replicas
 
-    def mark(self, each: RolloutSet) -> None:
+    def set_replicas_annotations(self, each: RolloutSet) -> None:
         """Write on a set how many pods the deployment is to have, and may have."""
         each.annotations = each.annotations | {
             DESIRED_REPLICAS: str(self.spec.replicas),
-            MAX_REPLICAS: str(self.spec.allowed),
+            MAX_REPLICAS: str(self.spec.max_replicas),
         }
 
     @property
-    def is_scaled(self) -> bool:
+    def is_scaling_event(self) -> bool:
         """Whether the deployment is to have another size than its sets were made for.
 
         Notes
@@ -243,11 +245,11 @@ class Rollout:
         if only is not None:
             # Upstream leaves the marks of a set that has the size already, and takes the
             # deployment for one that is being scaled for ever after.
-            self.mark(only)
+            self.set_replicas_annotations(only)
             self.resize(only, spec.replicas)
             return True
         if self._is_saturated():
-            return self.empty_old()
+            return self.scale_down_old()
         if spec.is_recreate:
             return False
         self._scale_in_proportion()
@@ -273,8 +275,8 @@ class Rollout:
 
     def _scale_in_proportion(self) -> None:
         active = [each for each in self.sets if each.replicas > 0]
-        allowed = self.spec.allowed if self.spec.replicas > 0 else 0
-        to_add = allowed - sum(each.replicas for each in active)
+        max_replicas = self.spec.max_replicas if self.spec.replicas > 0 else 0
+        to_add = max_replicas - sum(each.replicas for each in active)
         newer_first = to_add > 0
         active = sorted(by_age(active), key=lambda each: each.created, reverse=newer_first)
         active.sort(key=lambda each: -each.replicas)
@@ -288,7 +290,7 @@ class Rollout:
             # What rounding leaves goes to the largest.
             sizes[0] = max(sizes[0] + to_add - added, 0)
         for each, size in zip(active, sizes, strict=True):
-            self.mark(each)
+            self.set_replicas_annotations(each)
             self.resize(each, size)
 
     def _proportion(self, each: RolloutSet, left: int) -> int:
@@ -308,7 +310,7 @@ class Rollout:
             if not before:
                 return 0
             # Rounded to the nearest, halves up.
-            grown = (2 * each.replicas * self.spec.allowed + before) // (2 * before)
+            grown = (2 * each.replicas * self.spec.max_replicas + before) // (2 * before)
             fraction = grown - each.replicas
         return min(fraction, left) if left > 0 else max(fraction, left)
 
@@ -324,7 +326,7 @@ class Rollout:
         assert self.new is not None, "a rolling update without a new replica set"
         size = self.new_size()
         if not self.resize(self.new, size):
-            self._shrink_old()
+            self._scale_down_old_available()
 
     def new_size(self) -> int:
         """Return how large the new set may be now.
@@ -337,20 +339,20 @@ class Rollout:
         spec, size = self.spec, self.new.replicas
         if spec.is_recreate or size >= spec.replicas:
             return spec.replicas
-        room = spec.allowed - self.total
+        room = spec.max_replicas - self.total
         return size + min(room, spec.replicas - size) if room > 0 else size
 
-    def _shrink_old(self) -> None:
+    def _scale_down_old_available(self) -> None:
         assert self.new is not None, "no new replica set"
         if not any(each.replicas for each in self.old):
             return
         not_yet = self.new.replicas - self.new.available
-        most = self.total - self.spec.least_available - not_yet
+        most = self.total - self.spec.min_available - not_yet
         if most <= 0:
             return
-        self._shrink_unhealthy(most)
+        self._clean_up_unhealthy(most)
         available = sum(each.available for each in self.sets)
-        left = available - self.spec.least_available
+        left = available - self.spec.min_available
         for each in self.old:
             if left <= 0:
                 break
@@ -359,7 +361,7 @@ class Rollout:
                 self.resize(each, each.replicas - fewer)
                 left -= fewer
 
-    def _shrink_unhealthy(self, most: int) -> None:
+    def _clean_up_unhealthy(self, most: int) -> None:
         """Take away first what is not available anyway."""
         for each in self.old:
             if most <= 0:
@@ -369,7 +371,7 @@ class Rollout:
                 self.resize(each, each.replicas - fewer)
                 most -= fewer
 
-    def empty_old(self) -> bool:
+    def scale_down_old(self) -> bool:
         """Take all pods from old sets; return whether any had some."""
         filled = [each for each in self.old if each.replicas]
         for each in filled:
@@ -378,7 +380,7 @@ class Rollout:
 
     # ---------------------------------------------------------------------------- history
 
-    def forgotten(self) -> list[RolloutSet]:
+    def excess_history(self) -> list[RolloutSet]:
         """Return the old sets that are more than the history is to hold, oldest first.
 
         Notes

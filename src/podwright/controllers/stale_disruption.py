@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podwright.api import changed, part
+from podwright.api import patched, section
 from podwright.controllers.interface import (
     ControllerAction,
-    GroupKind,
     PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import POD, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import (
     Condition,
@@ -32,7 +32,6 @@ from podwright.objects import (
     timestamp_text,
 )
 
-POD: Final[GroupKind] = ("", "Pod")
 TIMEOUT_NS: Final = 120_000_000_000
 
 _TARGET: Final = "DisruptionTarget"
@@ -74,9 +73,9 @@ class StaleDisruptionController:
             taken_back["observedGeneration"] = pod.metadata.generation
         conditions = [
             taken_back if each.get("type") == _TARGET else each
-            for each in part(pod, "status").get("conditions") or ()
+            for each in section(pod, "status").get("conditions") or ()
         ]
-        new = changed(pod, status={"conditions": conditions})
+        new = patched(pod, status={"conditions": conditions})
         return [UpdateObject(new, "status", self.name)]
 
     def state(self) -> dict[str, Any]:

@@ -63,12 +63,12 @@ class StatefulSpec(msgspec.Struct, frozen=True):
     claim_templates: tuple[Document, ...]
     match_labels: dict[str, str]
 
-    def has(self, ordinal: int) -> bool:
+    def includes(self, ordinal: int) -> bool:
         """Whether an ordinal is one that there should be."""
         return self.start <= ordinal < self.start + self.replicas
 
-    def keeps(self, ordinal: int) -> bool:
-        """Whether an ordinal is below the partition and keeps the current revision."""
+    def is_below_partition(self, ordinal: int) -> bool:
+        """Whether an ordinal is below the partition and is_below_partition the current revision."""
         return ordinal - self.start < self.partition
 
 
@@ -233,7 +233,7 @@ def with_retention(
     -----
     Upstream: stateful_set_utils.go, updateClaimOwnerRefForSetAndPod
     """
-    is_scaled_away = not spec.has(ordinal_of(pod))
+    is_scaled_away = not spec.includes(ordinal_of(pod))
     wanted: list[OwnerReference] = []
     if spec.deletes_scaled_claims and is_scaled_away:
         wanted = [controller_reference(pod)]

@@ -21,10 +21,20 @@ from podwright.controllers.controller_revisions import (
     data_of,
 )
 from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.kinds import (
+    POD,
+    PRIORITY_CLASS,
+    PVC,
+    STATEFUL_SET,
+    GroupKind,
+)
 from podwright.controllers.lister import Lister
-from podwright.controllers.pod_state import available_from_ns, looks_alike
-from podwright.controllers.pod_template import owners_with_priority_class, pod_of, with_labels
-from podwright.controllers.replica_set import PRIORITY_CLASS
+from podwright.controllers.pod_state import available_from_ns, is_equivalent
+from podwright.controllers.pod_template import (
+    owners_with_priority_class,
+    pod_from_template,
+    with_labels,
+)
 from podwright.controllers.revisions import (
     revision_hash,
     template_of_patch,
@@ -43,7 +53,7 @@ from podwright.controllers.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.controllers.workload_writes import (
+from podwright.controllers.workload_fields import (
     is_only_status,
     put_status,
     requeue_at,
@@ -62,11 +72,6 @@ from podwright.objects import (
     StatefulSet,
     is_ready,
 )
-from podwright.store import GroupKind
-
-POD: Final[GroupKind] = ("", "Pod")
-CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
-STATEFUL_SET: Final[GroupKind] = ("apps", "StatefulSet")
 
 _ENDED: Final = ("Succeeded", "Failed")
 _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
@@ -82,7 +87,7 @@ class StatefulSetController:
     """
 
     name = "statefulset-controller"
-    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, CLAIM, PRIORITY_CLASS)
+    kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
     def __init__(self, lister: Lister) -> None:
@@ -99,7 +104,7 @@ class StatefulSetController:
         if isinstance(obj, Pod):
             return self._pod_changed(old, new)
         if isinstance(obj, PersistentVolumeClaim):
-            return self._claim_gone(obj) if new is None else ()
+            return self._claim_deleted(obj) if new is None else ()
         if isinstance(obj, PriorityClass):
             return (
                 owners_with_priority_class(self._lister, STATEFUL_SET, obj.name)
@@ -120,7 +125,7 @@ class StatefulSetController:
         now = new.metadata.controller if new is not None else None
         keys: list[NamespacedName] = []
         if was is None or now is None:
-            keys += self._orphans.changed(old, new)
+            keys += self._orphans.observe(old, new)
         if new is None and old is not None and was is None:
             # A set may wait for the name of a pod that was nobody's.
             parent, ordinal = parent_and_ordinal(old.name)
@@ -128,11 +133,11 @@ class StatefulSetController:
         for obj, owner in ((old, was), (new, now)):
             if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
                 keys.append(f"{obj.namespace}/{owner.name}")
-        if keys and isinstance(old, Pod) and isinstance(new, Pod) and looks_alike(old, new):
+        if keys and isinstance(old, Pod) and isinstance(new, Pod) and is_equivalent(old, new):
             return ()
         return keys
 
-    def _claim_gone(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
+    def _claim_deleted(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
         # An ordinal may wait for it to go, or a pod for it to come again.
         parent, ordinal = parent_and_ordinal(claim.name)
         if ordinal < 0:
@@ -155,7 +160,7 @@ class StatefulSetController:
         if owner.metadata.deletion_timestamp is None:
             claims: list[ControllerAction] = [
                 UpdateObject(adopted(pod, owner), "main", self.name)
-                for pod in self._orphans.of(owner)
+                for pod in self._orphans.adoptable_by(owner)
                 if parent_and_ordinal(pod.name)[0] == owner.name
             ]
             claims += [
@@ -190,21 +195,21 @@ class _Sync:
         self._owner = owner
         self._now_ns = now_ns
         self._spec: StatefulSpec = stateful_spec(spec_of(owner))
-        self._was = status_of(owner)
+        self._current_status = status_of(owner)
         by_ordinal = sorted((ordinal_of(pod), pod.key, pod) for pod in pods)
         self._all = [pod for ordinal, _, pod in by_ordinal if ordinal >= 0]
-        self._replicas = {o: pod for o, _, pod in by_ordinal if self._spec.has(o)}
+        self._replicas = {o: pod for o, _, pod in by_ordinal if self._spec.includes(o)}
         self._condemned = [
-            pod for o, _, pod in reversed(by_ordinal) if o >= 0 and not self._spec.has(o)
+            pod for o, _, pod in reversed(by_ordinal) if o >= 0 and not self._spec.includes(o)
         ]
         data = template_patch(self._spec.template)
-        collisions = self._was.get("collisionCount") or 0
+        collisions = self._current_status.get("collisionCount") or 0
         self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
         self._update = self._revisions.update
-        self._current = self._revisions.named(self._was.get("currentRevision") or "")
+        self._current = self._revisions.named(self._current_status.get("currentRevision") or "")
         self._bases: dict[str, Pod] = {}
         self._out: list[ControllerAction] = list(self._revisions.actions)
-        self._taken = 0
+        self._deleted_current = 0
 
     def actions(self) -> list[ControllerAction]:
         if self._owner.metadata.deletion_timestamp is None:
@@ -212,12 +217,12 @@ class _Sync:
                 self._step()
             except InvalidObject as error:
                 text = f"create Pod in StatefulSet {self._owner.name} failed error: {error}"
-                self._tell("FailedCreate", text, is_warning=True)
+                self._record_event("FailedCreate", text, is_warning=True)
         status = self._status()
         put_status(self._out, self._owner, status, self._source)
         live = {self._update.name, status["currentRevision"], *map(revision_of, self._all)}
-        self._out += self._revisions.forget(live, self._spec.revision_history_limit)
-        self._wait()
+        self._out += self._revisions.truncate_history(live, self._spec.revision_history_limit)
+        self._requeue_when_available()
         return self._out
 
     # ------------------------------------------------------------------------------- steps
@@ -225,18 +230,18 @@ class _Sync:
     def _step(self) -> None:
         is_ordered = self._spec.is_ordered
         for ordinal in range(self._spec.start, self._spec.start + self._spec.replicas):
-            if self._is_held_up(ordinal) and is_ordered:
+            if self._process_replica(ordinal) and is_ordered:
                 return
         for pod in self._condemned:
-            self._keep_claims(pod)
+            self._update_claims(pod)
         first = self._first_unavailable()
         for pod in self._condemned:
-            if self._condemn(pod, first) and is_ordered:
+            if self._process_condemned(pod, first) and is_ordered:
                 return
         if not self._spec.is_on_delete:
             self._roll()
 
-    def _is_held_up(self, ordinal: int) -> bool:
+    def _process_replica(self, ordinal: int) -> bool:
         """See to one ordinal; return whether an ordered set waits for it.
 
         Upstream: stateful_set_control.go, processReplica
@@ -250,15 +255,15 @@ class _Sync:
                 self._delete(pod)
             return True
         if pod.status.phase in ("", "Pending"):
-            self._make_claims(ordinal)
+            self._create_claims(ordinal)
         if pod.is_terminating or not self._is_available(pod):
             if not self._spec.is_ordered:
-                self._keep_identity(pod, ordinal)
+                self._update_identity(pod, ordinal)
             return True
-        self._keep_identity(pod, ordinal)
+        self._update_identity(pod, ordinal)
         return False
 
-    def _condemn(self, pod: Pod, first: Pod | None) -> bool:
+    def _process_condemned(self, pod: Pod, first: Pod | None) -> bool:
         """Delete a pod of an ordinal too many; return whether an ordered set waits now.
 
         Upstream: stateful_set_control.go, processCondemned
@@ -288,7 +293,7 @@ class _Sync:
         left = self._spec.max_unavailable - (len(ordinals) - len(healthy))
         for ordinal in reversed(ordinals):
             pod = self._replicas.get(ordinal)
-            if self._spec.keeps(ordinal) or pod is None or pod.is_terminating:
+            if self._spec.is_below_partition(ordinal) or pod is None or pod.is_terminating:
                 continue
             if revision_of(pod) == self._update.name:
                 continue
@@ -300,7 +305,7 @@ class _Sync:
                 continue  # deleted already
             self._delete(pod)
             if revision_of(pod) == self._current.name:
-                self._taken += 1
+                self._deleted_current += 1
 
     # -------------------------------------------------------------------------------- pods
 
@@ -311,56 +316,56 @@ class _Sync:
         if any(claim is not None and is_stale(claim) for claim in claims):
             return  # it goes first
         pod = self._new_pod(ordinal)
-        self._make_claims(ordinal)
+        self._create_claims(ordinal)
         self._out.append(CreateObject(pod, self._source))
         text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
-        self._tell("SuccessfulCreate", text)
+        self._record_event("SuccessfulCreate", text)
 
     def _new_pod(self, ordinal: int) -> Pod:
-        is_current = not self._spec.is_on_delete and self._spec.keeps(ordinal)
+        is_current = not self._spec.is_on_delete and self._spec.is_below_partition(ordinal)
         revision = self._current if is_current else self._update
         base = self._bases.get(revision.name)
         if base is None:
             template = template_of_patch(data_of(revision))
-            base = self._bases[revision.name] = pod_of(self._owner, template)
+            base = self._bases[revision.name] = pod_from_template(self._owner, template)
         return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
 
     def _delete(self, pod: Pod) -> None:
         self._out.append(deletion_by(self._source, pod))
-        self._tell(
+        self._record_event(
             "SuccessfulDelete",
             f"Delete Pod {pod.name} in StatefulSet {self._owner.name} successful",
         )
 
-    def _keep_identity(self, pod: Pod, ordinal: int) -> None:
+    def _update_identity(self, pod: Pod, ordinal: int) -> None:
         labels = identity_labels(pod.name, ordinal)
         if not labels.items() <= pod.metadata.labels.items():
             self._out.append(UpdateObject(with_labels(pod, labels), "main", self._source))
-            self._tell(
+            self._record_event(
                 "SuccessfulUpdate",
                 f"Update Pod {pod.name} in StatefulSet {self._owner.name} successful",
             )
-        self._keep_claims(pod)
+        self._update_claims(pod)
 
     # ------------------------------------------------------------------------------ claims
 
     def _claim(self, name: str) -> PersistentVolumeClaim | None:
-        found = self._lister.get(CLAIM, f"{self._owner.namespace}/{name}")
+        found = self._lister.get(PVC, f"{self._owner.namespace}/{name}")
         return found if isinstance(found, PersistentVolumeClaim) else None
 
-    def _make_claims(self, ordinal: int) -> None:
+    def _create_claims(self, ordinal: int) -> None:
         for template in self._spec.claim_templates:
             name = claim_name(template, self._owner, ordinal)
             if self._claim(name) is None:
                 made = stateful_claim(template, self._owner, self._spec, ordinal)
                 self._out.append(CreateObject(made, self._source))
                 pod = f"{self._owner.name}-{ordinal}"
-                self._tell(
+                self._record_event(
                     "SuccessfulCreate",
                     f"Create Claim {name} Pod {pod} in StatefulSet {self._owner.name} success",
                 )
 
-    def _keep_claims(self, pod: Pod) -> None:
+    def _update_claims(self, pod: Pod) -> None:
         """Let claims belong to whom they are to go with."""
         for template in self._spec.claim_templates:
             claim = self._claim(claim_name(template, self._owner, ordinal_of(pod)))
@@ -394,7 +399,8 @@ class _Sync:
             "observedGeneration": self._owner.metadata.generation,
             "replicas": len(pods),
             "readyReplicas": len(ready),
-            "currentReplicas": sum(revision_of(pod) == current for pod in there) - self._taken,
+            "currentReplicas": sum(revision_of(pod) == current for pod in there)
+            - self._deleted_current,
             "updatedReplicas": sum(revision_of(pod) == update for pod in there),
             "availableReplicas": sum(map(self._is_available, pods)),
         }
@@ -404,15 +410,15 @@ class _Sync:
             counts["currentReplicas"] = counts["updatedReplicas"]
             current = update
         status = without_zeros(counts, ("replicas", "availableReplicas"))
-        if self._was.get("conditions"):
-            status["conditions"] = self._was["conditions"]
+        if self._current_status.get("conditions"):
+            status["conditions"] = self._current_status["conditions"]
         return status | {
             "currentRevision": current,
             "updateRevision": update,
             "collisionCount": self._revisions.collision_count or 0,
         }
 
-    def _wait(self) -> None:
+    def _requeue_when_available(self) -> None:
         times = [
             from_ns
             for pod in self._all
@@ -422,5 +428,5 @@ class _Sync:
         if times:
             self._out.append(requeue_at(self._source, self._owner.key, min(times)))
 
-    def _tell(self, reason: str, text: str, *, is_warning: bool = False) -> None:
+    def _record_event(self, reason: str, text: str, *, is_warning: bool = False) -> None:
         self._out.append(event_by(self._source, self._owner, reason, text, is_warning=is_warning))

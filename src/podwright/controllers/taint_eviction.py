@@ -1,10 +1,10 @@
 """Pods leave nodes with NoExecute taints that they do not tolerate, or not for long.
 
 A pod that tolerates all of them for some time is deleted when the shortest of these times is
-over. When that is, is decided once: taints that come later and are tolerated, and tolerations
+over. When that is, is scheduled once: taints that come later and are tolerated, and tolerations
 that change, move it no more, in either direction. Only if the pod does not tolerate all taints
 any more does it go at once, and if it tolerates them for ever it stays. The taints of a node that
-is gone are nobody's business, but what was decided is done.
+is gone are nobody's business, but what was scheduled is done.
 
 Upstream: pkg/controller/tainteviction/taint_eviction.go
 """
@@ -18,14 +18,13 @@ from podwright.api import RecordEvent, with_disruption_target
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.interface import (
     ControllerAction,
-    GroupKind,
     PodChange,
     SyncAt,
     SyncDue,
     UpdateObject,
 )
+from podwright.controllers.kinds import NODE, POD, GroupKind
 from podwright.controllers.lister import Lister
-from podwright.controllers.node_lifecycle import NODE
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
@@ -36,7 +35,6 @@ from podwright.objects import (
     tolerates,
 )
 
-POD: Final[GroupKind] = ("", "Pod")
 _SECOND_NS: Final = 1_000_000_000
 _NOT_TOLERATED: Final = -1
 
@@ -51,8 +49,8 @@ class TaintEvictionController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._taints: dict[str, tuple[Taint, ...]] = {}
-        # By the key of a pod: its uid, when it was decided that it has to leave, and when it does.
-        self._leaving: dict[NamespacedName, tuple[str, int, int]] = {}
+        # By the key of a pod: its uid, the time of the decision, and the time of the eviction.
+        self._scheduled: dict[NamespacedName, tuple[str, int, int]] = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -84,7 +82,7 @@ class TaintEvictionController:
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         if new is None:
-            return (old.key,) if old is not None and old.key in self._leaving else ()
+            return (old.key,) if old is not None and old.key in self._scheduled else ()
         assert isinstance(new, Pod), f"not a pod: {new.key}"
         if not self._taints or new.spec.node_name not in self._taints:
             return ()
@@ -102,28 +100,33 @@ class TaintEvictionController:
         Upstream: processPodOnNode
         """
         pod = self._lister.get(POD, key)
-        decided = self._leaving.pop(key, None)
+        scheduled = self._scheduled.pop(key, None)
         if not isinstance(pod, Pod):
-            return [] if decided is None else [_cancelled(self.name, key)]
+            return [] if scheduled is None else [_cancel_event(self.name, key)]
         if pod.is_terminating:
             return []
-        if decided is not None and decided[0] != pod.uid:
-            decided = None
-        if decided is not None and decided[2] <= now_ns:
-            return self._evicted(pod, now_ns)
-        stays_ns = self._stays_ns(pod)
-        if stays_ns is not None and stays_ns >= 0 and decided is not None and decided[1] < now_ns:
-            self._leaving[key] = decided
+        if scheduled is not None and scheduled[0] != pod.uid:
+            scheduled = None
+        if scheduled is not None and scheduled[2] <= now_ns:
+            return self._evict(pod, now_ns)
+        toleration_ns = self._min_toleration_ns(pod)
+        if (
+            toleration_ns is not None
+            and toleration_ns >= 0
+            and scheduled is not None
+            and scheduled[1] < now_ns
+        ):
+            self._scheduled[key] = scheduled
             return []
-        actions = [] if decided is None else [_cancelled(self.name, key)]
-        if stays_ns is None:
+        actions = [] if scheduled is None else [_cancel_event(self.name, key)]
+        if toleration_ns is None:
             return actions
-        if stays_ns <= 0:
-            return actions + self._evicted(pod, now_ns)
-        self._leaving[key] = (pod.uid, now_ns, now_ns + stays_ns)
-        return [*actions, SyncAt(now_ns + stays_ns, SyncDue(self.name, key))]
+        if toleration_ns <= 0:
+            return actions + self._evict(pod, now_ns)
+        self._scheduled[key] = (pod.uid, now_ns, now_ns + toleration_ns)
+        return [*actions, SyncAt(now_ns + toleration_ns, SyncDue(self.name, key))]
 
-    def _stays_ns(self, pod: Pod) -> int | None:
+    def _min_toleration_ns(self, pod: Pod) -> int | None:
         """Return how long a pod may stay on its node, None for as long as it likes.
 
         Less than nothing: it does not tolerate all taints.
@@ -141,7 +144,7 @@ class TaintEvictionController:
                 times.append(max(seconds, 0))
         return min(times) * _SECOND_NS if times else None
 
-    def _evicted(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
+    def _evict(self, pod: Pod, now_ns: int) -> list[ControllerAction]:
         note = f"Marking for deletion Pod {pod.key}"
         actions: list[ControllerAction] = [event_by(self.name, pod, "TaintManagerEviction", note)]
         known = condition_of(pod, "DisruptionTarget")
@@ -157,17 +160,17 @@ class TaintEvictionController:
 
     def state(self) -> dict[str, Any]:
         """Return who has to leave, since when it has, and when."""
-        return {"leaving": {key: list(entry) for key, entry in self._leaving.items()}}
+        return {"leaving": {key: list(entry) for key, entry in self._scheduled.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Remember what another one did."""
-        self._leaving = {
+        self._scheduled = {
             key: (uid, since_ns, due_ns)
             for key, (uid, since_ns, due_ns) in state["leaving"].items()
         }
 
 
-def _cancelled(source: str, key: NamespacedName) -> ControllerAction:
+def _cancel_event(source: str, key: NamespacedName) -> ControllerAction:
     """Upstream: emitCancelPodDeletionEvent, which names the pod only, as it may be gone."""
     note = f"Cancelling deletion of Pod {key}"
     return RecordEvent(*POD, key, "", "Normal", "TaintManagerEviction", note, source)

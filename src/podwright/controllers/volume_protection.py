@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
-from podwright.api import changed, part, without_finalizer
+from podwright.api import finalizers_without, patched, section
 from podwright.controllers.interface import (
     ControllerAction,
-    GroupKind,
     PodChange,
     UpdateObject,
 )
+from podwright.controllers.kinds import POD, PV, PVC, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.pvc_users import PvcUsers, claims_of
 from podwright.objects import (
@@ -29,9 +29,6 @@ from podwright.objects import (
     Pod,
 )
 
-CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
-VOLUME: Final[GroupKind] = ("", "PersistentVolume")
-POD: Final[GroupKind] = ("", "Pod")
 CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
 
@@ -43,7 +40,7 @@ class VolumeProtectionController:
     """
 
     name = "volume-protection-controller"
-    kinds: Sequence[GroupKind] = (CLAIM, VOLUME, POD)
+    kinds: Sequence[GroupKind] = (PVC, PV, POD)
     pod_changes = PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
     only_with_volumes: Literal[True] = True
 
@@ -70,12 +67,12 @@ class VolumeProtectionController:
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Put the finalizer on, or take it away."""
         if "/" in key:
-            claim = self._lister.get(CLAIM, key)
+            claim = self._lister.get(PVC, key)
             if not isinstance(claim, PersistentVolumeClaim):
                 return []
             in_use = any(pod.spec.node_name and not pod.is_terminal for pod in self._users.of(key))
             return self._protected(claim, CLAIM_FINALIZER, in_use=in_use)
-        volume = self._lister.get(VOLUME, key)
+        volume = self._lister.get(PV, key)
         if not isinstance(volume, PersistentVolume):
             return []
         return self._protected(volume, VOLUME_FINALIZER, in_use=volume.status.phase == "Bound")
@@ -87,10 +84,10 @@ class VolumeProtectionController:
         if obj.metadata.deletion_timestamp is None:
             if has:
                 return []
-            finalizers = [*(part(obj, "metadata").get("finalizers") or ()), finalizer]
-            new = changed(obj, metadata={"finalizers": finalizers})
+            finalizers = [*(section(obj, "metadata").get("finalizers") or ()), finalizer]
+            new = patched(obj, metadata={"finalizers": finalizers})
         elif has and not in_use:
-            new = changed(obj, metadata=without_finalizer(obj, finalizer))
+            new = patched(obj, metadata=finalizers_without(obj, finalizer))
         else:
             return []
         return [UpdateObject(new, "main", self.name)]

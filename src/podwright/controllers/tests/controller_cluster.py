@@ -32,7 +32,7 @@ from podwright.controllers.interface import (
     UpdateObject,
 )
 from podwright.controllers.lister import Lister
-from podwright.controllers.workload_writes import status_of
+from podwright.controllers.workload_fields import status_of
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
     KubernetesObject,

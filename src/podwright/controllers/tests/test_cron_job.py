@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.api.cron_schedule import parse_schedule, time_zone
-from podwright.controllers.cron_job import CRON_JOB, CronJobController, latest_due
-from podwright.controllers.job import JOB, JobController
+from podwright.controllers.cron_job import CronJobController, most_recent_due
+from podwright.controllers.job import JobController
+from podwright.controllers.kinds import CRON_JOB, JOB
 from podwright.controllers.tests.staged_cluster import NOW, Cluster, at, document
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
@@ -214,5 +215,5 @@ def test_the_next_time_is_the_first_minute_whose_clock_matches(schedule, after, 
 
 
 def test_many_missed_times_are_counted_and_the_latest_is_due():
-    missed = latest_due(parse_schedule("* * * * *"), NOW, NOW + 3_600 * 10**9 + 5, UTC)
+    missed = most_recent_due(parse_schedule("* * * * *"), NOW, NOW + 3_600 * 10**9 + 5, UTC)
     assert (missed.due_ns, missed.count) == (NOW + 3_600 * 10**9, 60)

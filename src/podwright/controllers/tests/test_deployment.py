@@ -11,7 +11,7 @@ from podwright.controllers.deployment import DeploymentController
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.rollout import deployment_spec, scaled_value
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.controllers.workload_writes import spec_of, status_of
+from podwright.controllers.workload_fields import spec_of, status_of
 
 DEPLOYMENT = """
 apiVersion: apps/v1

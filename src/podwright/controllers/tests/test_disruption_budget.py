@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.disruption_budget import BUDGET, POD, DisruptionController
+from podwright.controllers.disruption_budget import DisruptionController
+from podwright.controllers.kinds import PDB, POD
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.objects import (
     is_ready,
@@ -61,7 +62,7 @@ def cluster_with(replicas: int, *budgets: Any, pods: int | None = None) -> Clust
 
 
 def numbers(cluster: Cluster, name: str = "b") -> tuple[int, ...]:
-    status = cluster.status(BUDGET, f"default/{name}")
+    status = cluster.status(PDB, f"default/{name}")
     return tuple(
         status[field]
         for field in ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed")
@@ -83,7 +84,7 @@ def numbers(cluster: Cluster, name: str = "b") -> tuple[int, ...]:
 def test_counts_and_percentages(spec, expected):
     cluster = cluster_with(5, a_budget(**spec))
     assert numbers(cluster) == expected
-    (condition,) = cluster.status(BUDGET, "default/b")["conditions"]
+    (condition,) = cluster.status(PDB, "default/b")["conditions"]
     assert condition == {
         "type": "DisruptionAllowed",
         "status": "True" if expected[-1] else "False",
@@ -116,9 +117,9 @@ def test_a_budget_without_pods_says_so():
 
 def test_a_changed_selector_counts_other_pods():
     cluster = cluster_with(3, a_budget(minAvailable=1))
-    cluster.edit(BUDGET, "default/b", "spec", selector={"matchLabels": {"app": "none"}})
+    cluster.edit(PDB, "default/b", "spec", selector={"matchLabels": {"app": "none"}})
     assert numbers(cluster) == (0, 1, 0, 0)
-    assert cluster.status(BUDGET, "default/b")["observedGeneration"] == 2
+    assert cluster.status(PDB, "default/b")["observedGeneration"] == 2
 
 
 def test_what_cannot_be_scaled_has_no_expectation_and_allows_nothing():
@@ -127,7 +128,7 @@ def test_what_cannot_be_scaled_has_no_expectation_and_allows_nothing():
     cluster.add(job)
     owners = owner(cluster.get(("batch", "Job"), "default/j"))
     cluster.add(a_pod("j-1", labels={"app": "web"}, owners=owners), a_budget(maxUnavailable=1))
-    status = cluster.status(BUDGET, "default/b")
+    status = cluster.status(PDB, "default/b")
     assert status["disruptionsAllowed"] == 0
     assert status["conditions"][0]["reason"] == "SyncFailed"
     assert cluster.said("CalculateExpectedPodCountFailed") == [
@@ -139,7 +140,11 @@ def test_what_cannot_be_scaled_has_no_expectation_and_allows_nothing():
 def test_an_evicted_pod_counts_as_gone_until_it_is_or_for_two_minutes():
     cluster = cluster_with(3, a_budget(maxUnavailable=1))
     cluster.edit(
-        BUDGET, "default/b", "status", disruptionsAllowed=0, disruptedPods={"web-0": at(0)}
+        PDB,
+        "default/b",
+        "status",
+        disruptionsAllowed=0,
+        disruptedPods={"web-0": at(0)},
     )
     assert numbers(cluster) == (3, 2, 2, 0)
     cluster.replace_controllers()
@@ -150,7 +155,7 @@ def test_an_evicted_pod_counts_as_gone_until_it_is_or_for_two_minutes():
     assert cluster.said("NotDeleted") == [
         "Pod was expected by PDB default/b to be deleted but it wasn't"
     ]
-    assert "disruptedPods" not in cluster.status(BUDGET, "default/b")
+    assert "disruptedPods" not in cluster.status(PDB, "default/b")
 
 
 def test_pods_nobody_controls_count_for_a_number_and_not_for_a_share():
@@ -174,7 +179,7 @@ def test_budgets_are_right_after_any_history(data):
     cluster.laws.append(lambda _: None)
     made = 0
     for _ in range(data.draw(st.integers(1, 15))):
-        pods, budgets = cluster.pods(), cluster.all(BUDGET)
+        pods, budgets = cluster.pods(), cluster.all(PDB)
         what = data.draw(
             st.sampled_from(["pod", "pod", "budget", "label", "ready", "delete", "drop", "restore"])
         )
@@ -195,7 +200,7 @@ def test_budgets_are_right_after_any_history(data):
         elif what == "delete" and pods:
             cluster.delete(POD, data.draw(st.sampled_from(pods)).key)
         elif what == "drop" and budgets:
-            cluster.delete(BUDGET, data.draw(st.sampled_from(budgets)).key)
+            cluster.delete(PDB, data.draw(st.sampled_from(budgets)).key)
         elif what == "restore":
             cluster.replace_controllers()
         check(cluster)
@@ -203,7 +208,7 @@ def test_budgets_are_right_after_any_history(data):
 
 def check(cluster: Cluster) -> None:
     """Count everything again, the slow way."""
-    for budget in cluster.all(BUDGET):
+    for budget in cluster.all(PDB):
         written = budget.raw["spec"]["selector"]["matchLabels"]
         selector = label_selector(LabelSelector(match_labels=written))
         pods = [pod for pod in cluster.pods() if selector.matches(pod.metadata.labels)]

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.disruption_budget import BUDGET, POD, DisruptionController
-from podwright.controllers.drain import NODE, DrainController
+from podwright.controllers.disruption_budget import DisruptionController
+from podwright.controllers.drain import DrainController
 from podwright.controllers.interface import DrainNode
+from podwright.controllers.kinds import NODE, PDB, POD
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.controllers.tests.test_disruption_budget import a_budget
 from podwright.stages.annotation_stages import STOP_DELAY
@@ -85,7 +86,7 @@ def test_a_budget_that_allows_nothing_holds_the_drain_up_until_it_does():
     assert cluster.heap.next_ns is None  # nothing to wait for
     cluster.run(601)
     assert on_node(cluster) == ["p"]
-    cluster.delete(BUDGET, "default/b")
+    cluster.delete(PDB, "default/b")
     assert on_node(cluster) == ["p"]
     cluster.run(605)
     assert on_node(cluster) == []

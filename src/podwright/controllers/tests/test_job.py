@@ -11,17 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.job import JOB, POD, JobController
-from podwright.controllers.job_counts import BackOff, Ended, back_off_after
+from podwright.controllers.job import JobController
+from podwright.controllers.job_counts import BackoffRecord, TerminatedPod, backoff_after
 from podwright.controllers.job_spec import (
     TRACKING,
-    AskedOfJobs,
+    ParsedJobs,
     indexes_text,
     job_spec,
     parse_indexes,
     pods_of,
 )
 from podwright.controllers.job_ttl import JobTTLController
+from podwright.controllers.kinds import JOB, POD
 from podwright.controllers.tests.controller_cluster import counting, counts
 from podwright.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.objects import Pod
@@ -147,10 +148,10 @@ def test_a_success_ends_the_waiting_and_failures_are_counted_anew():
 SECOND = 1_000_000_000
 
 
-def an_end(text: str) -> Ended:
+def an_end(text: str) -> TerminatedPod:
     """Return the end of a pod: `f7` failed at 7 s, `s8` succeeded at 8 s, `f` has no time."""
     ended_ns = int(text[1:]) * SECOND if text[1:] else -1
-    return Ended(text, f"default/{text}", text[0] == "s", -1, ended_ns, "", "")
+    return TerminatedPod(text, f"default/{text}", text[0] == "s", -1, ended_ns, "", "")
 
 
 @pytest.mark.parametrize(
@@ -181,9 +182,9 @@ def an_end(text: str) -> Ended:
     ],
 )
 def test_failures_since_the_last_success_are_counted(ends, failures, failed_at):
-    before = BackOff(failures=2, failed_ns=5 * SECOND)
+    before = BackoffRecord(failures=2, failed_ns=5 * SECOND)
     ended = [an_end(text) for text in ends.split()]
-    after = back_off_after(before, ended, now_ns=20 * SECOND)
+    after = backoff_after(before, ended, now_ns=20 * SECOND)
     assert after.failures == failures
     if failed_at is None:
         assert after.ends_ns() == 0
@@ -196,11 +197,11 @@ def test_failures_since_the_last_success_are_counted(ends, failures, failed_at):
     [(1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (99, 600)],
 )
 def test_the_time_to_wait_doubles_up_to_ten_minutes(failures, seconds):
-    assert BackOff(failures, 5 * SECOND).ends_ns() == (5 + seconds) * SECOND
+    assert BackoffRecord(failures, 5 * SECOND).ends_ns() == (5 + seconds) * SECOND
 
 
 def test_without_failures_there_is_nothing_to_wait_for():
-    assert BackOff(0, 5 * SECOND).ends_ns() == 0
+    assert BackoffRecord(0, 5 * SECOND).ends_ns() == 0
 
 
 @pytest.mark.parametrize(
@@ -354,7 +355,7 @@ def test_pods_that_share_what_is_read_are_what_each_would_be(indexes):
 def test_what_a_job_asks_for_is_read_once_until_it_is_another_job_or_asks_for_something_else():
     cluster = cluster_with(a_job(completions=8), schedules=False)
     job = cluster.get(JOB, "default/j")
-    asked = AskedOfJobs()
+    asked = ParsedJobs()
     pod = asked.pod(job)
     assert [pod] == pods_of(job, job_spec(job), [None])
     assert asked.pod(msgspec.structs.replace(job, raw=job.raw | {"status": {"active": 1}})) is pod

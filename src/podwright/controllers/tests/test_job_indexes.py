@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.job import JOB, POD
-from podwright.controllers.job_indexes import FAILURES, IGNORED_FAILURES, met_success_rule
+from podwright.controllers.job_indexes import FAILURES, IGNORED_FAILURES, matching_success_rule
 from podwright.controllers.job_spec import COMPLETION_INDEX, TRACKING, JobSpec
+from podwright.controllers.kinds import JOB, POD
 from podwright.controllers.tests.staged_cluster import Cluster
 from podwright.controllers.tests.test_job import (
     a_job,
@@ -140,7 +140,7 @@ def test_what_a_failure_policy_says_of_an_index(action, annotations, failed):
 )
 def test_when_a_success_policy_is_met(rules, succeeded, met):
     spec = JobSpec(completions=8, completion_mode="Indexed", success_policy={"rules": rules})
-    assert met_success_rule(spec, succeeded) == met
+    assert matching_success_rule(spec, succeeded) == met
 
 
 def test_a_success_policy_ends_a_job_and_who_is_left_has_not_failed():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.job import JobController
-from podwright.controllers.namespace import NAMESPACE, NamespaceController
+from podwright.controllers.kinds import NAMESPACE
+from podwright.controllers.namespace import NamespaceController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
 POD = ("", "Pod")

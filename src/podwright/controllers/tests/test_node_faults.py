@@ -11,8 +11,9 @@ from tests.properties.effort import effort
 
 from podwright.controllers import pod_gc
 from podwright.controllers.interface import NodeDown, NodeUp
-from podwright.controllers.node_lifecycle import NODE, NodeLifecycleController
-from podwright.controllers.pod_gc import POD, PodGarbageCollector
+from podwright.controllers.kinds import NODE, POD
+from podwright.controllers.node_lifecycle import NodeLifecycleController
+from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.taint_eviction import TaintEvictionController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.stages.annotation_stages import RUN_DELAY
@@ -496,7 +497,7 @@ def test_a_pod_that_is_deleted_before_it_had_a_node_goes():
 
 
 def test_only_so_many_ended_pods_are_kept(monkeypatch):
-    monkeypatch.setattr(pod_gc, "ENDED_PODS_MAX", 3)
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 3)
     cluster = cluster_with()
     for second in range(6):
         cluster.run(second)
@@ -509,7 +510,7 @@ def test_only_so_many_ended_pods_are_kept(monkeypatch):
 
 @pytest.mark.parametrize("stale_max", [0, 1_000])
 def test_a_pod_that_ends_twice_under_one_name_counts_once(monkeypatch, stale_max):
-    monkeypatch.setattr(pod_gc, "ENDED_PODS_MAX", 2)
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 2)
     monkeypatch.setattr(pod_gc, "_STALE_MAX", stale_max)
     cluster = cluster_with()
     for name in ("a", "a", "a", "b", "c", "d"):

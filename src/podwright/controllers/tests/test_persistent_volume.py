@@ -11,17 +11,15 @@ from tests.properties.effort import effort
 
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
-from podwright.controllers.persistent_volume import (
-    STORAGE_CLASS,
-    PersistentVolumeController,
-)
-from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
-from podwright.controllers.volume_protection import (
-    CLAIM,
+from podwright.controllers.kinds import (
     POD,
-    VOLUME,
-    VolumeProtectionController,
+    PV,
+    PVC,
+    STORAGE_CLASS,
 )
+from podwright.controllers.persistent_volume import PersistentVolumeController
+from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.controllers.volume_protection import VolumeProtectionController
 from podwright.objects import decode
 
 MAKERS = (
@@ -67,7 +65,7 @@ def cluster_with(*objects: Any) -> Cluster:
 
 
 def volume_of(cluster: Cluster, name: str = "c") -> str:
-    return str(cluster.raw(CLAIM, f"default/{name}")["spec"].get("volumeName", ""))
+    return str(cluster.raw(PVC, f"default/{name}")["spec"].get("volumeName", ""))
 
 
 # ------------------------------------------------------------------------------ binding
@@ -77,7 +75,10 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
     sizes = {"large": "100Gi", "small": "5Gi", "middle": "20Gi"}
     volumes = [a_volume(name, size) for name, size in sizes.items()]
     cluster = cluster_with(*volumes, a_claim())
-    claim, volume = cluster.raw(CLAIM, "default/c"), cluster.raw(VOLUME, "middle")
+    claim, volume = (
+        cluster.raw(PVC, "default/c"),
+        cluster.raw(PV, "middle"),
+    )
     assert claim["spec"]["volumeName"] == "middle"
     assert claim["status"] == {
         "phase": "Bound",
@@ -93,7 +94,7 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
     assert volume["status"] == {"phase": "Bound", "lastPhaseTransitionTime": at(0)}
     assert volume["metadata"]["annotations"] == {"pv.kubernetes.io/bound-by-controller": "yes"}
     assert volume["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
-    assert cluster.status(VOLUME, "large")["phase"] == "Available"
+    assert cluster.status(PV, "large")["phase"] == "Available"
 
 
 @pytest.mark.parametrize(
@@ -138,16 +139,16 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
 def test_which_volume_a_claim_gets(volume, claim, binds, comes_first):
     objects = [volume, claim] if comes_first == "volume" else [claim, volume]
     cluster = cluster_with(*objects)
-    assert (cluster.status(CLAIM, "default/c")["phase"] == "Bound") == binds
-    assert (cluster.status(VOLUME, "v")["phase"] == "Bound") == binds
+    assert (cluster.status(PVC, "default/c")["phase"] == "Bound") == binds
+    assert (cluster.status(PV, "v")["phase"] == "Bound") == binds
 
 
 def test_a_claim_without_a_class_gets_the_default_one():
     default = {"storageclass.kubernetes.io/is-default-class": "true"}
     cluster = cluster_with(a_class("other"), a_class("usual", metadata={"annotations": default}))
     cluster.add(a_claim(storageClassName=None))
-    assert cluster.raw(CLAIM, "default/c")["spec"]["storageClassName"] == "usual"
-    assert cluster.status(CLAIM, "default/c")["phase"] == "Bound"
+    assert cluster.raw(PVC, "default/c")["spec"]["storageClassName"] == "usual"
+    assert cluster.status(PVC, "default/c")["phase"] == "Bound"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_a_claim_without_a_class_gets_the_default_one():
 )
 def test_a_claim_that_nobody_serves_waits_and_says_why(claim, reason):
     cluster = cluster_with(a_class("local", provisioner="kubernetes.io/no-provisioner"), claim)
-    assert cluster.status(CLAIM, "default/c") == {"phase": "Pending"}
+    assert cluster.status(PVC, "default/c") == {"phase": "Pending"}
     assert len(cluster.said(reason)) == 1
 
 
@@ -169,7 +170,7 @@ def test_a_claim_that_nobody_serves_waits_and_says_why(claim, reason):
 
 def select(cluster: Cluster, node: str, name: str = "c") -> None:
     """Do what the scheduler does to a claim."""
-    claim = cluster.raw(CLAIM, f"default/{name}")
+    claim = cluster.raw(PVC, f"default/{name}")
     metadata = claim["metadata"]
     chosen = {"volume.kubernetes.io/selected-node": node}
     annotations = {**metadata.get("annotations", {}), **chosen}
@@ -182,14 +183,14 @@ def test_a_volume_is_made_where_the_pod_will_be():
     )
     cluster = cluster_with(fast, a_claim(storageClassName="fast"))
     cluster.run(60)
-    assert cluster.status(CLAIM, "default/c") == {"phase": "Pending"}
+    assert cluster.status(PVC, "default/c") == {"phase": "Pending"}
     assert cluster.said("WaitForFirstConsumer") == [
         "waiting for first consumer to be created before binding"
     ]
     select(cluster, "n-b")
-    uid = cluster.get(CLAIM, "default/c").uid
+    uid = cluster.get(PVC, "default/c").uid
     assert volume_of(cluster) == f"pvc-{uid}"
-    volume = cluster.raw(VOLUME, f"pvc-{uid}")
+    volume = cluster.raw(PV, f"pvc-{uid}")
     assert volume["metadata"]["annotations"] == {
         "pv.kubernetes.io/provisioned-by": "csi.example.com"
     }
@@ -198,7 +199,7 @@ def test_a_volume_is_made_where_the_pod_will_be():
     ]
     assert volume["spec"]["csi"]["volumeAttributes"] == {"type": "ssd"}
     assert volume["status"]["phase"] == "Bound"
-    annotations = cluster.raw(CLAIM, "default/c")["metadata"]["annotations"]
+    annotations = cluster.raw(PVC, "default/c")["metadata"]["annotations"]
     assert annotations["volume.kubernetes.io/storage-provisioner"] == "csi.example.com"
     assert annotations["pv.kubernetes.io/bind-completed"] == "yes"
     for reason in ("ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"):
@@ -233,7 +234,7 @@ def test_a_class_that_does_not_wait_chooses_a_zone(fields, zones):
     chosen = set()
     for number in range(12):
         cluster.add(a_claim(f"c{number}", storageClassName="now"))
-        volume = cluster.raw(VOLUME, volume_of(cluster, f"c{number}"))
+        volume = cluster.raw(PV, volume_of(cluster, f"c{number}"))
         (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
         chosen.update(term["matchExpressions"][0]["values"])
     assert chosen == zones
@@ -246,7 +247,7 @@ def test_the_keys_of_a_driver_say_what_reaches_a_volume():
     cluster.edit(("", "Node"), "n-a", "metadata", labels={"rack": "r1", ZONE: "a"})
     cluster.add(a_claim(storageClassName="fast"))
     select(cluster, "n-a")
-    (term,) = cluster.raw(VOLUME, volume_of(cluster))["spec"]["nodeAffinity"]["required"][
+    (term,) = cluster.raw(PV, volume_of(cluster))["spec"]["nodeAffinity"]["required"][
         "nodeSelectorTerms"
     ]
     assert term == {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}
@@ -259,11 +260,11 @@ def test_a_volume_that_the_scheduler_bound_is_completed():
         a_claim(storageClassName="local"),
     )
     assert volume_of(cluster) == ""
-    uid = cluster.get(CLAIM, "default/c").uid
+    uid = cluster.get(PVC, "default/c").uid
     reference = {"namespace": "default", "name": "c", "uid": uid, "kind": "PersistentVolumeClaim"}
-    cluster.edit(VOLUME, "v", "spec", claimRef=reference)
+    cluster.edit(PV, "v", "spec", claimRef=reference)
     assert volume_of(cluster) == "v"
-    assert cluster.status(VOLUME, "v")["phase"] == "Bound"
+    assert cluster.status(PV, "v")["phase"] == "Bound"
 
 
 # ----------------------------------------------------------------------------- release
@@ -281,19 +282,19 @@ def test_what_becomes_of_a_volume_whose_claim_is_gone(policy, made, becomes):
     else:
         cluster = cluster_with(a_volume("v"), a_claim())
     name = volume_of(cluster)
-    cluster.delete(CLAIM, "default/c")
-    assert not cluster.has(CLAIM, "default/c")
-    assert cluster.has(VOLUME, name) == (becomes is not None)
+    cluster.delete(PVC, "default/c")
+    assert not cluster.has(PVC, "default/c")
+    assert cluster.has(PV, name) == (becomes is not None)
     if becomes:
-        assert cluster.status(VOLUME, name)["phase"] == becomes
+        assert cluster.status(PV, name)["phase"] == becomes
         cluster.add(a_claim(storageClassName="now" if made else "manual"))
         assert volume_of(cluster) != name
 
 
 def test_a_volume_nobody_can_delete_fails():
     cluster = cluster_with(a_volume("v", persistentVolumeReclaimPolicy="Delete"), a_claim())
-    cluster.delete(CLAIM, "default/c")
-    assert cluster.status(VOLUME, "v")["phase"] == "Failed"
+    cluster.delete(PVC, "default/c")
+    assert cluster.status(PV, "v")["phase"] == "Failed"
     assert len(cluster.said("VolumeFailedDelete")) == 1
 
 
@@ -307,11 +308,11 @@ def test_a_volume_nobody_can_delete_fails():
 def test_what_the_old_policy_of_recycling_does(source, phase, reason, note):
     spec: dict[str, Any] = {"persistentVolumeReclaimPolicy": "Recycle", source: {"path": "/data"}}
     cluster = cluster_with(a_volume("v", **spec), a_claim())
-    cluster.delete(CLAIM, "default/c")
-    status = cluster.status(VOLUME, "v")
+    cluster.delete(PVC, "default/c")
+    status = cluster.status(PV, "v")
     assert status["phase"] == phase
     assert cluster.said(reason) == [note]
-    is_free = "claimRef" not in cluster.raw(VOLUME, "v")["spec"]
+    is_free = "claimRef" not in cluster.raw(PV, "v")["spec"]
     assert is_free == (phase == "Available")
     cluster.add(a_claim("next"))
     assert volume_of(cluster, "next") == ("v" if is_free else "")
@@ -329,9 +330,9 @@ def test_a_claim_that_asks_for_more(size, allows, becomes):
     cluster = cluster_with(
         a_class("fast", allowVolumeExpansion=allows), a_claim(storageClassName="fast")
     )
-    cluster.edit(CLAIM, "default/c", "spec", resources={"requests": {"storage": size}})
-    assert cluster.raw(VOLUME, volume_of(cluster))["spec"]["capacity"] == {"storage": becomes}
-    assert cluster.status(CLAIM, "default/c")["capacity"] == {"storage": becomes}
+    cluster.edit(PVC, "default/c", "spec", resources={"requests": {"storage": size}})
+    assert cluster.raw(PV, volume_of(cluster))["spec"]["capacity"] == {"storage": becomes}
+    assert cluster.status(PVC, "default/c")["capacity"] == {"storage": becomes}
     grown = ["Resize volume succeeded"] if becomes == "20Gi" else []
     assert cluster.said("VolumeResizeSuccessful") == grown
 
@@ -340,27 +341,27 @@ def test_a_claim_in_use_goes_when_its_last_pod_does():
     cluster = cluster_with(a_volume("v"), a_claim())
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
     cluster.add(a_pod("p", volumes=[volume]), a_pod("q", volumes=[volume]))
-    cluster.delete(CLAIM, "default/c")
+    cluster.delete(PVC, "default/c")
     cluster.delete(POD, "default/p")
-    assert cluster.get(CLAIM, "default/c").metadata.deletion_timestamp == at(0)
+    assert cluster.get(PVC, "default/c").metadata.deletion_timestamp == at(0)
     cluster.replace_controllers()
     cluster.edit(POD, "default/q", "status", phase="Succeeded")
-    assert not cluster.has(CLAIM, "default/c")
+    assert not cluster.has(PVC, "default/c")
 
 
 def test_a_bound_volume_is_not_deleted_before_its_claim():
     cluster = cluster_with(a_volume("v"), a_claim())
-    cluster.delete(VOLUME, "v")
-    assert cluster.status(VOLUME, "v")["phase"] == "Bound"
-    cluster.delete(CLAIM, "default/c")
-    assert not cluster.has(VOLUME, "v")
+    cluster.delete(PV, "v")
+    assert cluster.status(PV, "v")["phase"] == "Bound"
+    cluster.delete(PVC, "default/c")
+    assert not cluster.has(PV, "v")
 
 
 def test_a_claim_whose_volume_is_taken_away_is_lost():
     cluster = cluster_with(a_volume("v"), a_claim())
-    cluster.store.drop(VOLUME, "v")
+    cluster.store.drop(PV, "v")
     cluster.settle()
-    assert cluster.status(CLAIM, "default/c")["phase"] == "Lost"
+    assert cluster.status(PVC, "default/c")["phase"] == "Lost"
     assert len(cluster.said("ClaimLost")) == 1
 
 
@@ -372,13 +373,13 @@ def test_an_ephemeral_volume_lives_and_dies_with_its_pod():
     template = {"metadata": {"labels": {"for": "scratch"}}, "spec": spec}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
     cluster = cluster_with(a_class("now", reclaimPolicy="Delete"), a_pod("p", volumes=[volume]))
-    claim = cluster.raw(CLAIM, "default/p-scratch")
+    claim = cluster.raw(PVC, "default/p-scratch")
     assert claim["metadata"]["labels"] == {"for": "scratch"}
     (owner,) = claim["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("Pod", "p", True)
     assert claim["status"]["phase"] == "Bound"
     cluster.delete(POD, "default/p")
-    assert cluster.all(CLAIM) == [] == cluster.all(VOLUME)
+    assert cluster.all(PVC) == [] == cluster.all(PV)
 
 
 def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
@@ -398,7 +399,7 @@ def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
 def test_every_binding_is_mutual_and_no_volume_serves_two(data):
     cluster = cluster_with(a_class("now", reclaimPolicy="Delete"))
     for number in range(data.draw(st.integers(1, 14))):
-        claims, volumes = cluster.all(CLAIM), cluster.all(VOLUME)
+        claims, volumes = cluster.all(PVC), cluster.all(PV)
         what = data.draw(
             st.sampled_from(["claim", "claim", "volume", "volume", "unclaim", "drop", "restore"])
         )
@@ -409,18 +410,18 @@ def test_every_binding_is_mutual_and_no_volume_serves_two(data):
         elif what == "volume":
             cluster.add(a_volume(f"v{number}", size, storageClassName=name))
         elif what == "unclaim" and claims:
-            cluster.delete(CLAIM, data.draw(st.sampled_from(claims)).key)
+            cluster.delete(PVC, data.draw(st.sampled_from(claims)).key)
         elif what == "drop" and volumes:
-            cluster.delete(VOLUME, data.draw(st.sampled_from(volumes)).key)
+            cluster.delete(PV, data.draw(st.sampled_from(volumes)).key)
         else:
             cluster.replace_controllers()
         check(cluster)
 
 
 def check(cluster: Cluster) -> None:
-    claims = {claim.key: claim for claim in cluster.all(CLAIM)}
+    claims = {claim.key: claim for claim in cluster.all(PVC)}
     served = []
-    for volume in cluster.all(VOLUME):
+    for volume in cluster.all(PV):
         reference = volume.raw["spec"].get("claimRef")
         claim = claims.get(f"{reference['namespace']}/{reference['name']}") if reference else None
         phase = volume.raw["status"]["phase"]
@@ -437,7 +438,7 @@ def check(cluster: Cluster) -> None:
             # Whoever waits has nothing that would fit.
             assert claim.raw["spec"]["storageClassName"] == "manual"
             size = claim.raw["spec"]["resources"]["requests"]["storage"]
-            free = [v for v in cluster.all(VOLUME) if v.raw["status"]["phase"] == "Available"]
+            free = [v for v in cluster.all(PV) if v.raw["status"]["phase"] == "Available"]
             assert not [
                 volume.name
                 for volume in free

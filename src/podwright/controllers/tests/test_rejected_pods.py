@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.controllers.workloads import WORKLOAD_CONTROLLERS
 from podwright.objects import decode
 from podwright.simulation.observers import Noted
 from podwright.simulation.world import World
@@ -114,7 +114,7 @@ class Said:
     def __init__(self) -> None:
         self.notes: list[Noted] = []
 
-    def changed(self, old: Any, new: Any, now_ns: int) -> None: ...
+    def patched(self, old: Any, new: Any, now_ns: int) -> None: ...
 
     def decided(self, decisions: Any, now_ns: int) -> None: ...
 

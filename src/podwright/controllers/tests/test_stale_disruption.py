@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.controllers.stale_disruption import POD, StaleDisruptionController
+from podwright.controllers.kinds import POD
+from podwright.controllers.stale_disruption import StaleDisruptionController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
 

@@ -1,10 +1,16 @@
-"""The controllers of batch, storage and the cluster's order, in the order in which they hear."""
+"""The constructors of all controllers, in the order in which changes are delivered to them.
+
+Upstream: cmd/kube-controller-manager/app/controllermanager.go, NewControllerDescriptors
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from podwright.controllers.cron_job import CronJobController
+from podwright.controllers.daemon_set import DaemonSetController
+from podwright.controllers.deployment import DeploymentController
 from podwright.controllers.disruption_budget import DisruptionController
 from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
@@ -17,11 +23,25 @@ from podwright.controllers.namespace import NamespaceController
 from podwright.controllers.node_lifecycle import NodeLifecycleController
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
+from podwright.controllers.replica_set import ReplicaSetController
+from podwright.controllers.replication_controller import ReplicationControllerController
 from podwright.controllers.stale_disruption import StaleDisruptionController
+from podwright.controllers.stateful_set import StatefulSetController
 from podwright.controllers.taint_eviction import TaintEvictionController
 from podwright.controllers.volume_protection import VolumeProtectionController
 
-CLUSTER_CONTROLLERS: tuple[Callable[[Lister], Controller], ...] = (
+ControllerMaker: TypeAlias = Callable[[Lister], Controller]
+
+WORKLOAD_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
+    DeploymentController,
+    ReplicaSetController,
+    ReplicationControllerController,
+    StatefulSetController,
+    DaemonSetController,
+)
+"""The controllers that create long-running pods from templates."""
+
+CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     CronJobController,
     JobController,
     JobTTLController,
@@ -37,4 +57,6 @@ CLUSTER_CONTROLLERS: tuple[Callable[[Lister], Controller], ...] = (
     GarbageCollector,
     NamespaceController,
 )
-"""What makes them."""
+"""The controllers of batch, storage, disruption, nodes and cleanup."""
+
+ALL_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (*WORKLOAD_CONTROLLERS, *CLUSTER_CONTROLLERS)

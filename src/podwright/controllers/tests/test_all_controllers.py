@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.controllers.cluster import CLUSTER_CONTROLLERS
 from podwright.controllers.interface import DrainNode, NodeDown, NodeUp
+from podwright.controllers.registry import CLUSTER_CONTROLLERS
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.controllers.tests.test_cron_job import a_cron_job
 from podwright.controllers.tests.test_disruption_budget import a_budget
