@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "podwright"
-MOST_LINES = 600
+MOST_LINES = 800
 
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 

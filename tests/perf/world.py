@@ -41,7 +41,7 @@ from podwright.framework.decision import Decision
 from podwright.machine import Machine
 from podwright.objects import Document, KubernetesObject, decode
 from podwright.recording.decision_log import DecisionLog
-from podwright.simulation.observers import Noted
+from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.operations import Apply, Delete, FailNode, RestoreNode
 from podwright.simulation.simulation import LOG_CHECKPOINT_EVENTS
 from podwright.simulation.world import World
@@ -73,7 +73,7 @@ class Counted:
         """Count a cycle."""
         self.cycle_count += 1
 
-    def noted(self, event: Noted, now_ns: int) -> None:
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
         """Count a victim."""
         if event.reason == "Preempted":
             self.preempted_count += 1

@@ -28,7 +28,7 @@ from podwright.simulation.operations import Apply, Cordon, Delete, RestoreNode, 
 from podwright.simulation.world import World
 from podwright.simulation.world_state import (
     WorldState,
-    can_write_down,
+    can_save,
     restored_world,
     world_state,
 )
@@ -107,14 +107,14 @@ class Trial:
 
     def _cut(self, log: Path) -> None:
         world = self.world
-        if not can_write_down(world):
+        if not can_save(world):
             return
         data = msgspec.msgpack.encode(world_state(world))
         world.log.flush(sync=False)
         world.log.close()
         state = msgspec.msgpack.decode(data, type=WorldState)
         recorder = resume(str(log), until=state.event_count)
-        self.world = restored_world(state, recorder, world.parts, ())
+        self.world = restored_world(state, recorder, world.components.options, ())
 
     def _calm_down(self) -> None:
         """Set right what was done to nodes, and ask for no more than there is room for."""

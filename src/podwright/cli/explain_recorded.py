@@ -16,13 +16,13 @@ from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
 from podwright.queueing import QueueName
 from podwright.recording import (
-    Aftermath,
+    AttemptOutcome,
     Cycles,
     DecisionLog,
-    Fate,
+    OutcomeKind,
     PastCycle,
-    aftermath,
     find_cycle,
+    find_outcome,
 )
 from podwright.recording.replay import replay
 
@@ -115,17 +115,17 @@ def tell_past(run: PastRun, past: PastCycle, *, nodes: Sequence[str] = ()) -> To
         seed=setup.seed,
         tie_rule=setup.tie_rule,
         nodes=wanted,
-        past=_past_told(run, past, aftermath(past)),
+        past=_past_told(run, past, find_outcome(past)),
     )
 
 
-def _past_told(run: PastRun, past: PastCycle, after: Aftermath) -> PastTold:
+def _past_told(run: PastRun, past: PastCycle, after: AttemptOutcome) -> PastTold:
     began_ns, count, number = past.entry.now_ns, len(past.ends), past.attempt
     next_ns = run.log.time_of(past.ends[number]) if number < count else None
     then = _then(after, began_ns)
     if next_ns is not None:
         then += f"; attempt {number + 1} came {_later(next_ns - began_ns)}"
-    elif after.fate is Fate.QUEUED:
+    elif after.kind is OutcomeKind.QUEUED:
         then += f"; not tried again in this run, which ended {_later(run.end_ns - began_ns)}"
     document: dict[str, Any] = {
         "event": past.end + 1,
@@ -134,7 +134,7 @@ def _past_told(run: PastRun, past: PastCycle, after: Aftermath) -> PastTold:
         "attempt": number,
         "attempts": count,
         "then": {
-            "fate": after.fate.value,
+            "fate": after.kind.value,
             "time": when(after.now_ns),
             "node": after.node or None,
             "error": after.error or None,
@@ -149,21 +149,21 @@ def _past_told(run: PastRun, past: PastCycle, after: Aftermath) -> PastTold:
     return PastTold(when=text, then=then, document=document)
 
 
-def _then(after: Aftermath, began_ns: int) -> str:
+def _then(after: AttemptOutcome, began_ns: int) -> str:
     later = _later(after.now_ns - began_ns)
-    match after.fate:
-        case Fate.BOUND:
+    match after.kind:
+        case OutcomeKind.BOUND:
             return f"bound to {after.node} {later}"
-        case Fate.GONE:
+        case OutcomeKind.GONE:
             return f"the pod was deleted {later}"
-        case Fate.BINDING:
+        case OutcomeKind.BINDING:
             where = f" to {after.node}" if after.node else ""
             return f"it was still to be bound{where} {later}, as far as was looked"
-        case Fate.QUEUED:
+        case OutcomeKind.QUEUED:
             return _requeued(after, began_ns)
 
 
-def _requeued(after: Aftermath, began_ns: int) -> str:
+def _requeued(after: AttemptOutcome, began_ns: int) -> str:
     text = f"back in the queue as {IN_WORDS.get(after.place, after.place)}"
     if after.error:
         text = f"binding it to {after.node} failed: {after.error}; {text}"

@@ -55,11 +55,10 @@ from podwright.simulation import (
     Ending,
     EventFile,
     Inputs,
-    Rules,
+    RunOptions,
     Simulation,
     Summary,
     World,
-    begin,
     check_seed,
     duration_ns,
     event_file,
@@ -68,6 +67,7 @@ from podwright.simulation import (
     manifest_of,
     moment_ns,
     start_of,
+    start_simulation,
     time_ns,
 )
 
@@ -205,7 +205,7 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
         say(f"{place} has no end and was left out")
     announce_compilation()
     path = None if folder is None else str(folder)
-    simulation = begin(rules, inputs, manifest, output=path, goes_on=goes_on)
+    simulation = start_simulation(rules, inputs, manifest, output=path, resumes=goes_on)
     known = simulation.warnings
     _warn(known)
     with _stoppable() as stop:
@@ -232,7 +232,7 @@ def _warn(warnings: Iterable[str]) -> None:
 # -------------------------------------------------------------------------- reading
 
 
-def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
+def _read(chosen: Chosen) -> tuple[RunOptions, Inputs, Manifest]:
     """Read everything; what is wrong with any of it is raised together."""
     setup = chosen.setup
     collected = Collected()
@@ -280,7 +280,7 @@ def _read(chosen: Chosen) -> tuple[Rules, Inputs, Manifest]:
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
     if not chosen.events and are_idle(loaded):
         say("Nothing to simulate: no pods, nothing that makes pods, and no events.")
-    rules = Rules(
+    rules = RunOptions(
         configuration=configuration,
         plugins=tuple(plugins),
         gates=gates,
@@ -400,7 +400,7 @@ def _stoppable() -> Iterator[_Stop]:
             signal.signal(number, handler)
 
 
-def _steps(simulation: Simulation, inputs: Inputs, rules: Rules, stop: _Stop) -> bool:
+def _steps(simulation: Simulation, inputs: Inputs, rules: RunOptions, stop: _Stop) -> bool:
     """Go on to the end; False if somebody asked to stop before."""
     console = stderr()
     if not console.is_terminal:

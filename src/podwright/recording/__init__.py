@@ -12,7 +12,7 @@ from podwright.recording.gc_pause import without_collection
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
 from podwright.recording.log_objects import decode_objects, encode_objects
-from podwright.recording.outcome import Aftermath, Fate, aftermath
+from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
 from podwright.recording.pending_reasons import held_back
 from podwright.recording.record_writing import (
     initial_lines,
@@ -59,19 +59,19 @@ __all__ = [
     "GATED",
     "SUFFIX",
     "TABLES",
-    "Aftermath",
+    "AttemptOutcome",
     "Checkpoint",
     "ClusterAt",
     "Counts",
     "Cycles",
     "DecisionLog",
     "Entry",
-    "Fate",
     "InputFile",
     "LogError",
     "Manifest",
     "Moment",
     "Objects",
+    "OutcomeKind",
     "PastCycle",
     "PendingPod",
     "QueueAt",
@@ -83,7 +83,6 @@ __all__ = [
     "RunTablesState",
     "Setup",
     "Stepper",
-    "aftermath",
     "arrow_table",
     "class_name",
     "cluster_of",
@@ -92,6 +91,7 @@ __all__ = [
     "encode_objects",
     "explain_cycle",
     "find_cycle",
+    "find_outcome",
     "held_back",
     "initial_lines",
     "joined",

@@ -15,7 +15,7 @@ _MOST_EVENTS = 20_000
 """After so many events a binding that goes on is said to go on."""
 
 
-class Fate(enum.Enum):
+class OutcomeKind(enum.Enum):
     """What became of the pod first."""
 
     BOUND = "bound"
@@ -24,12 +24,12 @@ class Fate(enum.Enum):
     BINDING = "binding"
 
 
-class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a pod after a cycle.
 
     Parameters
     ----------
-    fate : Fate
+    kind : OutcomeKind
         BINDING: neither bound nor refused when the run ended, or long after.
     now_ns : int
         When that was known.
@@ -47,7 +47,7 @@ class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
         Where room is made for it; "" if nowhere.
     """
 
-    fate: Fate
+    kind: OutcomeKind
     now_ns: int
     node: str = ""
     error: str = ""
@@ -57,7 +57,7 @@ class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
     nominated_node: str = ""
 
 
-def aftermath(past: PastCycle) -> Aftermath:
+def find_outcome(past: PastCycle) -> AttemptOutcome:
     """Let the run go on until it is known what became of the pod.
 
     The machine of `past` may be another moment's afterwards: explain the cycle first.
@@ -78,7 +78,7 @@ class _Follower:
         self._nominated = past.pod.status.nominated_node_name
         self._now_ns = past.entry.now_ns
 
-    def follow(self) -> Aftermath:
+    def follow(self) -> AttemptOutcome:
         for _ in range(_MOST_EVENTS):
             step = self._past.run.step()
             if step is None:
@@ -94,30 +94,30 @@ class _Follower:
             event = entry.event
             if isinstance(event, CallDone) and event.call == self._call:
                 if event.error is None:
-                    return self._result(Fate.BOUND)
+                    return self._result(OutcomeKind.BOUND)
                 self._error = event.error.message
             if entry.index >= self._past.end:
-                fate = self._fate()
-                if fate is not Fate.BINDING:
-                    return self._result(fate)
-        return self._result(Fate.BINDING)
+                kind = self._find_kind()
+                if kind is not OutcomeKind.BINDING:
+                    return self._result(kind)
+        return self._result(OutcomeKind.BINDING)
 
-    def _fate(self) -> Fate:
+    def _find_kind(self) -> OutcomeKind:
         queued = self._machine.queue.get(self._pod)
         if queued is not None and queued.place not in {QueueName.IN_FLIGHT, QueueName.NOWHERE}:
-            return Fate.QUEUED
+            return OutcomeKind.QUEUED
         seen = self._machine.pod(self._pod)
         if seen is None or seen.metadata.uid != self._past.pod.metadata.uid:
-            return Fate.GONE
+            return OutcomeKind.GONE
         if seen.spec.node_name:
             self._node = seen.spec.node_name
-            return Fate.BOUND
-        return Fate.BINDING
+            return OutcomeKind.BOUND
+        return OutcomeKind.BINDING
 
-    def _result(self, fate: Fate) -> Aftermath:
-        queued = self._machine.queue.get(self._pod) if fate is Fate.QUEUED else None
-        return Aftermath(
-            fate=fate,
+    def _result(self, kind: OutcomeKind) -> AttemptOutcome:
+        queued = self._machine.queue.get(self._pod) if kind is OutcomeKind.QUEUED else None
+        return AttemptOutcome(
+            kind=kind,
             now_ns=self._now_ns,
             node=self._node or self._machine.assumed().get(self._pod, ""),
             error=self._error,

@@ -1,10 +1,10 @@
-"""Who hears of what has changed, party by party.
+"""Dispatch of store changes to the components of a world.
 
-All who live in a world hear of every change, but not of one change after the other: each party
-hears of all changes since the last time, in the order in which they were written, before the
-next party does. First admission, then the stages, the scheduler, the controllers, and those who
-look on. So each is at its own work for a while, as if they were processes of their own. Then
-stages are played that are due at once.
+Every change of the store is delivered to all components, which return actions. Changes are
+delivered in batches, component by component: each component receives all changes since the last
+batch, in the order in which they were written, before the next component receives any. The order
+is admission, stages, scheduler, controllers, observers. So each component works for a while on
+its own, as separate processes with watches would. Stages that are due at once run last.
 """
 
 from __future__ import annotations
@@ -30,132 +30,135 @@ from podwright.simulation.observers import ChangeObserver
 from podwright.stages import Lifecycle, LifecycleAction, ScheduleStage, StageDue
 from podwright.store import Change, GroupKind
 
-Wanted: TypeAlias = Action | LifecycleAction | ControllerAction
-"""What somebody wants to be done."""
+WorldAction: TypeAlias = Action | LifecycleAction | ControllerAction
+"""An action that a component returns and the world executes."""
 
 
-class _Hearing(msgspec.Struct, frozen=True, gc=False):
-    """Who hears of the changes of a kind; controllers and observers always do.
+class Subscription(msgspec.Struct, frozen=True, gc=False):
+    """The components that receive changes of one kind; controllers and observers receive all.
 
     Attributes
     ----------
     is_admitting : bool
         Whether admission reads objects of the kind.
-    is_alive : bool
-        Whether they have stages.
+    has_stages : bool
+        Whether stages apply to objects of the kind.
     is_scheduled : bool
-        Whether the scheduler watches them.
+        Whether the scheduler watches objects of the kind.
     is_selecting : bool
-        Whether it watches them for their selectors only, and most changes are no news.
+        Whether the scheduler reads only the selectors of these objects, so that it does not
+        receive most of their changes.
     """
 
     is_admitting: bool
-    is_alive: bool
+    has_stages: bool
     is_scheduled: bool
     is_selecting: bool
 
 
-class Parties:
-    """Those who hear of changes.
+class ChangeDispatcher:
+    """Delivers changes to the components of one world.
 
     Parameters
     ----------
-    admission, life, controllers
-        Of one world.
-    tell_machine : callable
-        The door of its scheduler.
+    admission, lifecycle, controllers
+        Components of the world.
+    handle_machine_event : callable
+        The door of the scheduler: event and time in, actions out.
     observers : iterable of ChangeObserver
-        Who looks on.
     """
 
     def __init__(
         self,
         *,
         admission: Admission,
-        life: Lifecycle,
-        tell_machine: Callable[[Event, int], list[Action]],
+        lifecycle: Lifecycle,
+        handle_machine_event: Callable[[Event, int], list[Action]],
         controllers: ControllerLoop,
         observers: Iterable[ChangeObserver],
     ) -> None:
         self._admission = admission
-        self._life = life
-        self._alive = frozenset(life.kinds)
-        self._tell_machine = tell_machine
+        self._lifecycle = lifecycle
+        self._kinds_with_stages = frozenset(lifecycle.kinds)
+        self._handle_machine_event = handle_machine_event
         self._controllers = controllers
         self._observers = tuple(observers)
-        self._hearings: dict[GroupKind, _Hearing] = {}
+        self._subscriptions: dict[GroupKind, Subscription] = {}
 
-    def tell(
-        self, changes: Sequence[Change], answers: Iterable[CallDone], now_ns: int
-    ) -> list[Wanted]:
-        """Tell everybody of what has changed, and return what they want.
+    def dispatch(
+        self, changes: Sequence[Change], replies: Iterable[CallDone], now_ns: int
+    ) -> list[WorldAction]:
+        """Deliver changes to all components, and return their actions.
 
         Parameters
         ----------
         changes : sequence of Change
-            In their order.
-        answers : iterable of CallDone
-            To the scheduler's calls, which hears of the changes first.
+            In the order in which they were written.
+        replies : iterable of CallDone
+            Results of the scheduler's API calls. The scheduler receives them after the changes,
+            as its informers usually deliver a change before the call returns.
         """
-        living, watched = self._sorted(changes)
-        wanted: list[Wanted] = []
+        staged, watched = self._route(changes)
+        actions: list[WorldAction] = []
         due: list[StageDue] = []
-        hear, live, tell_machine = self._life.handle_change, self._life.handle, self._tell_machine
-        for change in living:
-            for action in hear(change, now_ns):
+        handle_machine_event = self._handle_machine_event
+        for change in staged:
+            for action in self._lifecycle.handle_change(change, now_ns):
                 if type(action) is ScheduleStage and action.due_ns <= now_ns:
                     due.append(action.event)
                 else:
-                    wanted.append(action)
+                    actions.append(action)
         for event in watched:
-            wanted += tell_machine(event, now_ns)
-        for answer in answers:
-            wanted += tell_machine(answer, now_ns)
+            actions += handle_machine_event(event, now_ns)
+        for reply in replies:
+            actions += handle_machine_event(reply, now_ns)
         self._controllers.observe(changes)
         for observer in self._observers:
             changed = observer.changed
             for change in changes:
                 changed(change.old, change.new, now_ns)
-        for play in due:
-            wanted += live(play, now_ns)
-        return wanted
+        for stage_due in due:
+            actions += self._lifecycle.handle(stage_due, now_ns)
+        return actions
 
-    def tell_of_node(self, event: NodeEvent, now_ns: int) -> list[Wanted]:
-        """Tell of what happens to a node and cannot be seen in any object."""
+    def dispatch_node_event(self, event: NodeEvent, now_ns: int) -> list[WorldAction]:
+        """Deliver an event of a node that changes no object by itself."""
         self._controllers.handle(event, now_ns)
-        return [] if isinstance(event, DrainNode) else [*self._life.handle(event, now_ns)]
+        return [] if isinstance(event, DrainNode) else [*self._lifecycle.handle(event, now_ns)]
 
-    def _sorted(
+    def _route(
         self, changes: Iterable[Change]
     ) -> tuple[list[Change], list[ObjectPut | ObjectDeleted]]:
-        """Return what the stages are told, and what the scheduler is."""
-        living: list[Change] = []
+        """Update admission; return the changes for the stages and the events for the scheduler."""
+        staged: list[Change] = []
         watched: list[ObjectPut | ObjectDeleted] = []
-        hearings = self._hearings
+        subscriptions = self._subscriptions
         for change in changes:
             kind, new = change.kind, change.new
-            hearing = hearings.get(kind)
-            if hearing is None:
-                hearing = hearings[kind] = self._hearing_of(kind)
+            subscription = subscriptions.get(kind)
+            if subscription is None:
+                subscription = subscriptions[kind] = self._subscription_to(kind)
             event: ObjectPut | ObjectDeleted
             if new is None:
-                gone: Any = change.object
-                event = ObjectDeleted(gone)
+                deleted: Any = change.object
+                event = ObjectDeleted(deleted)
             else:
                 put: Any = new
                 event = ObjectPut(put)
-            if hearing.is_alive:
-                living.append(change)
-            if hearing.is_scheduled and (not hearing.is_selecting or is_news(change.old, new)):
+            if subscription.has_stages:
+                staged.append(change)
+            if subscription.is_scheduled and (
+                not subscription.is_selecting or is_news(change.old, new)
+            ):
                 watched.append(event)
-            if hearing.is_admitting:
+            if subscription.is_admitting:
                 (self._admission.forget if new is None else self._admission.put)(event.obj)
-        return living, watched
+        return staged, watched
 
-    def _hearing_of(self, kind: GroupKind) -> _Hearing:
-        return _Hearing(
+    def _subscription_to(self, kind: GroupKind) -> Subscription:
+        return Subscription(
             is_admitting=kind in Admission.READ,
-            is_alive=kind in self._alive,
+            has_stages=kind in self._kinds_with_stages,
             is_scheduled=kind not in NOT_READ,
             is_selecting=kind in SELECTING,
         )

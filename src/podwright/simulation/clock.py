@@ -26,6 +26,9 @@ LAST_NS: Final = 9214646400 * 1_000_000_000
 """The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
 POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
 
+START_NS: Final = 1_767_225_600_000_000_000
+"""The default initial virtual time: 2026-01-01T00:00:00Z."""
+
 
 def check_start(start_ns: int, *, source: str = "start_ns") -> None:
     """Refuse a beginning that does not fit into 64 bits of nanoseconds.

@@ -34,12 +34,11 @@ from podwright.objects import (
     timestamp_ns,
     with_fields,
 )
-from podwright.simulation.clock import FIRST_NS, LAST_NS
+from podwright.simulation.clock import FIRST_NS, LAST_NS, START_NS
 from podwright.simulation.event_lines import EventLines, Lines, Timed, first_recorded_ns
 from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.operations import Apply, Delete, Operation, Put
 from podwright.simulation.recorded_times import with_times_moved
-from podwright.simulation.world import START_NS
 from podwright.stages import API_VERSION as STAGE_API_VERSION
 from podwright.stages import Stage, default_stages, read_stage
 from podwright.store import GroupKind, kind_of

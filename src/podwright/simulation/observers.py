@@ -16,7 +16,7 @@ from podwright.machine import EmitEvent
 from podwright.objects import KubernetesObject
 
 
-class Noted(msgspec.Struct, frozen=True, gc=False):
+class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     """A Kubernetes Event.
 
     Attributes
@@ -38,13 +38,13 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
     source: str
 
 
-def noted(event: EmitEvent | RecordEvent) -> Noted:
+def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
     """Return what an action of the scheduler, a stage or a controller says."""
     if isinstance(event, EmitEvent):
         about, key, source = "Pod", event.pod, event.controller
     else:
         about, key, source = event.object_kind, event.key, event.source
-    return Noted(about, key, event.type, event.reason, event.note, source)
+    return KubernetesEvent(about, key, event.type, event.reason, event.note, source)
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class DecisionObserver(Protocol):
 class EventObserver(Protocol):
     """Is told of Kubernetes Events."""
 
-    def noted(self, event: Noted, now_ns: int) -> None:
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
         """Hear that somebody recorded a Kubernetes Event."""
 
 

@@ -104,7 +104,7 @@ Operation: TypeAlias = (
 )
 
 
-class Fed(msgspec.Struct, frozen=True, gc=False):
+class InputOperation(msgspec.Struct, frozen=True, gc=False):
     """An operation after which the next one is to be asked for."""
 
     operation: Operation

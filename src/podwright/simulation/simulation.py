@@ -24,20 +24,11 @@ from typing import Final
 
 import msgspec
 
-from podwright.assembly import idle_choices
-from podwright.config import (
-    DEFAULT_GATES,
-    Gates,
-    KubeSchedulerConfiguration,
-    read_configuration,
-)
-from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import render_text
 from podwright.objects import KubernetesObject
 from podwright.recording import (
     TABLES,
     Checkpoint,
-    DecisionLog,
     LogError,
     Rows,
     RunError,
@@ -49,11 +40,14 @@ from podwright.recording import (
 )
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.operations import Operation
+from podwright.simulation.run import Run, warnings_of
+from podwright.simulation.run_options import RunOptions
 from podwright.simulation.summary import Summary, summary_of
-from podwright.simulation.world import Parts, World
+from podwright.simulation.world import World
+from podwright.simulation.world_components import WorldOptions
 from podwright.simulation.world_state import (
     WorldState,
-    can_write_down,
+    can_save,
     restored_world,
     world_state,
 )
@@ -73,33 +67,6 @@ _EVENTS_BETWEEN_TRIES: Final = 64
 _STEPS_AT_ONCE: Final = 16
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides in a run besides its inputs; see `World`.
-
-    Attributes
-    ----------
-    until_ns : int, optional
-        When the run has to end; without it, when nothing is left to happen.
-    sample_ns : int
-        The least time between two samples in tables.
-    checkpoint_events : int, optional
-        How many events of the scheduler there are between checkpoints; without it, 25,000,
-        or if that is more, ten for each object that the scheduler knows or three for each at all.
-    """
-
-    configuration: KubeSchedulerConfiguration | None = None
-    plugins: tuple[type[Plugin], ...] = ()
-    gates: Gates = DEFAULT_GATES
-    seed: int = 0
-    start_ns: int
-    until_ns: int | None = None
-    tie_rule: TieRule = TieRule.DRAWN
-    draws_preemption_offset: bool = True
-    call_extender: CallExtender | None = None
-    sample_ns: int
-    checkpoint_events: int | None = None
-
-
 class SimulationState(msgspec.Struct, frozen=True):
     """A run at a checkpoint."""
 
@@ -112,7 +79,7 @@ class Simulation:
 
     Parameters
     ----------
-    rules : Rules
+    options : RunOptions
     inputs : Inputs
     folder : RunFolder, optional
         Where it is written down; in memory only without it.
@@ -127,17 +94,17 @@ class Simulation:
 
     def __init__(
         self,
-        rules: Rules,
+        options: RunOptions,
         inputs: Inputs,
         *,
         folder: RunFolder | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self._rules = rules
+        self._options = options
         self._folder = folder
         self._stages = inputs.stages
         self._all_rows: Rows | None = None
-        self.tables = RunTables(rules.sample_ns)
+        self.tables = RunTables(options.sample_ns)
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
             # The one that was due is asked for again.
@@ -145,25 +112,25 @@ class Simulation:
             self.world = self._restored(state, islice(inputs, taken, None))
         else:
             self.world = World(
-                rules.configuration,
-                plugins=rules.plugins,
-                gates=rules.gates,
-                seed=rules.seed,
-                start_ns=rules.start_ns,
-                tie_rule=rules.tie_rule,
-                draws_preemption_offset=rules.draws_preemption_offset,
+                options.configuration,
+                plugins=options.plugins,
+                gates=options.gates,
+                seed=options.seed,
+                start_ns=options.start_ns,
+                tie_rule=options.tie_rule,
+                draws_preemption_offset=options.draws_preemption_offset,
                 stages=inputs.stages,
-                call_extender=rules.call_extender,
+                call_extender=options.call_extender,
                 observers=(self.tables,),
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
             )
             self.tables.attach(self.world.machine)
-            self.world.feed(inputs)
+            self.world.add_inputs(inputs)
         self._checkpoint_due = self._next_checkpoint()
 
     def _next_checkpoint(self) -> int:
-        store, events = self.world.store, self._rules.checkpoint_events
+        store, events = self.world.store, self._options.checkpoint_events
         if events is None:
             # A checkpoint writes every object again, so the more there are the rarer it is; those
             # that the scheduler knows twice, and it has to take them in again.
@@ -204,7 +171,7 @@ class Simulation:
             raise
 
     def _steps(self) -> Iterator[int]:
-        count, until_ns, tables = 0, self._rules.until_ns, self.tables
+        count, until_ns, tables = 0, self._options.until_ns, self.tables
         has_folder = self._folder is not None
         world = self.world
         while True:
@@ -221,7 +188,7 @@ class Simulation:
             if not count % _STEPS_AT_ONCE:
                 yield world.now_ns
         before_ns = world.now_ns
-        world.run(until_ns)
+        world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
 
     def run(self) -> None:
@@ -239,7 +206,7 @@ class Simulation:
     def _write_checkpoint(self) -> None:
         world, folder = self.world, self._folder
         assert folder is not None, "a run in memory has no checkpoints"
-        if not can_write_down(world):
+        if not can_save(world):
             self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
             return
         state = SimulationState(world_state(world), self.tables.state())
@@ -252,15 +219,33 @@ class Simulation:
         assert self._folder is not None, "a run in memory cannot be gone on with"
         self.tables = RunTables.restore(state.tables)
         recorder = resume(
-            self._folder.log_path, until=state.world.event_count, plugins=self._rules.plugins
+            self._folder.log_path, until=state.world.event_count, plugins=self._options.plugins
         )
-        rules = self._rules
-        parts = Parts(self._stages, None, rules.call_extender, (self.tables,), rules.plugins)
-        world = restored_world(state.world, recorder, parts, inputs)
+        options = self._options
+        world_options = WorldOptions(
+            stages=self._stages,
+            call_extender=options.call_extender,
+            observers=(self.tables,),
+            plugins=options.plugins,
+        )
+        world = restored_world(state.world, recorder, world_options, inputs)
         self.tables.attach(world.machine)
         return world
 
     # -------------------------------------------------------------------------- the end
+
+    def result(self) -> Run:
+        """Return the results; after `end`."""
+        world = self.world
+        return Run(
+            world.log,
+            machine=world.machine,
+            pods=world.pods,
+            start_ns=world.start_ns,
+            end_ns=world.now_ns,
+            plugins=world.components.options.plugins,
+            recorded=lambda: (self.tables, self.rows()),
+        )
 
     def rows(self) -> Rows:
         """Return the rows of all tables."""
@@ -302,31 +287,6 @@ class Simulation:
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
             folder.close("interrupted" if is_interrupted else "finished", self.warnings)
         return summary
-
-
-def warnings_of(log: DecisionLog) -> tuple[str, ...]:
-    """Return what has no effect in a run, and what is to be known of how it was written down."""
-    setup = log.setup
-    configuration = (
-        read_configuration(setup.configuration, source="configuration")
-        if setup.configuration
-        else None
-    )
-    idle = idle_choices(
-        configuration,
-        Gates(setup.gates),
-        "configuration",
-        "decisions",
-        "machine",
-        own={plugin.name for plugin in setup.plugins},
-    )
-    stateful = (
-        f"plugin {name} keeps state that checkpoints cannot hold; they were written without it, and"
-        " whoever goes on with the run or explains its past has to repeat it from the beginning, or"
-        " from the last checkpoint before there was any"
-        for name in log.unrestorable
-    )
-    return (*idle, *stateful)
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:

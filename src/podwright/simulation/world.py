@@ -1,48 +1,44 @@
-"""A cluster that lives in virtual time: objects, nodes and pods, controllers, the scheduler.
+"""A cluster in virtual time: objects, nodes and pods, controllers, the scheduler.
 
 Theory of operation
 -------------------
-Everything that is there is in one store. Whoever writes to it, all hear of every change; what
-they want comes back as actions. Nobody is called for one change alone: a world goes on in
-rounds. In a round all that is wanted is done, first come first served, and then all hear of
-what that has changed, party by party (`hearing`): the stages (what becomes of nodes and pods by
-themselves), the scheduler, which hears then of the answers to its calls too, the controllers,
-observers. What they want is done in the next round; so everything is followed to its end
-before the next thing happens.
+All objects are in one store. Every change of the store is delivered to all components, which
+return actions. The world works in rounds. In a round it executes all pending actions in the order
+in which they were returned. Then it delivers the resulting changes to each component in turn
+(`change_dispatch`): admission, stages, the scheduler, which also receives the results of its API
+calls, controllers, observers. The actions that they return are executed in the next round. Rounds
+repeat until no actions and no changes are left, so the consequences of an event are complete
+before the next event is processed.
 
-Between two things the world asks what is next:
+A step selects what to process next:
 
-1. what is due now: operations from outside, stages, times that somebody waited for;
-2. the next pods to be scheduled;
-3. the next object for a controller to look at;
-4. nothing now: then time goes to where something is due.
+1. events that are due now: operations of users, stages, delayed syncs, timers;
+2. scheduling cycles, if the queue has pods to schedule;
+3. the next item of the controllers' workqueues;
+4. otherwise virtual time advances to the next due event.
 
-Up to `ROUND_MAX` things begin one round together if they are of one sort: stages that are due,
-pods to be scheduled. So the scheduler goes on while its pods are bound and its victims
-deleted, as upstream's does: it counts on what it has assumed, and hears of it later. What is
-done from outside is done one thing after the other, and so are the looks of controllers, none
-of which ever acts on an old state.
+Up to `ROUND_MAX` events of one type start a round together: due stages, or scheduling cycles. So
+the scheduler continues while its pods are bound and its victims deleted, as upstream's does: it
+relies on its assumed pods and receives the changes later. Operations of users are processed one
+at a time, and so are syncs of controllers: no controller acts on stale state.
 
-What happens when depends on nothing but what there is. A world can be written down between any
-two steps, and goes on in the same way.
+The order of events depends only on the state of the world. A world can be saved between any two
+steps, and a world that is restored continues in the same way.
 
-Scheduling and writing take no time here. A run without an end given is over when nothing is
-left to happen but that pods which fit nowhere are tried again every five minutes, or when pods
-have been tried again so often in vain that nothing can be expected of it.
+Scheduling cycles and writes take no virtual time. A run without an end time is over when only
+retries of unschedulable pods remain, or when so many scheduling cycles in a row were unproductive
+that no progress can be expected.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-import msgspec
+from typing import Any, Final
 
 from podwright.api import (
     API_CALLS,
     BOOTSTRAP_OBJECTS,
-    Api,
     ApiCall,
     CreateObject,
     DeleteObject,
@@ -57,9 +53,7 @@ from podwright.api import (
 )
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.controllers import (
-    ALL_CONTROLLERS,
     Controller,
-    ControllerLoop,
     CreateRejected,
     DrainNode,
     Lister,
@@ -69,7 +63,7 @@ from podwright.controllers import (
     SyncDue,
     SyncNext,
 )
-from podwright.framework import CallExtender as Ask
+from podwright.framework import CallExtender as ExtenderCaller
 from podwright.framework import Plugin, TieRule
 from podwright.machine import (
     Bind,
@@ -95,15 +89,15 @@ from podwright.objects import (
     decode,
 )
 from podwright.queueing import Touch
-from podwright.recording import DecisionLog, Recorder, record
-from podwright.simulation.change_dispatch import Parties, Wanted
-from podwright.simulation.clock import EventHeap, Turn, check_start
+from podwright.recording import DecisionLog, record
+from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
+from podwright.simulation.clock import START_NS, Turn, check_start
 from podwright.simulation.observers import (
     ChangeObserver,
     DecisionObserver,
     EventObserver,
     Observer,
-    noted,
+    event_of,
 )
 from podwright.simulation.operation_requests import request_of
 from podwright.simulation.operations import (
@@ -111,51 +105,39 @@ from podwright.simulation.operations import (
     Delete,
     Drain,
     FailNode,
-    Fed,
+    InputOperation,
     Operation,
     RestoreNode,
 )
-from podwright.stages import Lifecycle, ScheduleStage, Stage, StageDue
+from podwright.simulation.run import Run
+from podwright.simulation.world_components import (
+    DueEvent,
+    WorldComponents,
+    WorldOptions,
+    build_components,
+)
+from podwright.stages import ScheduleStage, Stage, StageDue
 from podwright.store import ObjectError, ObjectStore, kind_of
 
-if TYPE_CHECKING:
-    from podwright.simulation.run import Run
-
-START_NS: Final = 1_767_225_600_000_000_000
-"""When a world begins unless told otherwise: 2026-01-01T00:00:00Z."""
-
 ROUND_MAX: Final = 32
-"""How many things of one sort begin one round: are done before anybody hears of them."""
+"""The maximum number of events of one type that start a round."""
 
 AT_ONCE_MAX: Final = 10_000_000
-"""How much may happen at one time before a run is given up as one that never ends."""
+"""The number of events at one virtual time after which a run fails as endless."""
 
-IN_VAIN_MIN: Final = 100
-IN_VAIN_PER_POD: Final = 10
-"""How many cycles that lead to nothing, in all and for each pod that waits, are enough: pods are
-then no more tried before their back-off is over, and a run without an end given may end."""
+UNPRODUCTIVE_CYCLES_MIN: Final = 100
+UNPRODUCTIVE_CYCLES_PER_POD: Final = 10
+"""The number of unproductive cycles in a row, in total and for each pod in the queue, after which
+pods are no longer retried before their backoff ends, and a run without an end time may end."""
 
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
-_WINDOW: Final = 100  # few, so that what was replaced goes while it is near
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
 
-_Due: TypeAlias = Operation | Fed | StageDue | SyncDue | TimerFired
-
 
 class WorldError(PodwrightError):
-    """A world that cannot go on; the text says why."""
-
-
-class Parts(msgspec.Struct, frozen=True):
-    """What a world is made of besides its scheduler; see `World`."""
-
-    stages: Iterable[Stage] | None
-    controllers: Iterable[Callable[[Lister], Controller]] | None
-    call_extender: Ask | None
-    observers: tuple[Observer, ...]
-    plugins: tuple[type[Plugin], ...]
+    """A world that cannot continue; the text says why."""
 
 
 class World:
@@ -164,34 +146,38 @@ class World:
     Parameters
     ----------
     configuration : KubeSchedulerConfiguration, optional
-        As `read_configuration` gives it; the default profile if left out.
+        As `read_configuration` returns it; the default profile if left out.
     plugins, gates, tie_rule, draws_preemption_offset, batching
         As for `record`.
     seed : int
-        Of all draws: ties, delays, names.
+        Of all random draws: ties, delays, names.
     start_ns : int
-        When it begins, in nanoseconds since 1970.
+        The initial virtual time, in nanoseconds since 1970.
     stages : iterable of Stage, optional
-        What becomes of nodes and pods; the built-in ones if left out.
+        The stages of nodes and pods; the built-in ones if left out.
     controllers : iterable of callable, optional
-        Each makes a controller for a view of the cluster; all there are if left out.
+        Each makes a controller for a view of the cluster; all built-in ones if left out.
     call_extender : callable, optional
-        Makes the calls to the extenders of the configuration, which needs it if it has some.
+        Makes the calls to the extenders of the configuration; required if it has extenders.
     observers : iterable of Observer
-        Who is told of everything.
+        Receive changes, decisions or Kubernetes Events.
     log : str, optional
-        A folder for the decision log; in memory without it.
+        The folder of the decision log; in memory without it.
     checkpoint_events : int, optional
         As for `record`.
+    components : WorldComponents, optional
+        The components of a restored world; all other arguments are ignored then.
 
     Attributes
     ----------
+    components : WorldComponents
+        What the world consists of; to read.
     store : ObjectStore
         The objects; to read.
     machine : Machine
         The scheduler; to read.
     log : DecisionLog
-        What the scheduler was told and what it wanted.
+        The events that the scheduler handled, and its actions.
 
     Examples
     --------
@@ -203,7 +189,7 @@ class World:
     'n1'
     """
 
-    def __init__(  # noqa: PLR0913 - what a world can be told
+    def __init__(  # noqa: PLR0913 - the options of a world
         self,
         configuration: KubeSchedulerConfiguration | None = None,
         *,
@@ -216,110 +202,122 @@ class World:
         batching: bool = False,
         stages: Iterable[Stage] | None = None,
         controllers: Iterable[Callable[[Lister], Controller]] | None = None,
-        call_extender: Ask | None = None,
+        call_extender: ExtenderCaller | None = None,
         observers: Iterable[Observer] = (),
         log: str | None = None,
         checkpoint_events: int | None = None,
+        components: WorldComponents | None = None,
     ) -> None:
-        check_start(start_ns)
-        recorder = record(
-            None if log is None else str(log),
-            configuration,
-            plugins=plugins,
-            gates=gates,
-            seed=seed,
-            tie_rule=tie_rule,
-            draws_preemption_offset=draws_preemption_offset,
-            start_ns=start_ns,
-            batching=batching,
-            checkpoint_events=checkpoint_events,
-        )
-        parts = Parts(stages, controllers, call_extender, tuple(observers), tuple(plugins))
-        self._set_up(recorder, parts, seed=seed, start_ns=start_ns)
-        for document in BOOTSTRAP_OBJECTS:
-            self.add(decode(document))
-
-    def _set_up(self, recorder: Recorder, parts: Parts, *, seed: int, start_ns: int) -> None:
-        """Be an empty world around a machine; `world_state` fills one as another one was."""
-        self.seed = seed
-        self.start_ns = start_ns
-        self.parts = parts
-        self.store = ObjectStore(seed=seed, window=_WINDOW)
-        self.machine: Machine = recorder.machine
-        self.log: DecisionLog = recorder.log
-        self._tell_machine = recorder.handle
-        self._life = Lifecycle(parts.stages, seed=seed)
-        makers = ALL_CONTROLLERS if parts.controllers is None else parts.controllers
-        self._controllers = ControllerLoop(makers)
-        self.api = Api(self.store)
-        self._parties = Parties(
+        is_new = components is None
+        if components is None:
+            check_start(start_ns)
+            own = tuple(plugins)
+            recorder = record(
+                None if log is None else str(log),
+                configuration,
+                plugins=own,
+                gates=gates,
+                seed=seed,
+                tie_rule=tie_rule,
+                draws_preemption_offset=draws_preemption_offset,
+                start_ns=start_ns,
+                batching=batching,
+                checkpoint_events=checkpoint_events,
+            )
+            options = WorldOptions(
+                stages=stages,
+                controllers=controllers,
+                call_extender=call_extender,
+                observers=tuple(observers),
+                plugins=own,
+            )
+            components = build_components(recorder, options, seed=seed, start_ns=start_ns)
+        self.components = components
+        self.seed = components.seed
+        self.start_ns = components.start_ns
+        self.store: ObjectStore = components.store
+        self.machine: Machine = components.recorder.machine
+        self.log: DecisionLog = components.recorder.log
+        self.api = components.api
+        self.inputs_taken = components.inputs_taken
+        self.unproductive_cycles = components.unproductive_cycles
+        self._handle_machine_event = components.recorder.handle
+        self._lifecycle = components.lifecycle
+        self._controllers = components.controllers
+        self._call_extender = components.options.call_extender
+        all_observers = components.options.observers
+        self._decision_observers = [e for e in all_observers if isinstance(e, DecisionObserver)]
+        self._event_observers = [e for e in all_observers if isinstance(e, EventObserver)]
+        self._dispatcher = ChangeDispatcher(
             admission=self.api.admission,
-            life=self._life,
-            tell_machine=self._tell_machine,
+            lifecycle=self._lifecycle,
+            handle_machine_event=self._handle_machine_event,
             controllers=self._controllers,
-            observers=[each for each in parts.observers if isinstance(each, ChangeObserver)],
+            observers=[each for each in all_observers if isinstance(each, ChangeObserver)],
         )
-        self._decision_observers = [
-            each for each in parts.observers if isinstance(each, DecisionObserver)
-        ]
-        self._event_observers = [
-            each for each in parts.observers if isinstance(each, EventObserver)
-        ]
-        self._call_extender = parts.call_extender
-        self._heap = EventHeap[_Due](start_ns)
-        self._inputs: Iterator[tuple[int, Operation]] = iter(())
-        self.inputs_taken = 0
-        self._todo: deque[Wanted] = deque()
-        self._changes = self.store.follow()
-        self._answers: list[CallDone] = []
+        self._heap = components.heap
+        self._inputs = components.inputs
+        self._changes = components.changes
+        self._actions: deque[WorldAction] = deque()
+        self._replies: list[CallDone] = []
         self._count_at_once = 0
-        self.cycles_in_vain = 0
-        self._doers = self._who_does()
+        self._handlers = self._action_handlers()
+        if is_new:
+            for document in BOOTSTRAP_OBJECTS:
+                self.add(decode(document))
 
-    # ------------------------------------------------------------------------- from outside
+    # -------------------------------------------------------------------- operations of users
 
     @property
     def now_ns(self) -> int:
         """The virtual time, in nanoseconds since 1970."""
         return self._heap.now_ns
 
+    @property
+    def is_between_steps(self) -> bool:
+        """Whether no action, change or reply is pending."""
+        return not (self._actions or self._changes or self._replies)
+
     def add(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
-        """Create objects, or replace those of their names.
+        """Create objects, or replace those of the same names.
 
         Parameters
         ----------
         at_ns : int, optional
-            When; now without it.
+            The virtual time of the operation; now without it.
 
         Raises
         ------
         Forbidden
-            An object that the API server would not let in, such as a pod of a priority class
-            that does not exist, or a new one in a namespace that is being deleted. With `at_ns`
-            that comes out when it is time.
+            An object that the API server rejects, such as a pod of a priority class that does not
+            exist, or a new one in a namespace that is terminating. With `at_ns` it is raised when
+            that time has come.
         InvalidObject
-            A workload that is wrong; then none of the objects has been taken.
+            An invalid workload; none of the objects is written then.
         """
         check_workloads(objects)
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
 
     def remove(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
-        """Delete objects, or begin to; those that are not there are left alone."""
+        """Delete objects, or start their graceful deletion; missing objects are ignored."""
         for obj in objects:
             self.do(Delete(kind_of(obj), obj.key), at_ns=at_ns)
 
     def do(self, operation: Operation, *, at_ns: int | None = None) -> None:
-        """Do something to the cluster, now or later."""
+        """Execute an operation now, or at a later time."""
         if at_ns is None:
-            self.cycles_in_vain = 0
+            self.unproductive_cycles = 0
             self._operate(operation)
-            self._follow()
+            self._process_actions()
         else:
             self._heap.push(at_ns, Turn.INPUT, operation)
 
-    def feed(self, inputs: Iterable[tuple[int, Operation]]) -> None:
-        """Do many things at their times; they are asked for one at a time, in order of time."""
+    def add_inputs(self, inputs: Iterable[tuple[int, Operation]]) -> None:
+        """Add operations with their times, in order of time.
+
+        They are taken from the iterable one at a time: the next one when the last one is due.
+        """
         self._inputs = iter(inputs)
         self._take_input()
 
@@ -327,55 +325,64 @@ class World:
         due = next(self._inputs, None)
         if due is not None:
             self.inputs_taken += 1
-            self._heap.push(due[0], Turn.INPUT, Fed(due[1]))
+            self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
 
     # ------------------------------------------------------------------------------ the run
 
     def run(self, until_ns: int | None = None) -> Run:
-        """Go on until nothing is left to happen, or until a time, and return what came of it.
+        """Process events until none is left, or until a time, and return the results.
 
         Raises
         ------
         WorldError
-            If there is no end to what happens at one time.
+            If the events of one virtual time are endless.
         StageError
-            If a stage cannot be played.
+            If a stage cannot be applied.
         """
+        self.run_until(until_ns)
+        return Run(
+            self.log,
+            machine=self.machine,
+            pods=self.pods,
+            start_ns=self.start_ns,
+            end_ns=self.now_ns,
+            plugins=self.components.options.plugins,
+        )
+
+    def run_until(self, until_ns: int | None = None) -> None:
+        """Process events as `run` does, without results."""
         while self.step(until_ns):
             pass
         if until_ns is not None and until_ns > self.now_ns:
             self._heap.advance(until_ns)
-        from podwright.simulation.run import Run  # it knows worlds
-
-        return Run(self)
 
     def steps(self, until_ns: int | None = None) -> Iterator[int]:
-        """Go on as `run` does; gives the time after every step."""
+        """Process events as `run` does; yields the virtual time after every step."""
         while self.step(until_ns):
             yield self.now_ns
 
     def step(self, until_ns: int | None = None) -> bool:
-        """Let the next things happen: a round, and what follows from it.
+        """Process the next events in a round, and all their consequences.
 
         Returns
         -------
         bool
-            False if there are none, or none until that time.
+            False if no event is left, or none until that time.
         """
         heap = self._heap
         turn = heap.due_turn
         if self._changes:
-            pass  # somebody has written to the store; that is to be followed first
+            pass  # A caller wrote to the store directly: dispatch that first.
         elif turn is not None:
-            self._happen_due(turn)
-        elif self.machine.has_next and not self._is_in_vain():
-            self._decide()
+            self._process_due(turn)
+        elif self.machine.has_next and not self._is_retry_loop():
+            self._run_cycles()
         elif self._controllers.has_next:
             self._count_at_once += 1
-            self._todo.extend(self._controllers.handle(_SYNC_NEXT, heap.now_ns))
+            self._actions.extend(self._controllers.handle(_SYNC_NEXT, heap.now_ns))
         else:
-            return self._wait(heap.next_ns, until_ns)
-        self._follow()
+            return self._advance(heap.next_ns, until_ns)
+        self._process_actions()
         if self._count_at_once > AT_ONCE_MAX:
             raise WorldError(
                 f"{AT_ONCE_MAX:,} things happened at {self.now_ns} ns and time does not go"
@@ -383,9 +390,9 @@ class World:
             )
         return True
 
-    def _wait(self, next_ns: int | None, until_ns: int | None) -> bool:
-        """Let time go to where something is due."""
-        if until_ns is None and self._is_hopeless():
+    def _advance(self, next_ns: int | None, until_ns: int | None) -> bool:
+        """Advance virtual time to the next event or flush of the queue; False if there is none."""
+        if until_ns is None and self._only_retries_left():
             return False
         flush_ns = self._next_flush_ns(is_over=next_ns is None and until_ns is None)
         if flush_ns is not None and (next_ns is None or flush_ns < next_ns):
@@ -405,81 +412,83 @@ class World:
             return None
         if is_over and not self.machine.queue.metrics().pending_pods.get("backoff"):
             return None
+        # Upstream's flush loops run every second, and every thirty seconds.
         whole_ns = -(-due_ns // _SECOND_NS) * _SECOND_NS
         return max(whole_ns, self.now_ns)
 
     def _flush(self, now_ns: int) -> None:
-        self._todo.extend(self._tell_machine(FlushBackoff(), now_ns))
+        self._actions.extend(self._handle_machine_event(FlushBackoff(), now_ns))
         if (now_ns - self.start_ns) % _FLUSH_NS == 0:
-            self._todo.extend(self._tell_machine(FlushUnschedulable(), now_ns))
-        self._follow()
+            self._actions.extend(self._handle_machine_event(FlushUnschedulable(), now_ns))
+        self._process_actions()
 
-    def _happen_due(self, turn: int) -> None:
-        """Let happen what is due now, of one turn, and as much of it as fits into a round."""
+    def _process_due(self, turn: int) -> None:
+        """Process the events of one turn that are due now, as many as a round allows."""
         heap = self._heap
-        # From outside one thing is done after the other, as if by one who looks on.
+        # Operations of users are processed one at a time: users observe the results in between.
         most = 1 if turn == Turn.INPUT else ROUND_MAX
         if turn != Turn.TIMER:
-            self.cycles_in_vain = 0
+            self.unproductive_cycles = 0
         for _ in range(most):
             self._count_at_once += 1
-            self._happen(heap.take())
+            self._process_event(heap.take())
             if heap.due_turn != turn:
                 break
 
-    def _decide(self) -> None:
-        """Let the scheduler schedule as many pods as fit into a round."""
+    def _run_cycles(self) -> None:
+        """Run scheduling cycles, as many as a round allows."""
         machine = self.machine
         for _ in range(ROUND_MAX):
             self._count_at_once += 1
-            self.cycles_in_vain += 1
-            self._tell(_CYCLE_DUE)
+            self.unproductive_cycles += 1
+            self._handle_decision_event(_CYCLE_DUE)
             if not machine.has_next:
                 break
 
-    def _is_in_vain(self) -> bool:
-        """Tell whether pods would be tried early, over and over, and nothing comes of it.
+    def _is_retry_loop(self) -> bool:
+        """Tell whether the queue would return pods before their backoff ends, without progress.
 
-        The queue gives pods out before their back-off is over when it has no others. If each
-        cycle wakes the pods of the others, as when a gang is let go at Permit that does not fit,
-        that has no end where cycles take no time; such pods then wait until it is over.
+        The queue returns pods in backoff when it has no others. If each cycle moves the pods of
+        the other cycles back to the queue, as when a gang that does not fit is rejected at Permit,
+        this never ends where cycles take no time. Such pods then wait until their backoff ends.
         """
-        return self._has_tried_enough() and not self.machine.queue.metrics().pending_pods.get(
-            "active"
+        pending = self.machine.queue.metrics().pending_pods
+        return self._has_many_unproductive_cycles() and not pending.get("active")
+
+    def _only_retries_left(self) -> bool:
+        """Tell whether only retries of pods remain that were unproductive for long.
+
+        Pods that no plugin rejected, as when there are no nodes, are retried every few seconds
+        without end; so is a gang whose members wait for each other at Permit.
+        """
+        return self._has_many_unproductive_cycles() and self._heap.has_only(Turn.TIMER)
+
+    def _has_many_unproductive_cycles(self) -> bool:
+        count = self.unproductive_cycles
+        return count >= UNPRODUCTIVE_CYCLES_MIN and (
+            count >= UNPRODUCTIVE_CYCLES_PER_POD * len(self.machine.queue)
         )
 
-    def _is_hopeless(self) -> bool:
-        """Tell whether trying pods again is all that is left, and has led to nothing for long.
-
-        Pods that are not rejected by anybody, as when there are no nodes, are tried again every
-        few seconds for ever; so is a gang whose members wait for each other at Permit.
-        """
-        return self._has_tried_enough() and self._heap.has_only(Turn.TIMER)
-
-    def _has_tried_enough(self) -> bool:
-        count = self.cycles_in_vain
-        return count >= IN_VAIN_MIN and count >= IN_VAIN_PER_POD * len(self.machine.queue)
-
-    def _tell(self, event: Event) -> None:
-        """Tell the machine of something that may end a cycle."""
+    def _handle_decision_event(self, event: Event) -> None:
+        """Let the machine handle an event that may end a scheduling cycle."""
         machine, now_ns = self.machine, self._heap.now_ns
         before = machine.last_decisions
-        self._todo.extend(self._tell_machine(event, now_ns))
+        self._actions.extend(self._handle_machine_event(event, now_ns))
         decisions = machine.last_decisions
         if decisions is not before:
             for observer in self._decision_observers:
                 observer.decided(decisions, now_ns)
 
-    def _happen(self, event: _Due) -> None:
+    def _process_event(self, event: DueEvent) -> None:
         now_ns = self._heap.now_ns
         match event:
-            case StageDue():  # by far the most
-                self._todo.extend(self._life.handle(event, now_ns))
+            case StageDue():  # by far the most frequent
+                self._actions.extend(self._lifecycle.handle(event, now_ns))
             case SyncDue():
-                self._todo.extend(self._controllers.handle(event, now_ns))
+                self._actions.extend(self._controllers.handle(event, now_ns))
             case TimerFired():
-                self._tell(event)
-            case Fed(operation):
+                self._handle_decision_event(event)
+            case InputOperation(operation):
                 self._operate(operation)
                 self._take_input()
             case _:
@@ -487,13 +496,14 @@ class World:
 
     def _operate(self, operation: Operation) -> None:
         now_ns = self._heap.now_ns
+        dispatch = self._dispatcher.dispatch_node_event
         match operation:
             case Drain(node):
-                self._todo.extend(self._parties.tell_of_node(DrainNode(node), now_ns))
+                self._actions.extend(dispatch(DrainNode(node), now_ns))
             case FailNode(node):
-                self._todo.extend(self._parties.tell_of_node(NodeDown(node), now_ns))
+                self._actions.extend(dispatch(NodeDown(node), now_ns))
             case RestoreNode(node):
-                self._todo.extend(self._parties.tell_of_node(NodeUp(node), now_ns))
+                self._actions.extend(dispatch(NodeUp(node), now_ns))
             case _:
                 request = request_of(self.store, operation)
                 if request is not None:
@@ -501,41 +511,41 @@ class World:
 
     # ------------------------------------------------------------------------------ actions
 
-    def _follow(self) -> None:
-        """Tell of what has changed and do what is wanted, in rounds, until nothing is."""
-        todo, doers = self._todo, self._doers
+    def _process_actions(self) -> None:
+        """Dispatch changes and execute actions, in rounds, until none are left."""
+        actions, handlers = self._actions, self._handlers
         while True:
-            if self._changes or self._answers:
-                self._announce()
-            if not todo:
+            if self._changes or self._replies:
+                self._dispatch_changes()
+            if not actions:
                 return
-            while todo:
-                action = todo.popleft()
-                doers[type(action)](action)
+            while actions:
+                action = actions.popleft()
+                handlers[type(action)](action)
 
-    def _announce(self) -> None:
-        """Tell everybody of what has changed since the last time."""
-        changes, answers = self._changes.copy(), self._answers
+    def _dispatch_changes(self) -> None:
+        """Deliver all changes since the last call, and the replies to the scheduler's calls."""
+        changes, replies = self._changes.copy(), self._replies
         self._changes.clear()
-        self._answers = []
-        self._todo.extend(self._parties.tell(changes, answers, self._heap.now_ns))
+        self._replies = []
+        self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
 
-    def _who_does(self) -> dict[type, Callable[[Any], None]]:
-        """Return what is to be called for each kind of action."""
+    def _action_handlers(self) -> dict[type, Callable[[Any], None]]:
+        """Return the method that executes each type of action."""
         return dict.fromkeys(API_CALLS, self._call) | {
             EmitEvent: self._record,
             RecordEvent: self._record,
-            ScheduleStage: self._play_at,
+            ScheduleStage: self._schedule_stage,
             UpdateObject: self._write,
             CreateObject: self._write,
             DeleteObject: self._write,
             EvictPod: self._write,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
-            CallExtender: self._ask,
+            CallExtender: self._run_extender_call,
         }
 
-    def _play_at(self, action: ScheduleStage) -> None:
+    def _schedule_stage(self, action: ScheduleStage) -> None:
         self._heap.push(action.due_ns, Turn.STAGE, action.event)
 
     def _sync_at(self, action: SyncAt) -> None:
@@ -546,49 +556,51 @@ class World:
 
     def _call(self, action: ApiCall) -> None:
         if type(action) is Bind:
-            self.cycles_in_vain = 0
-        self._answers.append(execute(self.api, action, self._heap.now_ns))
+            self.unproductive_cycles = 0
+        self._replies.append(execute(self.api, action, self._heap.now_ns))
 
-    def _ask(self, action: CallExtender) -> None:
-        assert self._call_extender is not None, "extenders, and nobody to call them"
+    def _run_extender_call(self, action: CallExtender) -> None:
+        assert self._call_extender is not None, (
+            "a configuration with extenders and no call_extender"
+        )
         reply = self._call_extender(action.request)
-        self._tell(ExtenderReplied(action.call, reply))
+        self._handle_decision_event(ExtenderReplied(action.call, reply))
 
     def _record(self, action: EmitEvent | RecordEvent) -> None:
         if self._event_observers:
-            event = noted(action)
+            event = event_of(action)
             for observer in self._event_observers:
-                observer.noted(event, self._heap.now_ns)
+                observer.event_recorded(event, self._heap.now_ns)
 
     def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
-        """Execute a request of a controller or a stage; what is gone or replaced is no error."""
+        """Execute a request of a controller or a stage; ignore conflicts and missing objects."""
         match self.api.handle(request, request.user, self._heap.now_ns).error:
             case None | ObjectError() | NamespaceTerminating() | EvictionRejected():
                 # Upstream records no Event for a namespace that is being deleted either.
                 return
             case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
-                refusal = CreateRejected(request, str(error))
-                self._todo.extend(self._controllers.handle(refusal, self._heap.now_ns))
+                rejection = CreateRejected(request, str(error))
+                self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
             case error:
                 raise error
 
-    # ------------------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------------------ reading
 
     @property
     def pods(self) -> Sequence[Pod]:
-        """Every pod, in the order of namespaces and names."""
+        """All pods, in the order of namespaces and names."""
         return [obj for obj in self.store.list(Pod).objects if isinstance(obj, Pod)]
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """Every node, in the order of names."""
+        """All nodes, in the order of names."""
         return [obj for obj in self.store.list(Node).objects if isinstance(obj, Node)]
 
     @property
     def node_of(self) -> dict[NamespacedName, str]:
-        """Per pod that is on a node, its name."""
+        """The node name of each pod that has one."""
         return {pod.key: pod.spec.node_name for pod in self.pods if pod.spec.node_name}
 
     def story(self, pod: NamespacedName) -> list[Touch]:
-        """Return what touched a pod in the queue lately, oldest first."""
+        """Return the recent events of a pod in the queue, oldest first."""
         return self.machine.story(pod)

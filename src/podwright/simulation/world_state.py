@@ -1,12 +1,11 @@
-"""A world written down, and set up again as it was.
+"""Saving and restoring a world.
 
-What its scheduler knows is in the decision log's own checkpoint; here is the rest, as plain
-values. An object that the scheduler knows is told by its number in the log: afterwards the
-world and the scheduler have the same object again, not two that are equal.
+The state of the scheduler is in a checkpoint of the decision log; a `WorldState` holds the rest as
+plain values. Objects that the scheduler knows are stored by their numbers in the log, so that the
+restored world and its scheduler share one object, instead of having two that are equal.
 
-A state is taken between two steps: then nothing is under way but what is in the heap.
+A state is taken between two steps: all pending work is then in the heap.
 """
-# ruff: noqa: SLF001 - the other half of World, which alone knows what a world is made of
 
 from __future__ import annotations
 
@@ -21,12 +20,13 @@ from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
 from podwright.recording import Objects, Recorder, decode_objects, encode_objects
 from podwright.simulation.clock import Due, EventHeap, Turn
-from podwright.simulation.operations import Fed, Operation
-from podwright.simulation.world import Parts, World
+from podwright.simulation.operations import InputOperation, Operation
+from podwright.simulation.world import World
+from podwright.simulation.world_components import DueEvent, WorldOptions, build_components
 from podwright.stages import LifecycleState, StageDue
 from podwright.store import kind_of
 
-_Waiting = StageDue | SyncDue | TimerFired
+_Pending = StageDue | SyncDue | TimerFired
 
 
 class WorldState(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,20 +35,20 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     event_count : int
-        How long its decision log is, where a checkpoint of the log ends.
+        The length of its decision log, where a checkpoint of the log ends.
     entries : tuple
-        What is due but for the input: time, turn, counter, event.
+        The events that are due, except inputs: time, turn, counter, event.
     input_place : tuple of int, optional
-        Time and counter of the input that is due; it is asked for again.
+        Time and counter of the input that is due; it is read again from the inputs.
     inputs_taken : int
-        How many inputs were asked for, that one included.
+        The number of inputs read so far, that one included.
     numbers : list of int
-        The objects that are there, in the order in which they came: their numbers in the log,
-        or beyond them in `others`.
+        The objects of the store in the order of creation: their numbers in the log, or larger
+        numbers that are keys of `others`.
     others : Objects
-        Those that the log does not have.
+        The objects that the log does not hold.
     cycles_in_vain : int
-        How many scheduling cycles there were since something else happened, or a pod was bound.
+        The number of scheduling cycles since the last bind or other event.
     """
 
     event_count: int
@@ -56,7 +56,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     start_ns: int
     now_ns: int
     counter: int
-    entries: tuple[tuple[int, int, int, _Waiting], ...]
+    entries: tuple[tuple[int, int, int, _Pending], ...]
     input_place: tuple[int, int] | None
     inputs_taken: int
     resource_version: int
@@ -68,29 +68,32 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FIRST_OTHER: Final = 1 << 48
-"""Numbers of the log stay far below it."""
+"""Object numbers of the log are far smaller."""
 
 
-def can_write_down(world: World) -> bool:
-    """Tell whether nothing is under way that cannot be written down."""
+def can_save(world: World) -> bool:
+    """Tell whether a world has no pending work that cannot be saved, such as an extender call."""
     return world.machine.can_snapshot
 
 
 def world_state(world: World) -> WorldState:
-    """Write a world down, and its scheduler in the decision log; ask `can_write_down` first."""
-    under_way = world._todo or world._changes or world._answers
-    assert not under_way, "in the middle of a step"
+    """Save a world, with its scheduler in a checkpoint of the decision log.
+
+    `can_save` has to be True.
+    """
+    assert world.is_between_steps, "a world can only be saved between two steps"
     is_written = world.log.checkpoint(world.machine)
-    assert is_written, "something is under way that cannot be written down"
+    assert is_written, "the scheduler has pending work that cannot be saved"
+    components = world.components
     place: tuple[int, int] | None = None
     entries = []
-    for due in world._heap.entries():
+    for due in components.heap.entries():
         event = due.event
-        if isinstance(event, Fed):
+        if isinstance(event, InputOperation):
             assert place is None, "two inputs at once"
             place = (due.due_ns, due.counter)
         else:
-            assert isinstance(event, _Waiting), f"{type(event).__name__} came from outside"
+            assert isinstance(event, _Pending), f"{type(event).__name__} is not an input"
             entries.append((due.due_ns, due.turn, due.counter, event))
     numbers, others = _numbered(world)
     return WorldState(
@@ -98,28 +101,28 @@ def world_state(world: World) -> WorldState:
         seed=world.seed,
         start_ns=world.start_ns,
         now_ns=world.now_ns,
-        counter=world._heap.counter,
+        counter=components.heap.counter,
         entries=tuple(entries),
         input_place=place,
         inputs_taken=world.inputs_taken,
         resource_version=world.store.resource_version,
         numbers=numbers,
         others=encode_objects(others),
-        life=world._life.state(),
-        controllers=world._controllers.state(),
-        cycles_in_vain=world.cycles_in_vain,
+        life=components.lifecycle.state(),
+        controllers=components.controllers.state(),
+        cycles_in_vain=world.unproductive_cycles,
     )
 
 
 def _numbered(world: World) -> tuple[list[int], dict[int, KubernetesObject]]:
     known = {id(obj): number for number, obj in world.log.objects().items()}
-    view = world._controllers.lister
+    view = world.components.controllers.lister
     numbers: list[int] = []
     others: dict[int, KubernetesObject] = {}
     for kind in world.store.kinds():
         for key in view.all(kind):
             obj = world.store.get(kind, key)
-            assert obj is not None, f"{kind} {key} is not there"
+            assert obj is not None, f"{kind} {key} is not in the store"
             number = known.get(id(obj))
             if number is None:
                 number = _FIRST_OTHER + len(others)
@@ -131,41 +134,43 @@ def _numbered(world: World) -> tuple[list[int], dict[int, KubernetesObject]]:
 def restored_world(
     state: WorldState,
     recorder: Recorder,
-    parts: Parts,
+    options: WorldOptions,
     inputs: Iterable[tuple[int, Operation]],
 ) -> World:
-    """Return a world as another one was.
+    """Return a world that continues where the saved one was.
 
     Parameters
     ----------
     recorder : Recorder
-        Of the log, gone on with after `event_count` events.
-    parts : Parts
-        Equal to those of the other one.
+        Of the log, resumed after `event_count` events.
+    options : WorldOptions
+        Equal to those of the saved world.
     inputs : iterable of (int, Operation)
-        Those that the other one had not asked for, and before them the one that was due.
+        The input that was due, then those that the saved world had not read.
     """
-    world = World.__new__(World)
-    world._set_up(recorder, parts, seed=state.seed, start_ns=state.start_ns)
+    empty = build_components(recorder, options, seed=state.seed, start_ns=state.start_ns)
     known = dict(recorder.log.objects())
     known.update(decode_objects(state.others, {}))
     objects = [known[number] for number in state.numbers]
-    world.store.restore(objects, state.resource_version)
+    empty.store.restore(objects, state.resource_version)
     for obj in objects:
         if kind_of(obj) in Admission.READ:
-            world.api.admission.put(obj)
-    alive = frozenset(world._life.kinds)
-    world._life.restore(state.life, (obj for obj in objects if kind_of(obj) in alive))
-    world._controllers.restore(state.controllers, objects)
-    entries: list[Due[_Waiting | Fed]] = [Due(*entry) for entry in state.entries]
-    world._inputs = iter(inputs)
-    world.inputs_taken = state.inputs_taken
-    world.cycles_in_vain = state.cycles_in_vain
+            empty.api.admission.put(obj)
+    staged = frozenset(empty.lifecycle.kinds)
+    empty.lifecycle.restore(state.life, (obj for obj in objects if kind_of(obj) in staged))
+    empty.controllers.restore(state.controllers, objects)
+    entries: list[Due[DueEvent]] = [Due(*entry) for entry in state.entries]
+    unread = iter(inputs)
     if state.input_place is not None:
         due_ns, counter = state.input_place
-        again = next(world._inputs)
+        again = next(unread)
         assert again[0] == due_ns, f"the input was due at {due_ns}, not {again[0]}"
-        entries.append(Due(due_ns, Turn.INPUT, counter, Fed(again[1])))
-    heap: EventHeap[_Waiting | Fed] = EventHeap.restore(state.now_ns, state.counter, entries)
-    world._heap = heap  # type: ignore[assignment]  # nothing from outside is in it
-    return world
+        entries.append(Due(due_ns, Turn.INPUT, counter, InputOperation(again[1])))
+    components = msgspec.structs.replace(
+        empty,
+        heap=EventHeap.restore(state.now_ns, state.counter, entries),
+        inputs=unread,
+        inputs_taken=state.inputs_taken,
+        unproductive_cycles=state.cycles_in_vain,
+    )
+    return World(components=components)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject
-from podwright.simulation.observers import Noted
+from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.world import World
 
 
@@ -29,7 +29,7 @@ class Checker:
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
         """Hear of a scheduling cycle."""
 
-    def noted(self, event: Noted, now_ns: int) -> None:
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
         """Hear of an Event."""
 
     def at_rest(self, world: World) -> None:

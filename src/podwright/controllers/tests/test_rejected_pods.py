@@ -9,7 +9,7 @@ import pytest
 from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.tests.controller_cluster import Cluster
 from podwright.objects import decode
-from podwright.simulation.observers import Noted
+from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.world import World
 from podwright.testing import make_node
 
@@ -112,13 +112,13 @@ class Said:
     """Takes down what is said."""
 
     def __init__(self) -> None:
-        self.notes: list[Noted] = []
+        self.notes: list[KubernetesEvent] = []
 
     def patched(self, old: Any, new: Any, now_ns: int) -> None: ...
 
     def decided(self, decisions: Any, now_ns: int) -> None: ...
 
-    def noted(self, event: Noted, now_ns: int) -> None:
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
         self.notes.append(event)
 
 

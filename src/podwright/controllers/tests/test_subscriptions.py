@@ -94,7 +94,7 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
         with suppress(Forbidden):  # a pod in a namespace that is on its way out
             world.run(world.start_ns + 900 * SECOND)
     objects = [obj for kind in world.store.kinds() for obj in world.store.list(kind).objects]
-    return objects, world._controllers.state()
+    return objects, world.components.controllers.state()
 
 
 @pytest.mark.property

@@ -10,7 +10,7 @@ from podwright.config import ExtenderReply
 from podwright.kss.annotations import kss_attempt
 from podwright.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
 from podwright.recording.explain import find_cycle
-from podwright.recording.outcome import Fate, aftermath
+from podwright.recording.outcome import OutcomeKind, find_outcome
 from podwright.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
@@ -46,7 +46,7 @@ def told(recorded, pod):
     past = find_cycle(recorded.run.log, f"default/{pod}")
     explanation = past.explain()
     nodes = sorted(past.machine.cluster.nodes.slot_of)
-    return nodes, explanation.decision.node, past.entry.now_ns, aftermath(past).fate
+    return nodes, explanation.decision.node, past.entry.now_ns, find_outcome(past).kind
 
 
 def test_a_cycle_that_is_due_while_another_one_waits_is_not_taken_for_its_beginning(asked):
@@ -54,7 +54,7 @@ def test_a_cycle_that_is_due_while_another_one_waits_is_not_taken_for_its_beginn
     asked.cycle()
     asked.put(make_node("n2"))
     reply(asked, "n1")
-    assert told(asked, "one") == (["n1"], "n1", began_ns, Fate.BOUND)
+    assert told(asked, "one") == (["n1"], "n1", began_ns, OutcomeKind.BOUND)
 
 
 def test_a_cycle_begins_when_the_one_that_it_waited_for_has_ended(asked):
@@ -64,7 +64,7 @@ def test_a_cycle_begins_when_the_one_that_it_waited_for_has_ended(asked):
     reply(asked, "n1")
     began_ns = asked.now_ns
     reply(asked, "n2")
-    assert told(asked, "two") == (["n1", "n2"], "n2", began_ns, Fate.BOUND)
+    assert told(asked, "two") == (["n1", "n2"], "n2", began_ns, OutcomeKind.BOUND)
     assert told(asked, "one")[:2] == (["n1"], "n1")
     assert kss_attempt(asked.run.log, "default/two").explanation.decision.node == "n2"
 

@@ -8,7 +8,7 @@ from podwright.framework.binding import CallError
 from podwright.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import UnknownCycle, find_cycle
-from podwright.recording.outcome import Aftermath, Fate, aftermath
+from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
 from podwright.recording.replay import record
 from podwright.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node, make_pod
@@ -19,25 +19,29 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> DecisionLog:
     return recorded_log(tmp_path_factory.mktemp("run") / "log", checkpoint_events=20)
 
 
-def after(log: DecisionLog, pod: str, attempt: int = -1) -> Aftermath:
-    return aftermath(find_cycle(log, f"default/{pod}", attempt))
+def after(log: DecisionLog, pod: str, attempt: int = -1) -> AttemptOutcome:
+    return find_outcome(find_cycle(log, f"default/{pod}", attempt))
 
 
 def test_a_placed_pod_is_bound(log):
     found = after(log, "web")
-    assert (found.fate, found.node, found.now_ns) == (Fate.BOUND, "large", START + 10 * SECOND)
+    assert (found.kind, found.node, found.now_ns) == (
+        OutcomeKind.BOUND,
+        "large",
+        START + 10 * SECOND,
+    )
 
 
 def test_a_pod_that_fits_nowhere_goes_back_into_the_queue(log):
     found = after(log, "batch", 1)
-    assert (found.fate, found.place, found.waits_for, found.backoff_end_ns) == (
-        Fate.QUEUED, "unschedulable", ("NodeResourcesFit",), START + 31 * SECOND,
+    assert (found.kind, found.place, found.waits_for, found.backoff_end_ns) == (
+        OutcomeKind.QUEUED, "unschedulable", ("NodeResourcesFit",), START + 31 * SECOND,
     )  # fmt: skip
 
 
 def test_a_pod_that_preempts_is_nominated(log):
     found = after(log, "urgent", 1)
-    assert (found.fate, found.nominated_node) == (Fate.QUEUED, "large")
+    assert (found.kind, found.nominated_node) == (OutcomeKind.QUEUED, "large")
 
 
 def test_attempts_are_counted_from_both_ends_and_by_time(log):
@@ -66,15 +70,15 @@ def bound(*events: object) -> DecisionLog:
 
 def test_a_binding_that_fails_says_why_and_where_the_pod_went():
     found = after(bound("no such node"), "web")
-    assert (found.fate, found.error, found.node) == (Fate.QUEUED, "no such node", "n1")
+    assert (found.kind, found.error, found.node) == (OutcomeKind.QUEUED, "no such node", "n1")
     assert found.place == "error_backoff"
 
 
 def test_a_binding_that_goes_on_at_the_end_of_the_run_is_neither():
     found = after(bound(), "web")
-    assert (found.fate, found.node) == (Fate.BINDING, "n1")
+    assert (found.kind, found.node) == (OutcomeKind.BINDING, "n1")
 
 
 def test_a_pod_that_is_deleted_while_it_is_bound_is_gone():
     found = after(bound(ObjectDeleted(make_pod("web", cpu="1"))), "web")
-    assert found.fate is Fate.GONE
+    assert found.kind is OutcomeKind.GONE

@@ -12,9 +12,9 @@ from podwright.files.manifests import load
 from podwright.files.record import file_lines
 from podwright.objects import InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
+from podwright.simulation.clock import START_NS
 from podwright.simulation.inputs import EventFile, Inputs, start_of
 from podwright.simulation.operations import Apply, Delete, Put
-from podwright.simulation.world import START_NS
 
 SECOND = 1_000_000_000
 

@@ -13,7 +13,7 @@ from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject, Pod, decode, with_fields
 from podwright.simulation import world as worlds
-from podwright.simulation.observers import Noted
+from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.world import ROUND_MAX, World, WorldError
 from podwright.stages.stage_reader import read_stages
 from podwright.testing import make_node, make_pod
@@ -90,7 +90,7 @@ class Listener:
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def noted(self, event: Noted, now_ns: int) -> None:
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
         self.reasons.append(event.reason)
 
 

@@ -290,7 +290,5 @@ def test_a_run_has_a_warning_of_what_has_no_effect():
     run = pw.simulate([make_node("n", cpu="2"), make_pod("web", cpu="1")], gates=gates)
     (warning,) = run.warnings
     assert warning.startswith("the feature gate TopologyAwareWorkloadScheduling has no effect")
-    world = World(gates=gates)
-    world.run()
-    assert Run(world).warnings == run.warnings
+    assert World(gates=gates).run().warnings == run.warnings
     assert pw.simulate([make_node("n", cpu="2")]).warnings == ()

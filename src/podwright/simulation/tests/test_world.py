@@ -223,7 +223,7 @@ def test_inputs_are_asked_for_one_at_a_time_and_happen_before_what_follows_from_
             yield World().start_ns + second * SECOND, Apply(obj)
 
     world = World()
-    world.feed(inputs())
+    world.add_inputs(inputs())
     assert asked == ["web"]
     world.run(until_ns=world.start_ns + SECOND)
     assert asked == ["web", "n1", "late"]

@@ -1,0 +1,96 @@
+"""The options of a run, and the values of its durations and times."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    parse_duration,
+)
+from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.objects import FieldError, invalid, timestamp_ns
+from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS, START_NS
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides in a run besides its inputs; see `World`.
+
+    Attributes
+    ----------
+    until_ns : int, optional
+        When the run has to end; without it, when nothing is left to happen.
+    sample_ns : int
+        The least time between two samples in tables.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints; without it, 25,000,
+        or if that is more, ten for each object that the scheduler knows or three for each at all.
+    """
+
+    configuration: KubeSchedulerConfiguration | None = None
+    plugins: tuple[type[Plugin], ...] = ()
+    gates: Gates = DEFAULT_GATES
+    seed: int = 0
+    start_ns: int
+    until_ns: int | None = None
+    tie_rule: TieRule = TieRule.DRAWN
+    draws_preemption_offset: bool = True
+    call_extender: CallExtender | None = None
+    sample_ns: int
+    checkpoint_events: int | None = None
+
+
+def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> int:
+    """Read a moment, a duration since the beginning or a time, or note that it is none."""
+    found = timestamp_ns(text)
+    if found is None:
+        try:
+            found = start_ns + parse_duration(text)
+        except ValueError:
+            detail = "a duration such as 24h is expected, or a time such as 2026-01-02T00:00:00Z"
+            errors.append(option_error(what, invalid(text, detail)))
+            return start_ns
+    if found < start_ns:
+        errors.append(option_error(what, invalid(text, "that is before the beginning")))
+    return _in_range(what, text, found, errors)
+
+
+def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
+    """Read a time, or note that it is none."""
+    found = timestamp_ns(text)
+    if found is None:
+        detail = "a time is expected, such as 2026-01-01T00:00:00Z"
+        errors.append(option_error(what, invalid(text, detail)))
+        return START_NS
+    return _in_range(what, text, found, errors)
+
+
+def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
+    """Note if a seed is none that a run's log could say."""
+    if not -(2**63) <= seed < 2**63:
+        errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
+
+
+def _in_range(what: str, text: str, found_ns: int, errors: list[FieldError]) -> int:
+    if FIRST_NS <= found_ns < LAST_NS:
+        return found_ns
+    errors.append(option_error(what, invalid(text, f"{POSSIBLE_YEARS} can be simulated")))
+    return START_NS
+
+
+def duration_ns(what: str, text: str, errors: list[FieldError]) -> int:
+    """Read a duration of more than nothing, or note that it is none."""
+    try:
+        found = parse_duration(text)
+    except ValueError:
+        found = 0
+    if found <= 0:
+        errors.append(option_error(what, invalid(text, "a duration is expected, such as 1m")))
+    return found
+
+
+def option_error(source: str, message: str) -> FieldError:
+    """Return an error of an option."""
+    return FieldError(source=source, path="", message=message)

@@ -1,0 +1,316 @@
+"""Starting runs: `simulate`, from files or objects, and `start_simulation`, from options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from podwright.assembly import idle_arguments
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    read_configuration,
+    to_document,
+)
+from podwright.files import LoadedObjects, file_lines, load_bytes, read_paths
+from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.objects import (
+    CREATION_TIME,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    Object,
+    Pod,
+    PodwrightError,
+    Sourced,
+    encode,
+    invalid,
+)
+from podwright.recording import (
+    InputFile,
+    Manifest,
+    RunFolder,
+    require_arrow,
+    sha256_of,
+    sha256_of_file,
+)
+from podwright.simulation.inputs import EventFile, Inputs, start_of
+from podwright.simulation.openb_arrivals import Ending
+from podwright.simulation.run import Run
+from podwright.simulation.run_options import (
+    RunOptions,
+    check_seed,
+    duration_ns,
+    moment_ns,
+    option_error,
+    time_ns,
+)
+from podwright.simulation.simulation import Simulation
+from podwright.simulation.world import World
+
+
+def start_simulation(
+    options: RunOptions,
+    inputs: Inputs,
+    manifest: Manifest,
+    *,
+    output: str | None,
+    resumes: bool = False,
+) -> Simulation:
+    """Begin a run, or go on with one.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        What it is made of.
+    output : str, optional
+        The folder in which it is written down.
+    resumes : bool
+        Whether there is one that was interrupted.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid; nothing is written then.
+    RunError
+        If the folder cannot be used.
+    """
+    if output is None:
+        return Simulation(options, inputs)
+    checkpoint = None
+    if resumes:
+        folder = RunFolder.open(output)
+        checkpoint = folder.go_on(manifest)
+    else:
+        # What cannot be made is refused before there is a folder.
+        World(options.configuration, plugins=options.plugins, gates=options.gates, controllers=())
+        folder = RunFolder.create(output, manifest)
+    try:
+        return Simulation(options, inputs, folder=folder, checkpoint=checkpoint)
+    except PodwrightError:
+        folder.release()
+        raise
+
+
+def simulate(  # noqa: PLR0913 - what a run can be told
+    objects: Any,
+    *,
+    events: Any = (),
+    until: str | None = None,
+    seed: int = 0,
+    configuration: KubeSchedulerConfiguration | None = None,
+    plugins: Iterable[type[Plugin]] = (),
+    gates: Gates = DEFAULT_GATES,
+    tie_rule: TieRule = TieRule.DRAWN,
+    draws_preemption_offset: bool = True,
+    start: str | None = None,
+    sample: str = "1m",
+    ending: Ending = "at_deletion_time",
+    call_extender: CallExtender | None = None,
+    checkpoint_events: int | None = None,
+    output: Any = None,
+    resume: bool = False,
+) -> Run:
+    """Play objects and what happens to them to the end.
+
+    Parameters
+    ----------
+    objects : path, object, or several of either
+        Files and folders of manifests, dumps, snapshots, KWOK's Stages, openb tables; objects.
+    events : path, dict, or several of either
+        Files of recorded changes and of lines of our own, or such lines as dicts.
+    until : str, optional
+        When to stop: a duration since the beginning, such as `24h`, or a time. Without it the
+        run is over when nothing is left to happen.
+    seed : int
+        Of all draws.
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` gives it; without it the one among the files, or the default.
+    plugins, gates, tie_rule, draws_preemption_offset
+        As for `Scheduler`.
+    start : str, optional
+        When the world begins. Without it, when the record begins, or when the youngest object
+        of a dump was made, or 2026-01-01T00:00:00Z.
+    sample : str
+        The least time between two samples in tables.
+    ending : str
+        What ends pods of the openb trace: `at_deletion_time` or `after_run_time`.
+    call_extender : callable, optional
+        Makes the calls to the extenders of the configuration.
+    checkpoint_events : int, optional
+        How many events of the scheduler there are between checkpoints, with `output`; without
+        it, 25,000, or more where there are many objects.
+    output : path, optional
+        The folder in which the run is written down.
+    resume : bool
+        Go on with the run in that folder, which has to be the same one.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with any input; nothing is written then.
+    RunError
+        If the folder cannot be used, or has another run.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> nodes = [pw.testing.make_node("n1", cpu="2")]
+    >>> pods = [pw.testing.make_pod("web", cpu="1"), pw.testing.make_pod("batch", cpu="4")]
+    >>> run = pw.simulate([*nodes, *pods])
+    >>> run.node_of
+    {'default/web': 'n1'}
+    >>> run.summary.pending
+    {'Insufficient cpu': 1}
+    """
+    errors: list[FieldError] = []
+    if output is not None and not str(output):
+        errors.append(option_error("output", invalid(output, "the name of a folder is expected")))
+    if resume and output is None:
+        detail = "the folder of the run to go on with is expected"
+        errors.append(option_error("output", f"Required value: {detail}, because of resume=True"))
+    check_seed("seed", seed, errors)
+    sample_ns = duration_ns("sample", sample, errors)
+    loaded, files = _loaded(objects, errors)
+    event_files, more = _events(events, errors)
+    start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
+    until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
+    if checkpoint_events is not None and output is None:
+        why = "it has no effect without output, the folder of the run"
+        errors.append(option_error("checkpoint_events", why))
+    if ending != "at_deletion_time" and not has_openb_times(loaded):
+        why = "it has no effect without pods of the openb trace, with their times"
+        errors.append(option_error("ending", why))
+    if errors:
+        raise InputError(errors)
+    if configuration is None and loaded.configuration is not None:
+        found = loaded.configuration
+        configuration = read_configuration(found.document, source=found.source)
+    idle = idle_arguments(
+        configuration, tie_rule=tie_rule, draws_preemption_offset=draws_preemption_offset
+    )
+    if idle:
+        raise InputError(idle)
+    inputs = Inputs(
+        loaded, event_files, start_ns=start_ns, ending=ending, is_endless=until_ns is None
+    )
+    own = tuple(plugins)
+    options = RunOptions(
+        configuration=configuration,
+        plugins=own,
+        gates=gates,
+        seed=seed,
+        start_ns=start_ns,
+        until_ns=until_ns,
+        tie_rule=tie_rule,
+        draws_preemption_offset=draws_preemption_offset,
+        call_extender=call_extender,
+        sample_ns=sample_ns,
+        checkpoint_events=checkpoint_events,
+    )
+    if output is not None:
+        require_arrow()
+    other_options = {
+        "ending": ending,
+        "plugins": [f"{plugin.__module__}:{plugin.__qualname__}" for plugin in own],
+    }
+    manifest = manifest_of(options, (*files, *more), other_options)
+    folder = None if output is None else str(output)
+    simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
+    simulation.run()
+    simulation.end()
+    return simulation.result()
+
+
+def has_openb_times(loaded: LoadedObjects) -> bool:
+    """Tell whether there are pods of the openb trace that something ends."""
+    return any(CREATION_TIME in pod.metadata.annotations for pod in loaded.of(Pod))
+
+
+def manifest_of(
+    options: RunOptions, files: Sequence[InputFile], other_options: Mapping[str, Any]
+) -> Manifest:
+    """Return the manifest of a run.
+
+    Parameters
+    ----------
+    other_options : mapping
+        Options that only the caller knows, such as those of the inputs.
+    """
+    configuration: dict[str, Any] = {}
+    if options.configuration is not None:
+        configuration = dict(to_document(options.configuration))
+    return Manifest(
+        seed=options.seed,
+        start_ns=options.start_ns,
+        until_ns=options.until_ns,
+        inputs=tuple(files),
+        configuration=configuration,
+        gates=dict(options.gates.changed),
+        options={
+            "tie_rule": options.tie_rule.value,
+            "draws_preemption_offset": options.draws_preemption_offset,
+            "sample_ns": options.sample_ns,
+            "checkpoint_events": options.checkpoint_events,
+            **other_options,
+        },
+    )
+
+
+def _several(given: Any) -> list[Any]:
+    if isinstance(given, str | KubernetesObject | Mapping) or hasattr(given, "__fspath__"):
+        return [given]
+    return list(given)
+
+
+def _loaded(given: Any, errors: list[FieldError]) -> tuple[LoadedObjects, list[InputFile]]:
+    objects: list[Object] = []
+    paths: list[Any] = []
+    for one in _several(given):
+        (objects if isinstance(one, KubernetesObject) else paths).append(one)
+    files: list[InputFile] = []
+    loaded = LoadedObjects()
+    try:
+        contents = read_paths(paths)
+        loaded = load_bytes(contents)
+        files = [InputFile("objects", name, sha256_of(data)) for name, data in contents]
+    except InputError as error:
+        errors += error.errors
+    if objects:
+        data = msgspec.json.encode([encode(obj) for obj in objects])
+        files.append(InputFile("objects", "objects", sha256_of(data)))
+    sourced = [Sourced(f"object {index}", obj) for index, obj in enumerate(objects)]
+    return msgspec.structs.replace(loaded, sourced=(*loaded.sourced, *sourced)), files
+
+
+def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list[InputFile]]:
+    lines: list[bytes] = []
+    events: list[EventFile] = []
+    files: list[InputFile] = []
+    for one in _several(given):
+        if isinstance(one, Mapping):
+            lines.append(msgspec.json.encode(one))
+        else:
+            try:
+                files.append(InputFile("events", str(one), sha256_of_file(str(one))))
+            except OSError as error:
+                errors.append(option_error(str(one), f"cannot be read: {error.strerror or error}"))
+                continue
+            events.append(event_file(str(one)))
+    if lines:
+        numbered = [(number, line, True) for number, line in enumerate(lines, start=1)]
+        events.append(EventFile("events", lambda: numbered))
+        files.append(InputFile("events", "events", sha256_of(b"\n".join(lines))))
+    return events, files
+
+
+def event_file(path: str) -> EventFile:
+    """Return a file of lines of events, to be read as it is played."""
+    return EventFile(path, lambda: file_lines(path))

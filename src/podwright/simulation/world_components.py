@@ -1,0 +1,95 @@
+"""The components of a world, built in the same way for new and for restored worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.api import Api
+from podwright.controllers import ALL_CONTROLLERS, Controller, ControllerLoop, Lister, SyncDue
+from podwright.framework import CallExtender, Plugin
+from podwright.machine import TimerFired
+from podwright.recording import Recorder
+from podwright.simulation.clock import EventHeap
+from podwright.simulation.observers import Observer
+from podwright.simulation.operations import InputOperation, Operation
+from podwright.stages import Lifecycle, Stage, StageDue
+from podwright.store import Change, ObjectStore
+
+DueEvent: TypeAlias = Operation | InputOperation | StageDue | SyncDue | TimerFired
+"""An event that is due at a time of the virtual clock."""
+
+# Few, so that replaced versions are released soon.
+_HISTORY_WINDOW: Final = 100
+
+
+class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a world that its decision log does not hold; see `World`."""
+
+    stages: Iterable[Stage] | None = None
+    controllers: Iterable[Callable[[Lister], Controller]] | None = None
+    call_extender: CallExtender | None = None
+    observers: tuple[Observer, ...] = ()
+    plugins: tuple[type[Plugin], ...] = ()
+
+
+class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
+    """The components of one world; `build_components` makes them.
+
+    Attributes
+    ----------
+    recorder : Recorder
+        The scheduler and its decision log.
+    changes : list of Change
+        The changes of the store that were not dispatched yet.
+    heap : EventHeap
+        The events that are due, and the virtual clock.
+    inputs : iterator of (int, Operation)
+        The operations that are still to be added, in order of time.
+    inputs_taken : int
+        The number of operations taken from `inputs` so far.
+    unproductive_cycles : int
+        The number of scheduling cycles since the last bind or other event.
+    """
+
+    options: WorldOptions
+    seed: int
+    start_ns: int
+    recorder: Recorder
+    store: ObjectStore
+    changes: list[Change]
+    api: Api
+    lifecycle: Lifecycle
+    controllers: ControllerLoop
+    heap: EventHeap[DueEvent]
+    inputs: Iterator[tuple[int, Operation]] = iter(())
+    inputs_taken: int = 0
+    unproductive_cycles: int = 0
+
+
+def build_components(
+    recorder: Recorder, options: WorldOptions, *, seed: int, start_ns: int
+) -> WorldComponents:
+    """Build the components of an empty world around a scheduler.
+
+    Parameters
+    ----------
+    recorder : Recorder
+        A new one, or the one of a log that is resumed.
+    """
+    store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
+    makers = ALL_CONTROLLERS if options.controllers is None else options.controllers
+    return WorldComponents(
+        options=options,
+        seed=seed,
+        start_ns=start_ns,
+        recorder=recorder,
+        store=store,
+        changes=store.follow(),
+        api=Api(store),
+        lifecycle=Lifecycle(options.stages, seed=seed),
+        controllers=ControllerLoop(makers),
+        heap=EventHeap(start_ns),
+    )
