@@ -20,7 +20,7 @@ from podwright.cli.inputs import load_plugins
 from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
 from podwright.recording.log_format import Entry, encode_actions
-from podwright.recording.replay import record
+from podwright.recording.record import record
 from podwright.recording.stepping import Moment, Stepper
 from podwright.recording.tests.recorded import START, recorded_log
 from podwright.testing import make_node, make_pod

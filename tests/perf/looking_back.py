@@ -27,7 +27,7 @@ from podwright.machine import FlushBackoff
 from podwright.objects import decode
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
-from podwright.recording.replay import record
+from podwright.recording.record import record
 
 _WORKLOADS, _REPLICAS = 1_000, 50
 _CHECKPOINT_EVENTS = 20_000

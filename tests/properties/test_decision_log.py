@@ -39,7 +39,11 @@ from podwright.recording import decision_log, log_files
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.explain import find_cycle
 from podwright.recording.log_format import decode_actions
-from podwright.recording.replay import Replay, machine_of, queue_of, record, resume, verify
+from podwright.recording.record import machine_of, record
+from podwright.recording.recorded_state import queue_of
+from podwright.recording.replay import Replay
+from podwright.recording.resumption import resume
+from podwright.recording.verification import verify
 from podwright.testing import make_node
 
 pytestmark = pytest.mark.property
@@ -223,7 +227,7 @@ import hashlib, pathlib, random, shutil, tempfile
 from podwright.machine import Bind, CallDone, CycleDue, FlushBackoff, ObjectDeleted, ObjectPut
 from podwright.objects import with_node_name
 from podwright.testing import make_node, make_pod
-from podwright.recording.replay import record
+from podwright.recording.record import record
 from podwright.recording.explain import explain_cycle
 
 chance = random.Random(7)

@@ -19,7 +19,8 @@ from podwright.kss.annotations import KssAttempt, annotations_after, kss_history
 from podwright.kss.results import HISTORY, PREFIX
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
-from podwright.recording.replay import record, verify
+from podwright.recording.record import record
+from podwright.recording.verification import verify
 
 pytestmark = pytest.mark.property
 

@@ -23,7 +23,7 @@ from tests.world.faults.pods import POD, POD_FAULTS
 from tests.world.workloads import WORK, fill
 
 from podwright.objects import decode, encode
-from podwright.recording.replay import resume
+from podwright.recording.resumption import resume
 from podwright.simulation.operations import Apply, Cordon, Delete, RestoreNode, Scale
 from podwright.simulation.world import World
 from podwright.simulation.world_state import (

@@ -14,22 +14,15 @@ from podwright.recording.log_format import Entry, LogError, Objects, Setup, enco
 from podwright.recording.log_objects import decode_objects, encode_objects
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
 from podwright.recording.pending_reasons import held_back
+from podwright.recording.record import class_name, record
 from podwright.recording.record_writing import (
     initial_lines,
     record_line,
     record_of_log,
     write_record,
 )
-from podwright.recording.replay import (
-    ClusterAt,
-    PendingPod,
-    QueueAt,
-    class_name,
-    cluster_of,
-    queue_of,
-    record,
-    resume,
-)
+from podwright.recording.recorded_state import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
+from podwright.recording.resumption import resume
 from podwright.recording.run_folder import (
     Checkpoint,
     InputFile,

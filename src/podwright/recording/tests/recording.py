@@ -22,7 +22,7 @@ from podwright.machine import (
 )
 from podwright.objects import Object, Pod, with_condition, with_node_name
 from podwright.objects import with_nominated_node_name as with_nomination
-from podwright.recording.replay import record
+from podwright.recording.record import record
 
 SECOND_NS = 1_000_000_000
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -9,7 +9,7 @@ from podwright.objects import with_node_name
 from podwright.recording import decision_log
 from podwright.recording.log_checkpoints import Chain, next_link
 from podwright.recording.log_objects import Mentioned, ObjectWriter
-from podwright.recording.replay import record
+from podwright.recording.record import record
 from podwright.testing import make_node, make_pod
 
 KNOWN = {number: make_pod(f"p{number}") for number in range(10)}

@@ -9,7 +9,7 @@ from podwright.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import UnknownCycle, find_cycle
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
-from podwright.recording.replay import record
+from podwright.recording.record import record
 from podwright.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node, make_pod
 

@@ -12,7 +12,9 @@ from podwright.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.objects import Pod, with_node_name
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.log_format import LogError
-from podwright.recording.replay import machine_of, record, resume, verify
+from podwright.recording.record import machine_of, record
+from podwright.recording.resumption import resume
+from podwright.recording.verification import verify
 from podwright.testing import make_node, make_pod
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from podwright.machine import CycleDue, ObjectPut, PatchPodStatus
 from podwright.recording.decision_log import DecisionLog
-from podwright.recording.replay import queue_of, record, replay
+from podwright.recording.record import record
+from podwright.recording.recorded_state import queue_of
+from podwright.recording.replay import replay
 from podwright.recording.stepping import Stepper
 from podwright.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node

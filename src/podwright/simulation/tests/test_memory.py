@@ -13,7 +13,7 @@ import pytest
 import podwright as pw
 from podwright.machine import Bind, CallDone, CycleDue, ObjectPut
 from podwright.objects import with_node_name
-from podwright.recording.replay import record
+from podwright.recording.record import record
 from podwright.simulation.run import Run
 from podwright.testing import make_node, make_pod
 

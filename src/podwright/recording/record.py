@@ -1,0 +1,193 @@
+"""A machine whose events and actions are recorded, and the machine that a log describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podwright._version import __version__
+from podwright.assembly import Registry, build_machine
+from podwright.config import (
+    DEFAULT_GATES,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+    read_configuration,
+    to_document,
+)
+from podwright.framework import Plugin, TieRule
+from podwright.machine import Machine
+from podwright.objects import DEFAULT_SCHEDULER_NAME
+from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.log_format import LogError, Setup
+from podwright.recording.log_format import OwnPlugin as LoggedPlugin
+
+
+def machine_of(
+    setup: Setup, *, plugins: Iterable[type[Plugin]] = (), source: str = "configuration"
+) -> Machine:
+    """Make the machine that a setup describes.
+
+    Parameters
+    ----------
+    plugins : iterable of type
+        The classes of the user's own plugins; the setup only has their names.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid.
+    LogError
+        If plugins are missing or there are others.
+    """
+    own = tuple(plugins)
+    _check_own(setup, own)
+    configuration = KubeSchedulerConfiguration()
+    if setup.configuration:
+        configuration = read_configuration(setup.configuration, source=source)
+    registry = Registry(own)
+    ready = effective(
+        registry.enable_own(configuration),
+        Gates(setup.gates),
+        implements=registry.points_of,
+        source=source,
+    )
+    return build_machine(
+        ready,
+        registry,
+        seed=setup.seed,
+        tie_rule=TieRule(setup.tie_rule),
+        draws_preemption_offset=setup.draws_preemption_offset,
+        start_ns=setup.start_ns,
+        batching=setup.batching,
+        assumed_pod_expiry_ns=setup.assumed_pod_expiry_ns,
+        source=source,
+    )
+
+
+def _check_own(setup: Setup, plugins: tuple[type[Plugin], ...]) -> None:
+    wanted = {plugin.name: plugin.cls for plugin in setup.plugins}
+    given = {plugin.name: class_name(plugin) for plugin in plugins}
+    if wanted == given:
+        return
+    missing = [f"{name} ({cls})" for name, cls in wanted.items() if given.get(name) != cls]
+    other = [f"{name} ({cls})" for name, cls in given.items() if wanted.get(name) != cls]
+    parts = []
+    if missing:
+        parts.append(f"give it plugins=[...] with {', '.join(missing)}")
+    if other:
+        parts.append(f"it was recorded without {', '.join(other)}")
+    raise LogError(f"the run cannot be repeated with these plugins: {'; '.join(parts)}")
+
+
+def class_name(plugin: type[Plugin]) -> str:
+    """Return how a recorded run names the class of a plugin."""
+    return f"{plugin.__module__}:{plugin.__qualname__}"
+
+
+def fingerprints_of(
+    machine: Machine, names: Iterable[str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return, per profile, the names of the plugins per extension point."""
+    found = {}
+    for name in names:
+        runner = machine.runner(name)
+        if runner is not None:
+            found[name] = dict(runner.profile.fingerprint())
+    return found
+
+
+def record(  # noqa: PLR0913 - what a machine can be told
+    path: str | None = None,
+    configuration: KubeSchedulerConfiguration | None = None,
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    gates: Gates = DEFAULT_GATES,
+    seed: int = 0,
+    tie_rule: TieRule = TieRule.DRAWN,
+    draws_preemption_offset: bool = True,
+    start_ns: int = 0,
+    batching: bool = False,
+    assumed_pod_expiry_ns: int = 0,
+    checkpoint_events: int | None = None,
+) -> Recorder:
+    """Make a machine, and a log in which everything that it does is recorded.
+
+    Parameters
+    ----------
+    path : str, optional
+        A folder without a log, made if need be: every block of 1,024 events is written to it,
+        and a process that dies takes those of an unfinished one with it. None keeps the log in
+        memory: nothing is done with events until somebody looks, or calls `flush` or `save`.
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` gives it; the default profile if left out.
+    plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `Scheduler`.
+    start_ns : int
+        The time at which the machine begins to run.
+    batching : bool
+        Whether opportunistic batching takes part.
+    assumed_pod_expiry_ns : int
+        As for `build_machine`.
+    checkpoint_events : int, optional
+        The number of events between checkpoints; left out it is 100,000 in a folder, more where
+        there are many objects, and in memory there are none.
+
+    Returns
+    -------
+    Recorder
+        Its `handle(event, now_ns)` is the machine's; its `log` is the log.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid.
+    LogError
+        If there is a log already, or the folder cannot be written.
+    """
+    own = tuple(plugins)
+    written = KubeSchedulerConfiguration() if configuration is None else configuration
+    setup = Setup(
+        configuration={} if configuration is None else dict(to_document(written)),
+        gates=dict(gates.changed),
+        seed=seed,
+        tie_rule=tie_rule.value,
+        start_ns=start_ns,
+        batching=batching,
+        draws_preemption_offset=draws_preemption_offset,
+        assumed_pod_expiry_ns=assumed_pod_expiry_ns,
+        plugins=tuple(LoggedPlugin(plugin.name, class_name(plugin)) for plugin in own),
+    )
+    machine = machine_of(setup, plugins=own)
+    machine.watch_state({plugin.name for plugin in own})
+    names = [p.scheduler_name or DEFAULT_SCHEDULER_NAME for p in written.profiles]
+    log = DecisionLog.create(
+        path,
+        setup,
+        fingerprints=fingerprints_of(machine, names or [DEFAULT_SCHEDULER_NAME]),
+        checkpoint_events=checkpoint_events,
+    )
+    return Recorder(machine, log)
+
+
+def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Machine:
+    """Make the machine of a log as it was before the first event.
+
+    Raises
+    ------
+    LogError
+        If this version or these plugins would not make the same machine.
+    """
+    header = log.header
+    own = tuple(plugins)
+    machine = machine_of(header.setup, plugins=own, source="the log's configuration")
+    machine.watch_state({plugin.name for plugin in own})
+    now = fingerprints_of(machine, header.fingerprints)
+    for name, points in header.fingerprints.items():
+        if now.get(name) != points:
+            changed = [point for point in points if now.get(name, {}).get(point) != points[point]]
+            raise LogError(
+                f"the run was recorded by podwright {header.podwright}, and this is"
+                f" {__version__}: profile {name} has other plugins at {', '.join(changed)}, so it"
+                " would not come out the same"
+            )
+    return machine

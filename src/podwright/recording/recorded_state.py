@@ -1,0 +1,121 @@
+"""The cluster and the queue as they were at a time of a recorded run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from podwright.framework import Plugin
+from podwright.machine import Machine
+from podwright.objects import NamespacedName, Object
+from podwright.queueing import QueuedPod, QueueName
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.replay import replay
+
+
+class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster at a moment.
+
+    Attributes
+    ----------
+    now_ns : int
+    objects : tuple of object
+        As the API server had told them, pods last.
+    node_of : dict of str to str
+        Per pod that counts on a node, its name.
+    assumed : frozenset of str
+        Those of them that the API server has not confirmed.
+    """
+
+    now_ns: int
+    objects: tuple[Object, ...]
+    node_of: Mapping[NamespacedName, str]
+    assumed: frozenset[NamespacedName]
+
+
+class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod in the queue at a moment.
+
+    Attributes
+    ----------
+    attempts : int
+        How often it was tried.
+    since_ns : int
+        When it came to where it waits.
+    backoff_end_ns : int
+        When its backoff ends; -1 if it never failed.
+    waits_for : tuple of str
+        The plugins that rejected it, or hold it back.
+    """
+
+    pod: NamespacedName
+    priority: int
+    attempts: int
+    since_ns: int
+    backoff_end_ns: int
+    waits_for: tuple[str, ...]
+
+
+class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue at a moment: per place the pods, in the order in which they leave it.
+
+    Attributes
+    ----------
+    now_ns : int
+    places : dict of str to tuple of PendingPod
+    nominated : dict of str to tuple of str
+        Per node, the pods for which room is made there.
+    """
+
+    now_ns: int
+    places: Mapping[str, tuple[PendingPod, ...]]
+    nominated: Mapping[str, tuple[NamespacedName, ...]]
+
+
+def cluster_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:
+    """Return the cluster as it was after every event up to a time."""
+    return cluster_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+
+
+def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
+    """Return the cluster that a machine sees."""
+    names = machine.cluster.nodes.names
+    return ClusterAt(
+        now_ns=now_ns,
+        objects=machine.objects(),
+        node_of={key: names[placed.slot] for key, placed in machine.cluster.pods.items()},
+        assumed=frozenset(machine.assumed()),
+    )
+
+
+def queue_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
+    """Return the queue as it was after every event up to a time."""
+    return queue_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+
+
+def queue_of(machine: Machine, now_ns: int) -> QueueAt:
+    """Return what a machine's queue holds."""
+    queue = machine.queue
+
+    def pending(queued: QueuedPod) -> PendingPod:
+        return PendingPod(
+            pod=queued.key,
+            priority=queued.priority,
+            attempts=queued.attempts,
+            since_ns=queued.timestamp_ns,
+            backoff_end_ns=queue.backoff_end_ns(queued),
+            waits_for=tuple(sorted(queued.rejectors)),
+        )
+
+    return QueueAt(
+        now_ns=now_ns,
+        places={
+            place.value: tuple(map(pending, queue.pods_in(place)))
+            for place in QueueName
+            if place is not QueueName.NOWHERE
+        },
+        nominated={
+            node: tuple(pod.key for pod in pods) for node, pods in queue.nominator.nodes().items()
+        },
+    )

@@ -1,0 +1,118 @@
+"""Verification of a log: replay it and compare the bytes of all actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from podwright.framework import Plugin
+from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
+from podwright.objects import NamespacedName
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.log_format import decode_actions, encode_actions
+from podwright.recording.replay import Replay
+
+_SHOWN_EVENTS = 10
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """The first event to which the machine answers otherwise than it is recorded.
+
+    Attributes
+    ----------
+    index : int
+        The number of the event.
+    now_ns : int
+    event : Event
+    recorded, repeated : tuple of Action
+    story : tuple of str
+        What happened to the pod in question before, oldest first.
+    """
+
+    index: int
+    now_ns: int
+    event: Event
+    recorded: tuple[Action, ...]
+    repeated: tuple[Action, ...]
+    story: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"event {self.index} at {self.now_ns} ns: {_named(self.event)}"]
+        lines += [f"  recorded: {action}" for action in self.recorded]
+        lines += [f"  repeated: {action}" for action in self.repeated]
+        return "\n".join([*lines, *(f"  before:   {line}" for line in self.story)])
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of repeating a run.
+
+    Attributes
+    ----------
+    event_count : int
+        How many events came out the same.
+    difference : Difference, optional
+        The first one that did not.
+    """
+
+    event_count: int
+    difference: Difference | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every action came out the same, byte for byte."""
+        return self.difference is None
+
+
+def verify(
+    log: DecisionLog, *, first: int = 0, plugins: Iterable[type[Plugin]] = ()
+) -> Verification:
+    """Repeat a run to its end and compare the bytes of all actions.
+
+    Parameters
+    ----------
+    first : int
+        Begin at the last checkpoint before this event; 0 is the beginning.
+
+    Raises
+    ------
+    LogError
+        If the run cannot be repeated.
+    """
+    return verify_replay(Replay(log, until=first, plugins=plugins, is_checked=False))
+
+
+def verify_replay(run: Replay) -> Verification:
+    """Let a replay run to its end and compare the bytes of all actions."""
+    begin = run.index
+    while (step := run.step()) is not None:
+        entry, actions = step
+        if encode_actions(actions) == entry.actions:
+            continue
+        recorded = decode_actions(entry.actions)
+        difference = Difference(
+            index=entry.index,
+            now_ns=entry.now_ns,
+            event=entry.event,
+            recorded=tuple(recorded),
+            repeated=tuple(actions),
+            story=_story(run.machine, [*recorded, *actions]),
+        )
+        return Verification(event_count=entry.index - begin, difference=difference)
+    return Verification(event_count=run.index - begin)
+
+
+def _story(machine: Machine, actions: Iterable[Action]) -> tuple[str, ...]:
+    name: NamespacedName = next((a.pod for a in actions if hasattr(a, "pod")), "")
+    touches = machine.story(name)[-_SHOWN_EVENTS:]
+    return tuple(
+        f"{touch.now_ns} ns {name}: {touch.step} {touch.cause}".rstrip() for touch in touches
+    )
+
+
+def _named(event: Event) -> str:
+    match event:
+        case ObjectPut(obj) | ObjectDeleted(obj):
+            return f"{type(event).__name__} {obj.kind} {obj.key}"
+        case _:
+            return str(event)
