@@ -1,4 +1,4 @@
-"""The fast ways of the lifecycle do what the plain ones do."""
+"""The fast children of the lifecycle do what the plain ones do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podwright.stages.annotation_stages import (
     STOP_DELAY,
     default_stages,
 )
-from podwright.stages.effects import patched
+from podwright.stages.effects import apply_patch_step
 from podwright.stages.fast_stages import status_step
 from podwright.stages.jq import _NoValue, _run, query
 from podwright.stages.lifecycle import Lifecycle, ScheduleStage
@@ -70,11 +70,11 @@ STAGES = st.builds(
 
 
 @given(st.lists(STAGES, max_size=5), st.lists(DOCUMENTS, min_size=1, max_size=3))
-def test_a_selection_finds_the_stages_that_apply(stages, documents):
-    selection = StageMatcher(stages)
+def test_the_matcher_finds_the_stages_that_apply(stages, documents):
+    matcher = StageMatcher(stages)
     for document in documents:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(document)]
-        assert selection.of(document) == tuple(applying)
+        assert matcher.match(document) == tuple(applying)
 
 
 WISHES: list[tuple[Operator, tuple[str, ...]]] = [
@@ -115,17 +115,17 @@ def test_pods_of_one_sort_need_not_be_asked_twice(parts):
     # Each alone, and some together in one stage.
     together = tuple(requirement for part in parts for requirement in part.requirements)
     stages = [*parts, msgspec.structs.replace(POD_STAGES[0], requirements=together)]
-    selection = StageMatcher(stages)
+    matcher = StageMatcher(stages)
     for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(stages) if stage.applies_to(pod.raw)]
-        assert selection.of_pod(pod) == tuple(applying)
+        assert matcher.match_pod(pod) == tuple(applying)
 
 
 def test_each_sort_of_pod_is_known_for_all_that_stages_may_require():
-    selection = StageMatcher(POD_STAGES)
+    matcher = StageMatcher(POD_STAGES)
     for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(POD_STAGES) if stage.applies_to(pod.raw)]
-        assert selection.of_pod(pod) == tuple(applying)
+        assert matcher.match_pod(pod) == tuple(applying)
 
 
 NAMES = st.sampled_from(["a", "b"])
@@ -254,7 +254,7 @@ def test_what_is_quick_for_a_pod_is_what_the_steps_do(pod, stages):
         fast_path = stage.fast_path(pod, StageContext(now_ns, addresses))
         (step,) = stage.steps
         assert isinstance(step, PatchStep)
-        document = patched(pod.raw, pod.raw, step, StageContext(now_ns, plain_addresses))
+        document = apply_patch_step(pod.raw, pod.raw, step, StageContext(now_ns, plain_addresses))
         pod = decode_pod(document)
         if fast_path is None:
             addresses = Addresses(plain_addresses.state())
@@ -341,11 +341,11 @@ def test_only_pods_that_have_started_quickly_end_quickly(changed, is_quick):
     assert running is not None
     status = running.raw["status"]
     pod = decode_pod(running.raw | {"status": status | changed(status)})
-    moment = StageContext(NOW + SECOND, Addresses())
+    context = StageContext(NOW + SECOND, Addresses())
     (step,) = stages["pod-exit"].steps
     assert isinstance(step, PatchStep)
-    plain = decode_pod(patched(pod.raw, pod.raw, step, moment))
-    assert exit_(pod, moment) == (plain if is_quick else None)
+    plain = decode_pod(apply_patch_step(pod.raw, pod.raw, step, context))
+    assert exit_(pod, context) == (plain if is_quick else None)
 
 
 @given(st.sampled_from(QUERIES), DOCUMENTS)
@@ -393,7 +393,7 @@ class NoPlans(FixedSchedules):
 def test_a_plan_that_is_known_beforehand_is_the_one_that_would_be_made(versions):
     fast, plain = Lifecycle(seed=3), Lifecycle(seed=3)
     for own in plain._kinds.values():
-        own.plans = [NoPlans(stage, index) for index, stage in enumerate(own.stages)]
+        own.schedules = [NoPlans(stage, index) for index, stage in enumerate(own.stages)]
     for seconds, version in enumerate(versions):
         pod = a_pod(
             version["name"],

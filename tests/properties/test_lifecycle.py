@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podwright.simulation import EventHeap
 from podwright.stages import Lifecycle, read_stages
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
 
 pytestmark = pytest.mark.property
 
@@ -47,8 +47,8 @@ def ways_to_end(draw: st.DrawFn) -> dict[str, Any]:
     return parts
 
 
-def played(pods: list[dict[str, Any]], seed: int) -> Player:
-    player = Player(Lifecycle(seed=seed))
+def played(pods: list[dict[str, Any]], seed: int) -> LifecycleDriver:
+    player = LifecycleDriver(Lifecycle(seed=seed))
     player.put(a_node())
     for index, parts in enumerate(pods):
         player.put(a_pod(f"p{index}", **parts))
@@ -96,7 +96,7 @@ def test_a_drawn_delay_lies_within_its_bounds(duration_ms, jitter_ms, seed, uid)
         f"delay: {{durationMilliseconds: {duration_ms}, "
         f"jitterDurationMilliseconds: {jitter_ms}}}}}}}"
     )
-    player = Player(Lifecycle(read_stages(text, source="s"), seed=seed))
+    player = LifecycleDriver(Lifecycle(read_stages(text, source="s"), seed=seed))
     player.put(a_pod(uid=str(uid)))
     due_ns = player.heap.next_ns
     assert due_ns is not None

@@ -1,8 +1,21 @@
-"""What becomes of nodes and pods by themselves, after KWOK's Stages.
+"""The simulated kubelet: KWOK's Stages change nodes and pods over time.
 
-Start with `stage.py` (what a stage is), then `lifecycle.py` (the machine that plays them),
-`fast_stages.py` and `run_stages.py` (those that are built in), `documents.py` (how others
-are read).
+The room decides which stage applies to an object, when it is due, and how it changes the object.
+It does not write objects, keep time or schedule pods: `Lifecycle` receives events and returns
+actions, which its driver executes.
+
+Words used here:
+
+- A *stage* (KWOK's term) is a rule: which objects it matches, a weight, a delay, and steps.
+- To *play* a stage is to execute its steps on an object.
+- A *step* patches the object, changes its finalizers, records an Event, or deletes it.
+- The *basis* of a scheduled stage is the text of everything that its choice and its delay depend
+  on. An object's change reschedules its stage only if the basis changes.
+- A *fast path* computes the new status of a common pod without documents and patches.
+
+Start with `stage.py` (the structure of a stage) and `lifecycle.py` (the state machine that plays
+stages). `fast_stages.py` and `annotation_stages.py` contain the built-in stages, and
+`stage_reader.py` reads Stage documents.
 """
 
 from podwright.api import RecordEvent

@@ -1,7 +1,7 @@
-"""Addresses of nodes and pods: given once, in order, and never twice.
+"""IP addresses of nodes and pods, assigned in order and never reused.
 
-Nodes have 10.0.0.0/10 and pods 10.64.0.0/10. An object keeps its address as long as it is
-known, or says it itself; addresses of the gone are not given again.
+Nodes get addresses in 10.0.0.0/10 and pods in 10.64.0.0/10. An object keeps its address until it
+is released. A node that has an address in its status keeps that one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _COUNT_MAX = 1 << 22
 
 
 class AddressesState(msgspec.Struct, frozen=True):
-    """What `Addresses` knows, as plain values."""
+    """The content of `Addresses` as plain values, for checkpoints."""
 
     nodes: dict[str, str]
     pods: dict[str, str]
@@ -25,7 +25,7 @@ class AddressesState(msgspec.Struct, frozen=True):
 
 
 class Addresses:
-    """Gives nodes (by name) and pods (by uid) their addresses.
+    """Assigns addresses to nodes (by name) and pods (by uid).
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Addresses:
         self._pod_count = state.pod_count if state else 0
 
     def of_node(self, name: str) -> str:
-        """Return the address of a node, a new one for a new node."""
+        """Return the address of a node; a new node is assigned one."""
         address = self._nodes.get(name)
         if address is None:
             self._node_count += 1
@@ -50,17 +50,17 @@ class Addresses:
         return address
 
     def of_pod(self, uid: str) -> str:
-        """Return the address of a pod, a new one for a new pod."""
+        """Return the address of a pod; a new pod is assigned one."""
         address = self._pods.get(uid)
         if address is None:
             self._pod_count += 1
             address = self._pods[uid] = _text(_PODS, self._pod_count)
         return address
 
-    def written_to_pod(self, uid: str) -> str:
-        """Return the address of a pod for one who writes it into its status, and who asks there.
+    def take_for_pod(self, uid: str) -> str:
+        """Return the address of a pod and stop tracking it.
 
-        So a new one need not be remembered.
+        For callers that write the address into the pod's status and read it from there later.
         """
         address = self._pods.pop(uid, None) if self._pods else None
         if address is None:
@@ -68,28 +68,28 @@ class Addresses:
             address = _text(_PODS, self._pod_count)
         return address
 
-    def know_node(self, name: str, address: str) -> None:
-        """Note the address that a node has brought with it."""
+    def set_node(self, name: str, address: str) -> None:
+        """Record the address that a node already has in its status."""
         self._nodes[name] = address
 
-    def forget_node(self, name: str) -> None:
-        """Take away a node's address."""
+    def release_node(self, name: str) -> None:
+        """Release a node's address."""
         self._nodes.pop(name, None)
 
-    def forget_pod(self, uid: str) -> None:
-        """Take away a pod's address."""
+    def release_pod(self, uid: str) -> None:
+        """Release a pod's address."""
         if self._pods:
             self._pods.pop(uid, None)
 
     def state(self) -> AddressesState:
-        """Return all that is known."""
+        """Return the content as plain values."""
         return AddressesState(
             dict(self._nodes), dict(self._pods), self._node_count, self._pod_count
         )
 
 
 def _text(network: int, number: int) -> str:
-    # After four million objects the first addresses come round; by then those have gone.
+    # The range wraps around after four million objects; by then the first ones are long gone.
     address = network + number % _COUNT_MAX
     return f"{_first_three(address >> 8)}.{address & 255}"
 

@@ -1,18 +1,19 @@
-"""The stages for pods that say in annotations how long they run and how they end.
+"""The stages for pods whose annotations define how long they run and how they end.
 
-They go beyond KWOK, which completes pods of Jobs only and knows no restarts.
+They extend KWOK, whose stages complete only pods of Jobs and do not restart containers.
 
 | annotation | meaning |
 |---|---|
-| `pod-complete.stage.kwok.x-k8s.io/delay` | the containers exit after it (a Go duration) |
-| `pod-complete.stage.kwok.x-k8s.io/jitter-delay` | drawn between the two |
-| `pod-complete.stage.kwok.x-k8s.io/exit-code` | how they exit; 0 without it |
-| `pod-delete.stage.kwok.x-k8s.io/delay` | a deleted pod takes at least so long to stop |
+| `pod-complete.stage.kwok.x-k8s.io/delay` | the containers exit after this Go duration |
+| `pod-complete.stage.kwok.x-k8s.io/jitter-delay` | the exit is drawn between the two durations |
+| `pod-complete.stage.kwok.x-k8s.io/exit-code` | the exit code of the containers; default 0 |
+| `pod-delete.stage.kwok.x-k8s.io/delay` | the least time that a deleted pod takes to stop |
 | `alibabacloud.com/deletion-time` | the second of the trace at which the pod has succeeded |
 
-The restart policy then decides: Never ends the pod, OnFailure ends it unless it failed,
-Always never does. Restarts are backed off as by the kubelet: the first is at once, then after
-10 s, 20 s, and so on up to five minutes, and at once again after ten minutes without trouble.
+The restart policy then applies: Never ends the pod, OnFailure ends it if the exit code is 0, and
+Always restarts the containers. The restart backoff is the kubelet's: the first restart is
+immediate, the next ones follow after 10 s, 20 s, and so on up to five minutes. A container that
+ran for ten minutes restarts immediately.
 
 Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff;
 pkg/kubelet/status/generate.go
@@ -25,13 +26,13 @@ from typing import Any
 from podwright.objects import Document, Pod, timestamp_ns
 from podwright.stages.fast_stages import fast_stages, status_step
 from podwright.stages.jq import Query, query
-from podwright.stages.pod_fast_path import ended
+from podwright.stages.pod_fast_path import ended_pod
 from podwright.stages.pod_statuses import (
     container_status,
-    ended_patch,
-    readiness,
+    exit_patch,
+    readiness_patch,
     started_at,
-    terminated,
+    terminated_state,
 )
 from podwright.stages.stage import (
     Bound,
@@ -50,26 +51,26 @@ STOP_DELAY = "pod-delete.stage.kwok.x-k8s.io/delay"
 DELETION_TIME = "alibabacloud.com/deletion-time"
 
 _SECOND_NS = 1_000_000_000
-_BACK_OFF_NS = 10 * _SECOND_NS
-_BACK_OFF_MAX_NS = 300 * _SECOND_NS
-_BACK_OFF_RESET_NS = 600 * _SECOND_NS
+_BACKOFF_NS = 10 * _SECOND_NS
+_BACKOFF_MAX_NS = 300 * _SECOND_NS
+_BACKOFF_RESET_NS = 600 * _SECOND_NS
 
 
 def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
-    """Return the stages that a world has unless it is told otherwise.
+    """Return the stages that a world uses by default.
 
     Parameters
     ----------
     trace_start_ns : int
-        The moment that is second 0 of `alibabacloud.com/deletion-time`.
+        The time of second 0 of `alibabacloud.com/deletion-time`.
     """
-    return (*fast_stages(), *_run_stages(trace_start_ns))
+    return (*fast_stages(), *_annotation_stages(trace_start_ns))
 
 
-def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
-    def read_second(value: Any, now_ns: int) -> int:
+def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
+    def delay_until_second(value: Any, now_ns: int) -> int:
         if not (isinstance(value, str) and value.isascii() and value.isdigit()):
-            raise ValueError(f'{DELETION_TIME}: "{value}" is no number of seconds')
+            raise ValueError(f'{DELETION_TIME}: invalid number of seconds "{value}"')
         return trace_start_ns + int(value) * _SECOND_NS - now_ns
 
     is_running = (
@@ -88,8 +89,8 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                 Requirement(deletion_time, "DoesNotExist"),
             ),
             delay=Delay(Bound(0, run_delay), Bound(None, _annotation(RUN_JITTER))),
-            steps=(status_step(_exited, fast_path=_exited_quickly),),
-            source="run stages",
+            steps=(status_step(_exit_patch, fast_path=_exit_fast),),
+            source="annotation stages",
         ),
         Stage(
             name="pod-restart",
@@ -102,17 +103,17 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                     ("CrashLoopBackOff",),
                 ),
             ),
-            delay=Delay(Bound(0, query(".status.containerStatuses"), _back_off_left)),
-            steps=(status_step(_restarted),),
-            source="run stages",
+            delay=Delay(Bound(0, query(".status.containerStatuses"), _backoff_left)),
+            steps=(status_step(_restart_patch),),
+            source="annotation stages",
         ),
         Stage(
             name="pod-finish",
             kind="Pod",
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
-            delay=Delay(Bound(0, deletion_time, read_second)),
-            steps=(status_step(_finished, fast_path=_finished_quickly),),
-            source="run stages",
+            delay=Delay(Bound(0, deletion_time, delay_until_second)),
+            steps=(status_step(_finish_patch, fast_path=_finish_fast),),
+            source="annotation stages",
         ),
         Stage(
             name="pod-stop",
@@ -121,12 +122,12 @@ def _run_stages(trace_start_ns: int) -> tuple[Stage, ...]:
                 Requirement(query(".metadata.deletionTimestamp"), "Exists"),
                 Requirement(_annotation(STOP_DELAY), "Exists"),
             ),
-            # As KWOK's general pods: at the latest when the grace period ends.
+            # As in KWOK's general pod stages: at the latest when the grace period ends.
             delay=Delay(
                 Bound(0, _annotation(STOP_DELAY)), Bound(None, query(".metadata.deletionTimestamp"))
             ),
             steps=(FinalizersStep(is_empty=True), DeleteStep()),
-            source="run stages",
+            source="annotation stages",
         ),
     )
 
@@ -138,38 +139,38 @@ def _annotation(name: str) -> Query:
 # --------------------------------------------------------------------- exits and restarts
 
 
-def back_off_ns(restart_count: int, ran_ns: int) -> int:
-    """Return how long a container waits that has exited.
+def backoff_ns(restart_count: int, ran_ns: int) -> int:
+    """Return the restart backoff of a container that has exited.
 
     Parameters
     ----------
     restart_count : int
-        How often it has been restarted.
+        The number of earlier restarts.
     ran_ns : int
-        How long it ran last.
+        The duration of the last run.
 
     Notes
     -----
-    The kubelet forgets how often it has backed off when a container ran for ten minutes; here
-    only that one restart is at once, and the next goes on where the count is.
+    The kubelet resets its backoff when a container ran for ten minutes. Here only that restart is
+    immediate, and the next one continues with the restart count.
     """
-    if not restart_count or ran_ns >= _BACK_OFF_RESET_NS:
+    if not restart_count or ran_ns >= _BACKOFF_RESET_NS:
         return 0
-    # Beyond the fifth the limit holds, and nobody needs numbers of a thousand digits.
-    return min(_BACK_OFF_NS << min(restart_count - 1, 5), _BACK_OFF_MAX_NS)
+    # The limit applies from the sixth restart on; the shift is capped to keep the number small.
+    return min(_BACKOFF_NS << min(restart_count - 1, 5), _BACKOFF_MAX_NS)
 
 
-def _exited(document: Document, moment: StageContext) -> Any:
-    """Return what becomes of a pod whose containers exit: its end, a restart, or a wait."""
+def _exit_patch(document: Document, context: StageContext) -> Any:
+    """Return the patch for a pod whose containers exit: its end, a restart, or a backoff."""
     metadata, spec = document["metadata"], document.get("spec") or {}
     exit_code = _exit_code(metadata.get("annotations") or {})
     policy = spec.get("restartPolicy") or "Always"
     if policy == "Never" or (policy == "OnFailure" and not exit_code):
-        return ended_patch(_running_statuses(document), exit_code, moment.now)
+        return exit_patch(_running_statuses(document), exit_code, context.now)
     statuses = []
     for status in _running_statuses(document):
-        ended = terminated(exit_code, started_at(status, moment.now), moment.now)
-        wait_ns = _back_off_of(status.get("restartCount", 0), ended["terminated"])
+        terminated = terminated_state(exit_code, started_at(status, context.now), context.now)
+        wait_ns = _backoff_of(status.get("restartCount", 0), terminated["terminated"])
         waiting = {
             "reason": "CrashLoopBackOff",
             "message": (
@@ -180,77 +181,77 @@ def _exited(document: Document, moment: StageContext) -> Any:
         changes = (
             {"ready": False, "started": False, "state": {"waiting": waiting}}
             if wait_ns
-            else _running_again(status, moment)
+            else _running_again(status, context)
         )
-        statuses.append({**status, **changes, "lastState": ended})
+        statuses.append({**status, **changes, "lastState": terminated})
     if all(status["ready"] for status in statuses):
         return {"containerStatuses": statuses}
     unready = " ".join(status["name"] for status in statuses if not status["ready"])
     reason = "ContainersNotReady", f"containers with unready status: [{unready}]"
     return {
         "containerStatuses": statuses,
-        "conditions": readiness("False", moment.now, *reason),
+        "conditions": readiness_patch("False", context.now, *reason),
     }
 
 
-def _restarted(document: Document, moment: StageContext) -> Any:
+def _restart_patch(document: Document, context: StageContext) -> Any:
     statuses = [
-        {**status, **_running_again(status, moment)} if "waiting" in status["state"] else status
+        {**status, **_running_again(status, context)} if "waiting" in status["state"] else status
         for status in document["status"]["containerStatuses"]
     ]
-    return {"containerStatuses": statuses, "conditions": readiness("True", moment.now)}
+    return {"containerStatuses": statuses, "conditions": readiness_patch("True", context.now)}
 
 
-def _finished(document: Document, moment: StageContext) -> Any:
-    return ended_patch(_running_statuses(document), 0, moment.now)
+def _finish_patch(document: Document, context: StageContext) -> Any:
+    return exit_patch(_running_statuses(document), 0, context.now)
 
 
-def _exited_quickly(pod: Pod, moment: StageContext) -> Pod | None:
+def _exit_fast(pod: Pod, context: StageContext) -> Pod | None:
     if pod.spec.restart_policy != "Never":
         return None
-    return ended(pod, _exit_code(pod.metadata.annotations), moment)
+    return ended_pod(pod, _exit_code(pod.metadata.annotations), context)
 
 
-def _finished_quickly(pod: Pod, moment: StageContext) -> Pod | None:
-    return ended(pod, 0, moment)
+def _finish_fast(pod: Pod, context: StageContext) -> Pod | None:
+    return ended_pod(pod, 0, context)
 
 
 def _running_statuses(document: Document) -> list[dict[str, Any]]:
-    """Return the statuses of the containers, made up where somebody else started the pod."""
+    """Return the container statuses; they are generated if the pod's status has none."""
     statuses = (document.get("status") or {}).get("containerStatuses")
     containers = (document.get("spec") or {}).get("containers") or ()
     return statuses or [container_status(entry, is_ready=True) for entry in containers]
 
 
-def _running_again(status: dict[str, Any], moment: StageContext) -> dict[str, Any]:
+def _running_again(status: dict[str, Any], context: StageContext) -> dict[str, Any]:
     return {
         "ready": True,
         "started": True,
         "restartCount": status.get("restartCount", 0) + 1,
-        "state": {"running": {"startedAt": moment.now}},
+        "state": {"running": {"startedAt": context.now}},
     }
 
 
 def _exit_code(annotations: dict[str, str]) -> int:
     text = annotations.get(EXIT_CODE, "0")
     if not (text.isascii() and text.isdigit() and int(text) < 256):
-        raise ValueError(f'{EXIT_CODE}: "{text}" is no exit code: a number below 256 is expected')
+        raise ValueError(f'{EXIT_CODE}: invalid exit code "{text}": must be a number below 256')
     return int(text)
 
 
-def _back_off_of(restart_count: int, terminated: dict[str, Any]) -> int:
+def _backoff_of(restart_count: int, terminated: dict[str, Any]) -> int:
     finished_ns = timestamp_ns(terminated["finishedAt"]) or 0
     started_ns = timestamp_ns(terminated["startedAt"]) or 0
-    return back_off_ns(restart_count, finished_ns - started_ns)
+    return backoff_ns(restart_count, finished_ns - started_ns)
 
 
-def _back_off_left(statuses: Any, now_ns: int) -> int:
-    """Return when the last of the waiting containers may start; they start together."""
+def _backoff_left(statuses: Any, now_ns: int) -> int:
+    """Return the time until the last backoff ends; all waiting containers start together."""
     left_ns = 0
     for status in statuses:
-        ended = (status.get("lastState") or {}).get("terminated")
-        if ended and "waiting" in (status.get("state") or {}):
-            finished_ns = timestamp_ns(ended["finishedAt"]) or now_ns
-            wait_ns = _back_off_of(status.get("restartCount", 0), ended)
+        terminated = (status.get("lastState") or {}).get("terminated")
+        if terminated and "waiting" in (status.get("state") or {}):
+            finished_ns = timestamp_ns(terminated["finishedAt"]) or now_ns
+            wait_ns = _backoff_of(status.get("restartCount", 0), terminated)
             left_ns = max(left_ns, finished_ns + wait_ns - now_ns)
     return left_ns

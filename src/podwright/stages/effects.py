@@ -1,4 +1,4 @@
-"""What the steps of a stage make of an object: patched documents, and objects read from them."""
+"""How the steps of a stage change an object: patched documents, and objects decoded from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podwright.stages.stage import FinalizersStep, PatchStep, StageContext
 
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:
-    """Return the document with the finalizers that a step leaves."""
+    """Return the document with its finalizers changed by a step."""
     metadata = document.get("metadata") or {}
     present = tuple(metadata.get("finalizers") or ())
     finalizers = step.after(present)
@@ -25,35 +25,37 @@ def with_finalizers(document: Document, step: FinalizersStep) -> Document:
     return document | {"metadata": changed}
 
 
-def patched(
-    document: Document, original: Document, step: PatchStep, moment: StageContext
+def apply_patch_step(
+    document: Document, original: Document, step: PatchStep, context: StageContext
 ) -> Document:
-    """Return the document with a step's patch, which is made for the original one.
+    """Return the document with a step's patch applied.
+
+    The patch is rendered from `original`, the document before the first step of the stage.
 
     Raises
     ------
     PatchError, TemplateError, ValueError
-        The patch cannot be made, or cannot be carried out.
+        The patch cannot be rendered or applied.
     """
-    patch: Any = step.render(original, moment)
+    patch: Any = step.render(original, context)
     if patch is None:
         return document
     if step.is_plain:
         return document | {step.root: plain_patch(document.get(step.root) or {}, patch)}
     if step.root and step.type == "json":
-        patch = [_below(step.root, operation) for operation in patch]
+        patch = [_with_root(step.root, operation) for operation in patch]
     elif step.root:
         patch = {step.root: patch}
     return cast(Document, apply_patch(document, patch, step.type))
 
 
-def read_again(obj: KubernetesObject, after: Document, scope: Scope, *, source: str) -> Object:
-    """Return the object of a document in which a stage has changed something.
+def decode_changed(obj: KubernetesObject, after: Document, scope: Scope, *, source: str) -> Object:
+    """Return the object decoded from a document that a stage has changed.
 
-    It is what `decode` makes of the whole document.
+    The result equals `decode` of the whole document; a changed pod status is decoded alone.
     """
     if scope == "status" and isinstance(obj, Pod) and obj.raw:
-        # What `decode` does, for the part that is another one; it says what is wrong, if so.
+        # `decode` below repeats the conversion if it fails here, and reports the error.
         try:
             status = msgspec.convert(after.get("status"), PodStatus)
         except msgspec.ValidationError:
@@ -73,7 +75,7 @@ def _has_quantities(status: PodStatus) -> bool:
     )
 
 
-def _below(root: str, operation: Any) -> Any:
+def _with_root(root: str, operation: Any) -> Any:
     if not isinstance(operation, dict):
         return operation
     return operation | {
@@ -82,7 +84,7 @@ def _below(root: str, operation: Any) -> Any:
 
 
 def scope_of(before: Document, after: Document) -> Scope:
-    """Return what differs between two documents of an object."""
+    """Return which part differs between two documents of an object."""
     if before.get("status") == after.get("status"):
         return "main"
     others = {"status": None}

@@ -1,9 +1,9 @@
-"""KWOK's fast stages: what nodes and pods become at once.
+"""KWOK's fast stages, which have no delay.
 
-A node is ready and a pod runs as soon as it is bound; a pod of a Job is done as soon as it
-runs; a pod that is deleted goes at once. They are written down twice: as Stage documents
-(`FAST_STAGES`), and as functions that do the same without a template, because half of a
-simulation's time would go there. A test holds one against the other.
+A node becomes ready immediately. A pod runs as soon as it is bound, a pod of a Job succeeds as
+soon as it runs, and a deleted pod is removed immediately. The stages exist twice: as Stage
+documents (`FAST_STAGES`), and as functions that produce the same patches without templates,
+because rendering templates would take half of a simulation's time. A test compares the two.
 
 Upstream: KWOK's kustomize/stage/node/fast and kustomize/stage/pod/fast
 """
@@ -17,15 +17,15 @@ from typing import Any
 import msgspec
 
 from podwright.objects import Document
-from podwright.stages.pod_fast_path import started
+from podwright.stages.pod_fast_path import started_pod
 from podwright.stages.pod_statuses import (
-    STARTED,
+    START_CONDITIONS,
     completed_statuses,
+    container_names,
     container_status,
-    named,
     ready_conditions,
     running_statuses,
-    terminated,
+    terminated_state,
 )
 from podwright.stages.stage import (
     KWOK_VERSION,
@@ -184,20 +184,20 @@ spec:
     finalizers: {empty: true}
     delete: true
 """
-"""The fast stages as documents, with what makes room for the run stages: pods that say how
-long they run or take to stop are not theirs."""
+"""The fast stages as documents. Pods with a delay annotation are excluded from `pod-complete` and
+`pod-delete`; the annotation stages handle them."""
 
 
 @cache
 def fast_stages() -> tuple[Stage, ...]:
-    """Return KWOK's fast stages, played without templates."""
+    """Return KWOK's fast stages, rendered without templates."""
     return tuple(
         msgspec.structs.replace(
             stage,
             steps=(
                 status_step(
                     _WITHOUT_TEMPLATE[stage.name],
-                    fast_path=started if stage.name == "pod-ready" else None,
+                    fast_path=started_pod if stage.name == "pod-ready" else None,
                 ),
             ),
         )
@@ -210,7 +210,7 @@ def fast_stages() -> tuple[Stage, ...]:
 def status_step(
     render: Callable[[Document, StageContext], Any], *, fast_path: FastPath | None = None
 ) -> PatchStep:
-    """Return the step that patches the status with what a function makes."""
+    """Return a step that patches the status with the result of `render`."""
     return PatchStep(
         render,
         root="status",
@@ -224,9 +224,9 @@ def status_step(
 # -------------------------------------------------------------------- without templates
 
 
-def _initialized(document: Document, moment: StageContext) -> Any:
+def _node_initialize_patch(document: Document, context: StageContext) -> Any:
     status = document.get("status") or {}
-    now, version = moment.now, f"kwok-{KWOK_VERSION}"
+    now, version = context.now, f"kwok-{KWOK_VERSION}"
     default = {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
     info = status.get("nodeInfo") or {}
     patch: dict[str, Any] = {
@@ -255,24 +255,24 @@ def _initialized(document: Document, moment: StageContext) -> Any:
     }
     if not status.get("addresses"):
         patch["addresses"] = [
-            {"type": "InternalIP", "address": moment.node_ip(document)},
+            {"type": "InternalIP", "address": context.node_ip(document)},
             {"type": "Hostname", "address": document["metadata"].get("name", "")},
         ]
     return patch
 
 
-def _ready(document: Document, moment: StageContext) -> Any:
-    spec, now = document.get("spec") or {}, moment.now
+def _pod_ready_patch(document: Document, context: StageContext) -> Any:
+    spec, now = document.get("spec") or {}, context.now
     gates = [gate["conditionType"] for gate in spec.get("readinessGates") or ()]
     patch: dict[str, Any] = {
         "phase": "Running",
-        "hostIP": moment.addresses.of_node(spec.get("nodeName") or ""),
-        "podIP": moment.pod_ip(document),
+        "hostIP": context.addresses.of_node(spec.get("nodeName") or ""),
+        "podIP": context.pod_ip(document),
         "startTime": now,
-        "conditions": ready_conditions((*STARTED, *gates), now),
+        "conditions": ready_conditions((*START_CONDITIONS, *gates), now),
     }
     if containers := spec.get("containers"):
-        patch["containerStatuses"] = running_statuses(named(containers), now)
+        patch["containerStatuses"] = running_statuses(container_names(containers), now)
     running = {"running": {"startedAt": now}}
     if containers := spec.get("initContainers"):
         patch["initContainerStatuses"] = [
@@ -280,23 +280,23 @@ def _ready(document: Document, moment: StageContext) -> Any:
             | (
                 {"started": True, "state": running}
                 if entry.get("restartPolicy") == "Always"
-                else {"state": terminated(0, now, now)}
+                else {"state": terminated_state(0, now, now)}
             )
             for entry in containers
         ]
     return patch
 
 
-def _completed(document: Document, moment: StageContext) -> Any:
-    now = moment.now
+def _pod_complete_patch(document: Document, context: StageContext) -> Any:
+    now = context.now
     patch: dict[str, Any] = {"phase": "Succeeded"}
     if containers := (document.get("spec") or {}).get("containers"):
-        patch["containerStatuses"] = completed_statuses(named(containers), now)
+        patch["containerStatuses"] = completed_statuses(container_names(containers), now)
     return patch
 
 
 _WITHOUT_TEMPLATE: dict[str, Callable[[Document, StageContext], Any]] = {
-    "node-initialize": _initialized,
-    "pod-ready": _ready,
-    "pod-complete": _completed,
+    "node-initialize": _node_initialize_patch,
+    "pod-ready": _pod_ready_patch,
+    "pod-complete": _pod_complete_patch,
 }

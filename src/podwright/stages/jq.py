@@ -1,4 +1,4 @@
-r"""The part of jq in which Stage documents say where they look.
+r"""The part of jq that Stage documents use to select values.
 
 ::
 
@@ -11,9 +11,9 @@ r"""The part of jq in which Stage documents say where they look.
     comparison = operand [ ("==" | "!=") operand ]
     operand    = pipeline | "text" | number | true | false | null
 
-`.status.conditions.[] | select(.type == "Ready") | .status` is the longest that KWOK's own
-stages have. Anything else of jq is a `QueryError` when the document is read. What jq itself
-reports while it runs, such as `.[]` of null, is no value here, as in KWOK.
+`.status.conditions.[] | select(.type == "Ready") | .status` is the longest query in KWOK's own
+stages. Any other jq raises a `QueryError` when the document is read. An error that jq reports at
+run time, such as `.[]` of null, yields no value here, as in KWOK.
 
 Upstream: KWOK's pkg/utils/expression/query.go
 """
@@ -42,11 +42,11 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 class QueryError(ValueError):
-    """Text that is not in the part of jq that is read."""
+    """A text that is not in the supported part of jq."""
 
 
-class _NoValue(Exception):  # noqa: N818 - a jumping point, no error
-    """What jq reports as an error while it runs."""
+class _NoValue(Exception):  # noqa: N818 - control flow, not an error
+    """An error that jq reports at run time."""
 
 
 class Query:
@@ -55,17 +55,17 @@ class Query:
     Parameters
     ----------
     text : str
-        In the part of jq that is described above.
+        A query in the supported part of jq; see above.
 
     Attributes
     ----------
     names : list of str or None
-        The fields on the way if that is all that there is to it.
+        The field names of a plain path; None if the query is not one.
 
     Raises
     ------
     QueryError
-        It is not.
+        The text is not in the supported part of jq.
 
     Examples
     --------
@@ -76,27 +76,28 @@ class Query:
     [1]
     """
 
-    __slots__ = ("_around_each", "_steps", "names", "text")
+    __slots__ = ("_steps", "_values_around_each", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         parser = _Parser(text)
         self._steps = parser.pipeline()
         parser.expect_end()
-        # Most are plain paths, or two with `[]` between them: no lists on the way.
+        # Most queries are plain paths, or two paths joined by `[]`. These two forms are evaluated
+        # without intermediate lists.
         self.names = _names_of(self._steps)
-        self._around_each: tuple[list[str], list[str]] | None = None
+        self._values_around_each: tuple[list[str], list[str]] | None = None
         if self._steps.count(_each) == 1:
             place = self._steps.index(_each)
             before, after = _names_of(self._steps[:place]), _names_of(self._steps[place + 1 :])
             if before is not None and after is not None:
-                self._around_each = before, after
+                self._values_around_each = before, after
 
     def values(self, document: Any) -> list[Any]:
-        """Return what the path leads to; empty when it leads nowhere."""
+        """Return the values that the query selects, which may be none."""
         try:
-            if self._around_each is not None:
-                return _around_each(document, *self._around_each)
+            if self._values_around_each is not None:
+                return _values_around_each(document, *self._values_around_each)
             if self.names is not None:
                 return [_at(document, self.names)]
             return _run(self._steps, document)
@@ -104,8 +105,8 @@ class Query:
             return []
 
     def value(self, document: Any) -> Any:
-        """Return what a plain path leads to, None where it leads nowhere; see `names`."""
-        assert self.names is not None, f"{self.text} is no plain path"
+        """Return the value at a plain path, None if there is none; see `names`."""
+        assert self.names is not None, f"{self.text} is not a plain path"
         value = document
         for name in self.names:
             if type(value) is not dict:
@@ -152,7 +153,7 @@ def _names_of(steps: list[_Step]) -> list[str] | None:
 
 
 def _at(value: Any, names: list[str]) -> Any:
-    """Return what fields lead to."""
+    """Return the value at a path of fields."""
     for name in names:
         if type(value) is not dict:
             if value is None:
@@ -170,8 +171,8 @@ def _each(value: Any) -> list[Any]:
     return value
 
 
-def _around_each(document: Any, before: list[str], after: list[str]) -> list[Any]:
-    """Return what fields, one `[]`, and fields find: the form of nearly all that is no path."""
+def _values_around_each(document: Any, before: list[str], after: list[str]) -> list[Any]:
+    """Return the values of a path, one `[]`, and a second path."""
     for name in before:
         if type(document) is not dict:
             return []
@@ -220,7 +221,7 @@ def _select(condition: _Condition) -> _Step:
 
 
 class _Parser:
-    """Reads one text from left to right."""
+    """A recursive-descent parser for one query."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -238,7 +239,7 @@ class _Parser:
             at = match.end()
 
     def _unsupported(self, found: str) -> QueryError:
-        return QueryError(f'the part of jq that is read ends before "{found}"')
+        return QueryError(f'unsupported jq, beginning with "{found}"')
 
     def _peek(self) -> tuple[str, str]:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
@@ -251,11 +252,11 @@ class _Parser:
 
     def _need(self, mark: str) -> None:
         if not self._take(mark):
-            raise self._wrong(f'"{mark}" is expected')
+            raise self._unexpected(f'expected "{mark}"')
 
-    def _wrong(self, expected: str) -> QueryError:
+    def _unexpected(self, expected: str) -> QueryError:
         kind, found = self._peek()
-        return QueryError(f"{expected}, not {'the end' if kind == 'end' else repr(found)}")
+        return QueryError(f"{expected}, got {'the end' if kind == 'end' else repr(found)}")
 
     def expect_end(self) -> None:
         if self._peek()[0] != "end":
@@ -274,7 +275,7 @@ class _Parser:
             self._need(")")
             return [_select(condition)]
         if self._peek() != ("mark", "."):
-            raise self._wrong('a path, which begins with ".", is expected')
+            raise self._unexpected('expected a path, which begins with "."')
         return self._path()
 
     def _path(self) -> list[_Step]:
@@ -285,7 +286,7 @@ class _Parser:
             step = self._step(is_after_dot=is_after_dot)
             if step is None:
                 if is_after_dot and steps:
-                    raise self._wrong("a name is expected")
+                    raise self._unexpected("expected a name")
                 return steps
             while self._take("?"):
                 step = _optional(step)
@@ -309,15 +310,15 @@ class _Parser:
             step = _item(int(found))
         else:
             self._at -= 1
-            raise self._wrong("a name in quotes, a number or nothing is expected in [ ]")
+            raise self._unexpected("expected a quoted name, a number or nothing in [ ]")
         self._need("]")
         return step
 
     def _condition(self) -> _Condition:
-        ways = [self._all_of()]
+        alternatives = [self._all_of()]
         while self._take("or"):
-            ways.append(self._all_of())
-        return lambda value: any(way(value) for way in ways)
+            alternatives.append(self._all_of())
+        return lambda value: any(alternative(value) for alternative in alternatives)
 
     def _all_of(self) -> _Condition:
         parts = [self._comparison()]
@@ -346,5 +347,5 @@ class _Parser:
 
 
 def _is_same(left: Any, right: Any) -> bool:
-    # In jq true is not 1, which Python thinks it is.
+    # In jq true and 1 differ; in Python they are equal.
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)

@@ -1,4 +1,4 @@
-"""What is known about the life of each object: the plan it has, and what has been played."""
+"""What the lifecycle keeps for each object: its scheduled stage, and the stages played so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from podwright.stages.stage_schedule import FixedSchedules
 from podwright.store import GroupKind
 
 REMOVED: Final = -1
-"""The number of a plan that is done: nothing is due, and the same is not planned again."""
+"""The number of a scheduled stage that has removed its object.
+
+Nothing is due any more, and the same basis does not schedule another stage.
+"""
 
 
 class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
@@ -24,13 +27,14 @@ class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     Attributes
     ----------
     number : int
-        No two plans have the same; `REMOVED` when the stage has removed the object.
+        Unique per scheduled stage; `REMOVED` when the stage has removed the object.
     stage : int
-        Which of the stages of its kind.
+        The index of the stage among those of its kind.
     due_ns : int
-        When.
+        When the stage is to be played.
     basis : str
-        What it was made of; another basis makes another plan.
+        Everything that the choice and the delay depend on; see `basis_of`. A different basis
+        schedules a new stage.
     """
 
     number: int
@@ -40,36 +44,40 @@ class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ObjectState(msgspec.Struct, gc=False):
-    """What is known about one object.
+    """The state of one object.
 
     Attributes
     ----------
     obj : KubernetesObject
-        As it was heard of last.
+        The object as of the latest change.
     uid : str
-        Its own, which is asked for more often than anything else of it.
-    plan_count : int
-        How many plans it has had: the counter of its draws.
+        The object's uid, kept here because it is read most often.
+    scheduled : ScheduledStage, optional
+    schedule_count : int
+        How many stages have been scheduled for the object: the counter of its draws.
     played_ns, play_count : int
-        When a stage was last played, and how many were at that time.
+        When a stage was played last, and how many were played at that time.
     last_stages : tuple of str
-        The last of these stages.
+        The names of the last of these stages.
     order : int
-        Who came before whom.
+        The position of the object in the order of arrival.
     """
 
     obj: KubernetesObject
     uid: str
-    plan: ScheduledStage | None = None
-    plan_count: int = 0
+    scheduled: ScheduledStage | None = None
+    schedule_count: int = 0
     played_ns: int = -1
     play_count: int = 0
     last_stages: tuple[str, ...] = ()
     order: int = 0
 
 
+# The field names of the two structs below are stored in checkpoints.
+
+
 class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
-    """A `ObjectState` as plain values; the object itself is elsewhere."""
+    """An `ObjectState` as plain values; the object itself is stored elsewhere."""
 
     group: str
     kind: str
@@ -82,7 +90,7 @@ class SavedObjectState(msgspec.Struct, frozen=True, gc=False):
 
 
 class LifecycleState(msgspec.Struct, frozen=True):
-    """A `Lifecycle` as plain values, for checkpoints."""
+    """The state of a `Lifecycle` as plain values, for checkpoints."""
 
     lives: tuple[SavedObjectState, ...]
     plan_count: int
@@ -91,7 +99,7 @@ class LifecycleState(msgspec.Struct, frozen=True):
 
 
 class StagedKind:
-    """The stages of one kind, and the objects that live by them.
+    """The stages of one kind, and the state of the objects of that kind.
 
     Parameters
     ----------
@@ -100,19 +108,19 @@ class StagedKind:
 
     Attributes
     ----------
-    selection : StageMatcher
-        Which stages apply to a document.
-    plans : list of FixedSchedules
-        Per stage, the plans that need not be made for each object.
-    lives : dict
+    matcher : StageMatcher
+        Finds the stages that apply to a document.
+    schedules : list of FixedSchedules
+        Per stage, the schedules that are shared by many objects.
+    objects : dict
         In the order of `ObjectState.order`.
     """
 
-    __slots__ = ("group", "lives", "name", "plans", "selection", "stages")
+    __slots__ = ("group", "matcher", "name", "objects", "schedules", "stages")
 
     def __init__(self, kind: GroupKind, stages: Sequence[Stage]) -> None:
         self.group, self.name = kind
         self.stages = stages
-        self.selection = StageMatcher(stages)
-        self.plans = [FixedSchedules(stage, index) for index, stage in enumerate(stages)]
-        self.lives: dict[NamespacedName, ObjectState] = {}
+        self.matcher = StageMatcher(stages)
+        self.schedules = [FixedSchedules(stage, index) for index, stage in enumerate(stages)]
+        self.objects: dict[NamespacedName, ObjectState] = {}

@@ -1,10 +1,10 @@
-"""The start and the end of pods as nearly all are, without patches.
+"""The fast path for starting and ending common pods, without patches.
 
-A pod that has been bound, and whose status says nothing about what is to come, starts; a pod that
-has started so ends. What then becomes of its status is the same for all pods of one template that
-start, and end, at one time, but for the addresses. So it is made once, as a document and typed,
-by the patch that would do it for any pod, and shared. Pods that are not so go by way of patches;
-a test holds one against the other.
+Pods of one template that start (or end) at the same time get the same status, except for their
+addresses. The status is computed once, as a document and as typed objects, with the patch that
+would produce it for any pod, and is then shared. A common pod is one that was bound and whose
+status has none of the fields that the start sets, or that this fast path started. All other pods
+are patched. A test compares the two ways.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import msgspec
 from podwright.objects import Condition, ContainerStatus, Document, Pod, PodStatus
 from podwright.stages.patches import plain_patch
 from podwright.stages.pod_statuses import (
-    STARTED,
-    Named,
-    ended_patch,
-    named,
+    START_CONDITIONS,
+    ContainerNames,
+    container_names,
+    exit_patch,
     ready_conditions,
     running_statuses,
     started_at,
@@ -31,8 +31,8 @@ from podwright.stages.stage import StageContext, identity_of
 _replace = msgspec.structs.replace
 
 
-class _Shared(msgspec.Struct, frozen=True, gc=False):
-    """What the statuses of many pods have in common: documents, and the same typed."""
+class _SharedStatus(msgspec.Struct, frozen=True, gc=False):
+    """The shared parts of the statuses of many pods: documents, and the same typed."""
 
     phase: str
     conditions: list[Document]
@@ -41,8 +41,8 @@ class _Shared(msgspec.Struct, frozen=True, gc=False):
     typed_statuses: tuple[ContainerStatus, ...]
 
 
-def started(pod: Pod, moment: StageContext) -> Pod | None:
-    """Return a pod that has been bound as one that runs, None if it is not as nearly all are."""
+def started_pod(pod: Pod, context: StageContext) -> Pod | None:
+    """Return a bound pod with a running status; None if the pod has to be patched."""
     spec, status = pod.raw.get("spec"), pod.raw.get("status") or {}
     if (
         not spec
@@ -53,18 +53,18 @@ def started(pod: Pod, moment: StageContext) -> Pod | None:
     ):
         return None
     containers, conditions = spec.get("containers"), status.get("conditions") or ()
-    if not containers or not _are_others(conditions):
+    if not containers or not _lacks_start_conditions(conditions):
         return None
-    now, addresses, key = moment.now, moment.addresses, id(containers)
-    if key not in moment.shared:
-        # With the list itself, so that no other one can have its identity.
-        moment.shared[key] = containers, _start(named(containers), now)
-    shared: _Shared = moment.shared[key][1]
+    now, addresses, key = context.now, context.addresses, id(containers)
+    if key not in context.shared:
+        # The cache entry holds the list, so that its id() is not reused by another object.
+        context.shared[key] = containers, _start(container_names(containers), now)
+    shared: _SharedStatus = context.shared[key][1]
     document = {
         **status,
         "phase": shared.phase,
         "hostIP": addresses.of_node(spec.get("nodeName") or ""),
-        "podIP": addresses.written_to_pod(pod.metadata.uid or identity_of(pod.raw)),
+        "podIP": addresses.take_for_pod(pod.metadata.uid or identity_of(pod.raw)),
         "startTime": now,
         "conditions": [*conditions, *shared.conditions],
         "containerStatuses": shared.statuses,
@@ -79,21 +79,21 @@ def started(pod: Pod, moment: StageContext) -> Pod | None:
     return _replace(pod, status=typed, raw=pod.raw | {"status": document})
 
 
-def ended(pod: Pod, exit_code: int, moment: StageContext) -> Pod | None:
-    """Return a pod that runs as one that has ended, None if it has not `started` as above."""
+def ended_pod(pod: Pod, exit_code: int, context: StageContext) -> Pod | None:
+    """Return a running pod with a terminal status; None if `started_pod` did not start it."""
     status = pod.raw.get("status") or {}
     statuses, conditions = status.get("containerStatuses"), status.get("conditions")
     if not statuses or not conditions:
         return None
     key = (id(statuses), exit_code)
-    if key not in moment.shared:
-        moment.shared[key] = statuses, *_start_and_end(statuses, exit_code, moment.now)
-    _, start, shared = moment.shared[key]
-    before = max(len(conditions) - len(STARTED), 0)
+    if key not in context.shared:
+        context.shared[key] = statuses, *_start_and_end(statuses, exit_code, context.now)
+    _, start, shared = context.shared[key]
+    before = max(len(conditions) - len(START_CONDITIONS), 0)
     if (
         start is None
         or conditions[before:] != start.conditions
-        or not _are_others(conditions[:before])
+        or not _lacks_start_conditions(conditions[:before])
     ):
         return None
     document = {
@@ -111,20 +111,20 @@ def ended(pod: Pod, exit_code: int, moment: StageContext) -> Pod | None:
     return _replace(pod, status=typed, raw=pod.raw | {"status": document})
 
 
-def _are_others(conditions: Sequence[Document]) -> bool:
-    """Whether none of the conditions is one of those that a start sets."""
-    for condition in conditions:  # noqa: SIM110 - there is hardly ever more than one
-        if condition["type"] in STARTED:
+def _lacks_start_conditions(conditions: Sequence[Document]) -> bool:
+    """Whether the conditions include none of those that a start sets."""
+    for condition in conditions:  # noqa: SIM110 - there is rarely more than one
+        if condition["type"] in START_CONDITIONS:
             return False
     return True
 
 
 @lru_cache(maxsize=1_024)
-def _start(containers: Named, now: str) -> _Shared:
+def _start(containers: ContainerNames, now: str) -> _SharedStatus:
     return _shared(
         {
             "phase": "Running",
-            "conditions": ready_conditions(STARTED, now),
+            "conditions": ready_conditions(START_CONDITIONS, now),
             "containerStatuses": running_statuses(containers, now),
         }
     )
@@ -132,27 +132,27 @@ def _start(containers: Named, now: str) -> _Shared:
 
 def _start_and_end(
     statuses: list[Document], exit_code: int, now: str
-) -> tuple[_Shared, _Shared] | tuple[None, None]:
-    """Return what pods have in common before and after their end; None if they started otherwise.
+) -> tuple[_SharedStatus, _SharedStatus] | tuple[None, None]:
+    """Return the shared status before and after the end; None if the pods started differently.
 
     Parameters
     ----------
     statuses : list of dict
-        Of their containers, before.
+        The container statuses before the end.
     """
     texts = [status.get(name) for status in statuses for name in ("name", "image")]
     if not all(isinstance(text, str) for text in texts):
         return None, None
-    start = _start(named(statuses), started_at(statuses[0], now))
+    start = _start(container_names(statuses), started_at(statuses[0], now))
     if statuses != start.statuses:
         return None, None
     before = {"conditions": start.conditions, "containerStatuses": start.statuses}
-    return start, _shared(plain_patch(before, ended_patch(start.statuses, exit_code, now)))
+    return start, _shared(plain_patch(before, exit_patch(start.statuses, exit_code, now)))
 
 
-def _shared(status: dict[str, Any]) -> _Shared:
+def _shared(status: dict[str, Any]) -> _SharedStatus:
     typed = msgspec.convert(status, PodStatus)
-    return _Shared(
+    return _SharedStatus(
         status["phase"],
         status["conditions"],
         status["containerStatuses"],

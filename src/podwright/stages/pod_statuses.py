@@ -1,6 +1,6 @@
-"""The parts of a pod's status that kubelets write, as documents.
+"""The parts of a pod's status that a kubelet writes, as documents.
 
-Pods of one template that start at one time have most of them in common, and share them.
+Pods of one template that start at the same time share most of these documents.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-Named: TypeAlias = tuple[tuple[str, str], ...]
-"""Containers: the name and the image of each."""
+ContainerNames: TypeAlias = tuple[tuple[str, str], ...]
+"""The name and the image of each container."""
 
-STARTED = ("Initialized", "Ready", "ContainersReady")
-"""The conditions that are true of every pod that has started, besides its readiness gates."""
+START_CONDITIONS = ("Initialized", "Ready", "ContainersReady")
+"""The conditions that are True for every started pod, besides its readiness gates."""
 
 
-def named(containers: list[dict[str, Any]]) -> Named:
+def container_names(containers: list[dict[str, Any]]) -> ContainerNames:
     """Return the names and images of containers."""
     return tuple([(entry["name"], entry.get("image") or "") for entry in containers])
 
@@ -30,7 +30,7 @@ def container_status(container: dict[str, Any], *, is_ready: bool) -> dict[str, 
     }
 
 
-def terminated(exit_code: int, started: str, finished: str) -> dict[str, Any]:
+def terminated_state(exit_code: int, started: str, finished: str) -> dict[str, Any]:
     """Return the state of a container that has exited."""
     reason = "Error" if exit_code else "Completed"
     return {
@@ -44,7 +44,7 @@ def terminated(exit_code: int, started: str, finished: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1_024)
-def running_statuses(containers: Named, now: str) -> list[dict[str, Any]]:
+def running_statuses(containers: ContainerNames, now: str) -> list[dict[str, Any]]:
     """Return the statuses of containers that have started."""
     return [
         {
@@ -56,13 +56,13 @@ def running_statuses(containers: Named, now: str) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=1_024)
-def completed_statuses(containers: Named, now: str) -> list[dict[str, Any]]:
-    """Return the statuses of containers that were done as soon as they had started."""
+def completed_statuses(containers: ContainerNames, now: str) -> list[dict[str, Any]]:
+    """Return the statuses of containers that exited immediately after their start."""
     return [
         {
             **container_status({"name": name, "image": image}, is_ready=False),
             "started": False,
-            "state": terminated(0, now, now),
+            "state": terminated_state(0, now, now),
         }
         for name, image in containers
     ]
@@ -70,15 +70,15 @@ def completed_statuses(containers: Named, now: str) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=1_024)
 def ready_conditions(types: tuple[str, ...], now: str) -> list[dict[str, Any]]:
-    """Return conditions that are true from now on."""
+    """Return conditions of these types with status True and a transition time of `now`."""
     return [{"type": name, "status": "True", "lastTransitionTime": now} for name in types]
 
 
-def readiness(
+def readiness_patch(
     status: str, now: str, reason: str | None = None, message: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the patch of the conditions that say whether a pod that runs is ready."""
-    # In a strategic merge patch null takes away what is left of the last reason.
+    """Return the patch of the conditions Ready and ContainersReady of a running pod."""
+    # In a strategic merge patch, null removes the previous reason and message.
     return [
         {
             "type": name,
@@ -91,8 +91,8 @@ def readiness(
     ]
 
 
-def ended_patch(statuses: list[dict[str, Any]], exit_code: int, now: str) -> dict[str, Any]:
-    """Return the patch of the status of a pod whose containers have exited for good."""
+def exit_patch(statuses: list[dict[str, Any]], exit_code: int, now: str) -> dict[str, Any]:
+    """Return the status patch for a pod whose containers have exited and do not restart."""
     phase, reason = ("Failed", "PodFailed") if exit_code else ("Succeeded", "PodCompleted")
     return {
         "phase": phase,
@@ -101,15 +101,15 @@ def ended_patch(statuses: list[dict[str, Any]], exit_code: int, now: str) -> dic
                 **status,
                 "ready": False,
                 "started": False,
-                "state": terminated(exit_code, started_at(status, now), now),
+                "state": terminated_state(exit_code, started_at(status, now), now),
             }
             for status in statuses
         ],
-        "conditions": readiness("False", now, reason),
+        "conditions": readiness_patch("False", now, reason),
     }
 
 
 def started_at(status: dict[str, Any], now: str) -> str:
-    """Return when a container has started; now, if nobody says."""
+    """Return the start time of a container, or `now` if its status has none."""
     running = (status.get("state") or {}).get("running") or {}
     return str(running.get("startedAt") or now)

@@ -1,11 +1,11 @@
-"""Stages: which one applies to an object, after what delay, and what it then does.
+"""Stages: requirements, weight, delay and steps.
 
-A stage has requirements on an object's document, a weight, a delay and steps. Where several
-stages apply, one is drawn. The delay lies between two bounds, and where in between is drawn
-too. Draws come in as arguments; nothing here has state.
+A stage applies to an object whose document meets its requirements. If several stages apply, one is
+drawn by weight. The delay is drawn between two bounds. Draws are arguments; this module has no
+state.
 
-`documents` reads stages, `fast_stages` and `run_stages` have those that are built in,
-and `lifecycle` plays them.
+`stage_reader` reads Stage documents, `fast_stages` and `annotation_stages` define the built-in
+stages, and `lifecycle` plays them.
 
 Upstream: KWOK's pkg/utils/lifecycle/lifecycle.go, next.go and value_*_from.go
 """
@@ -26,7 +26,7 @@ from podwright.stages.patches import PatchType
 from podwright.stages.templates import Functions, Template
 
 KWOK_VERSION = "v0.7.0"
-"""The release whose stages and functions these are; nodes report it as their kubelet."""
+"""The KWOK release that the stages and functions follow; nodes report it as kubelet version."""
 
 Operator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 
@@ -39,7 +39,7 @@ class Requirement(msgspec.Struct, frozen=True):
     Attributes
     ----------
     query : Query
-        Where to look.
+        Selects the values to test.
     operator : str
         In, NotIn, Exists or DoesNotExist.
     values : tuple of str
@@ -50,17 +50,17 @@ class Requirement(msgspec.Struct, frozen=True):
     values: tuple[str, ...] = ()
 
     def is_met(self, document: Document) -> bool:
-        """Whether the document has what is required.
+        """Whether the document meets the requirement.
 
         Notes
         -----
-        Numbers are compared by their text; KWOK never finds one among the values.
+        Numbers are compared as text; in KWOK a number never matches a value.
         Upstream: KWOK's pkg/utils/expression/selector.go
         """
         return self.is_met_by(self.query.values(document))
 
     def is_met_by(self, found: Sequence[Any]) -> bool:
-        """Whether the values that a query has found are what is required."""
+        """Whether the values that the query selected meet the requirement."""
         match self.operator:
             case "In":
                 return any(text_of(value) in self.values for value in found)
@@ -73,7 +73,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 def text_of(value: Any) -> str | None:
-    """Return a value as requirements compare it; None if it is no plain one."""
+    """Return a scalar value as the text that requirements compare; None for other values."""
     if type(value) is str:
         return value
     if isinstance(value, bool):
@@ -82,21 +82,21 @@ def text_of(value: Any) -> str | None:
 
 
 class Weight(msgspec.Struct, frozen=True):
-    """How likely a stage is among those that apply.
+    """The weight of a stage among those that apply.
 
     Attributes
     ----------
     default : int
-        When the document says nothing.
+        The weight if the document does not define one.
     query : Query, optional
-        Where the document may say it.
+        Selects the weight in the document.
     """
 
     default: int = 0
     query: Query | None = None
 
     def of(self, document: Document) -> int | None:
-        """Return the weight; None when the document says something that is no number."""
+        """Return the weight; None if the value in the document is not a number."""
         found = self.query.values(document) if self.query is not None else []
         value = found[0] if found else None
         if isinstance(value, str):
@@ -110,9 +110,10 @@ class Weight(msgspec.Struct, frozen=True):
 
 
 def read_delay(value: Any, now_ns: int) -> int | None:
-    """Return the delay that a value of a document stands for, None if it is none.
+    """Return the delay in ns that a value of a document defines; None if it defines none.
 
-    A time is a delay until then, and negative when it has been; a Go duration is itself.
+    A timestamp is the delay from `now_ns` until then, negative if it has passed. Any other value
+    is a Go duration.
     """
     if not isinstance(value, str):
         return None
@@ -131,11 +132,11 @@ class Bound(msgspec.Struct, frozen=True):
     Attributes
     ----------
     default_ns : int, optional
-        When the document says nothing that can be read.
+        The bound if the document has no readable value.
     query : Query, optional
-        Where the document may say it.
+        Selects the value in the document.
     read : callable
-        Makes nanoseconds from now of what the document says.
+        Converts the value to nanoseconds from now.
     """
 
     default_ns: int | None = None
@@ -143,7 +144,7 @@ class Bound(msgspec.Struct, frozen=True):
     read: Callable[[Any, int], int | None] = read_delay
 
     def source(self, document: Document) -> Any:
-        """Return what the document says."""
+        """Return the value in the document, None if there is none."""
         if self.query is None:
             return None
         if self.query.names is not None:
@@ -151,15 +152,15 @@ class Bound(msgspec.Struct, frozen=True):
         found = self.query.values(document)
         return found[0] if found else None
 
-    def is_lasting(self, source: Any) -> bool:
-        """Whether the bound for what the document says is the same at any time."""
+    def is_constant(self, source: Any) -> bool:
+        """Whether the bound for this value does not depend on the current time."""
         if self.query is None or source is None:
             return True
-        # Of all that a document may say, only a duration says it to `read_delay` once and for all.
+        # Of all values, only a duration read by `read_delay` gives the same delay at any time.
         return self.read is read_delay and isinstance(source, str) and timestamp_ns(source) is None
 
     def at(self, source: Any, now_ns: int) -> int | None:
-        """Return the bound for what the document says; None if there is none."""
+        """Return the bound in ns for this value; None if there is none."""
         if source == "":
             return None
         delay_ns = self.read(source, now_ns) if source is not None else None
@@ -167,34 +168,34 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Delay(msgspec.Struct, frozen=True):
-    """How long a stage waits once it applies.
+    """The delay between the time when a stage applies and the time when it is played.
 
     Attributes
     ----------
     duration, jitter : Bound
-        The delay is drawn between the two. A jitter that is not longer than the duration is
-        the delay itself; without a jitter the duration is.
+        The delay is drawn between the two. If the jitter is not longer than the duration, the
+        delay is the jitter. Without a jitter the delay is the duration.
     """
 
     duration: Bound = Bound()
     jitter: Bound = Bound()
 
     def sources(self, document: Document) -> tuple[Any, Any]:
-        """Return what the document says about the delay."""
+        """Return the values in the document that define the delay."""
         return self.duration.source(document), self.jitter.source(document)
 
     @property
-    def may_last(self) -> bool:
-        """Whether there are sources that are lasting."""
+    def can_be_constant(self) -> bool:
+        """Whether `is_constant` is True for some sources."""
         bounds = (self.duration, self.jitter)
         return all(bound.query is None or bound.read is read_delay for bound in bounds)
 
-    def is_lasting(self, sources: tuple[Any, Any]) -> bool:
-        """Whether `bounds` are the same at any time."""
-        return self.duration.is_lasting(sources[0]) and self.jitter.is_lasting(sources[1])
+    def is_constant(self, sources: tuple[Any, Any]) -> bool:
+        """Whether `bounds` do not depend on the current time."""
+        return self.duration.is_constant(sources[0]) and self.jitter.is_constant(sources[1])
 
     def bounds(self, sources: tuple[Any, Any], now_ns: int) -> tuple[int, int]:
-        """Return the least delay and the one it stays below, equal when it is not drawn."""
+        """Return the least delay and its exclusive upper bound; equal if nothing is drawn."""
         duration_ns = self.duration.at(sources[0], now_ns)
         if duration_ns is None:
             return 0, 0
@@ -205,8 +206,8 @@ class Delay(msgspec.Struct, frozen=True):
         return least_ns, max(jitter_ns, least_ns)
 
 
-def between(least_ns: int, most_ns: int, number: int) -> int:
-    """Return a delay between bounds, with a draw in [0, 2**31)."""
+def delay_between(least_ns: int, most_ns: int, number: int) -> int:
+    """Return a delay between two bounds for a draw in [0, 2**31)."""
     return least_ns + ((most_ns - least_ns) * number >> DRAW_BITS)
 
 
@@ -214,15 +215,15 @@ def between(least_ns: int, most_ns: int, number: int) -> int:
 
 
 class StageContext(msgspec.Struct, frozen=True):
-    """When and where a stage is played.
+    """The context in which stages are played: the time and the addresses.
 
     Attributes
     ----------
     now_ns : int
     addresses : Addresses
-        Gives nodes and pods theirs.
+        Assigns addresses to nodes and pods.
     shared : dict
-        What many objects have in common that are changed at this moment.
+        Parts of statuses that the objects changed at this time share; see `pod_fast_path`.
     """
 
     now_ns: int
@@ -231,11 +232,11 @@ class StageContext(msgspec.Struct, frozen=True):
 
     @property
     def now(self) -> str:
-        """The time as the API writes it."""
+        """The time as an API timestamp."""
         return timestamp_text(self.now_ns)
 
     def functions(self, document: Document) -> Functions:
-        """Return KWOK's functions for templates over a document."""
+        """Return KWOK's template functions for a document."""
         name = str((document.get("metadata") or {}).get("name", ""))
         return {
             "NodeConditions": lambda: NODE_CONDITIONS,
@@ -251,12 +252,12 @@ class StageContext(msgspec.Struct, frozen=True):
         }
 
     def node_ip(self, document: Document) -> str:
-        """Return the address of a node, or of the node that a pod is on."""
+        """Return the address of a node, or of the node that a pod is bound to."""
         node = (document.get("spec") or {}).get("nodeName")
         return self.addresses.of_node(str(node or document["metadata"].get("name", "")))
 
     def pod_ip(self, document: Document) -> str:
-        """Return the address of a pod, which is its node's on the host's network."""
+        """Return the address of a pod; with host network it is the node's."""
         if (document.get("spec") or {}).get("hostNetwork"):
             return self.node_ip(document)
         present = (document.get("status") or {}).get("podIP")
@@ -264,7 +265,7 @@ class StageContext(msgspec.Struct, frozen=True):
 
 
 def identity_of(document: Document) -> str:
-    """Return the uid of an object, or its name where nobody has given it a uid."""
+    """Return the uid of an object, or its namespace and name if it has no uid."""
     metadata = document.get("metadata") or {}
     uid = metadata.get("uid")
     return str(uid) if uid else f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -274,7 +275,7 @@ FUNCTION_NAMES = (
     "NodeConditions", "NodeIP", "NodeIPWith", "NodeName", "NodePort", "Now", "PodIP",
     "PodIPWith", "StartTime", "Version",
 )  # fmt: skip
-"""What `StageContext.functions` has."""
+"""The names of `StageContext.functions`."""
 
 NODE_CONDITIONS: list[dict[str, str]] = [
     {
@@ -308,11 +309,11 @@ NODE_CONDITIONS: list[dict[str, str]] = [
         "message": "RouteController created a route",
     },
 ]
-"""The conditions of a node that is well."""
+"""The conditions of a healthy node."""
 
 
 FastPath: TypeAlias = Callable[[Pod, StageContext], Pod | None]
-"""What a step does to a pod, without its document; None if it has to be done by the document."""
+"""Applies a step to a pod without its document; None if the document is needed."""
 
 
 class EventStep(msgspec.Struct, frozen=True):
@@ -337,7 +338,7 @@ class FinalizersStep(msgspec.Struct, frozen=True):
 
 
 class DeleteStep(msgspec.Struct, frozen=True):
-    """Delete the object; of the steps behind only events are played."""
+    """Delete the object; of the steps that follow, only events are played."""
 
 
 class PatchStep(msgspec.Struct, frozen=True):
@@ -346,19 +347,19 @@ class PatchStep(msgspec.Struct, frozen=True):
     Attributes
     ----------
     render : callable
-        Makes the patch for a document at a moment.
+        Returns the patch for a document and a context.
     root : str
-        The field that the patch is for; empty for the whole object.
+        The field that the patch applies to; empty for the whole object.
     subresource : str
         `status` or empty.
     type : str
         json, merge or strategic.
     as_user : str
-        Who is said to do it.
+        The impersonated user; empty if there is none.
     is_plain : bool
-        Whether the patch is one for `plain_patch`.
+        Whether `plain_patch` can apply the patch.
     fast_path : callable, optional
-        Does to a pod as nearly all are what the patch does, which is a new status; None for others.
+        Returns a common pod with the status that the patch would give it; None for other pods.
     """
 
     render: Callable[[Document, StageContext], Any]
@@ -374,35 +375,35 @@ Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep
 
 
 class Rendering(msgspec.Struct, frozen=True):
-    """A template as the `render` of a `PatchStep`."""
+    """The `render` of a `PatchStep` that has a template."""
 
     template: Template
 
-    def __call__(self, document: Document, moment: StageContext) -> Any:
+    def __call__(self, document: Document, context: StageContext) -> Any:
         """Return the patch."""
-        return self.template.value(document, moment.functions(document))
+        return self.template.value(document, context.functions(document))
 
 
 # ------------------------------------------------------------------------------- stages
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage in the life of the objects of a kind.
+    """A KWOK Stage: one transition of the objects of a kind.
 
     Attributes
     ----------
     name : str
     group, kind : str
-        Of the objects.
+        The kind of the objects.
     requirements : tuple of Requirement, or None
-        All must be met; None is met by no object.
+        All must be met. None matches no object.
     weight : Weight
     delay : Delay
     steps : tuple of Step
     is_immediate : bool
-        Whether the next stage is looked for at once, also when this one changed nothing.
+        Whether the next stage is scheduled immediately, even if this one changed nothing.
     source : str
-        Where it was read.
+        The file and document of the stage, for errors.
     """
 
     name: str
@@ -417,7 +418,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fast_path(self) -> FastPath | None:
-        """What does all that the stage does to a pod as nearly all are."""
+        """The fast path of the only step, which then does all that the stage does."""
         if len(self.steps) != 1:
             return None
         (step,) = self.steps
@@ -431,19 +432,21 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(weights: Sequence[int | None], number: int) -> int:
-    """Return which of several stages is taken, with a draw in [0, 2**31).
+    """Return the index of the chosen stage for a draw in [0, 2**31).
 
     Parameters
     ----------
     weights : sequence of int or None
-        Of the stages that apply, at least one; None where it cannot be read.
+        The weights of the stages that apply, at least one; None if a weight is not readable.
     number : int
+        The draw.
 
     Notes
     -----
-    When no weight is above zero those that can be read are equal; when none can, all are.
+    If no weight is above zero, the stages with a readable weight are equally likely. If no weight
+    is readable, all stages are.
     """
-    assert weights, "no stage to choose from"
+    assert weights, "there is no stage to choose from"
     positive = [(index, weight) for index, weight in enumerate(weights) if weight and weight > 0]
     if not positive:
         readable = [index for index, weight in enumerate(weights) if weight is not None]

@@ -1,15 +1,15 @@
-"""Which of the stages of a kind apply: a tree of questions, asked once per object.
+"""Which stages of a kind apply to an object: a decision tree that is built on demand.
 
-Stages of one kind look at the same few places, such as the phase or whether somebody deletes
-the object. At each fork of the tree one place is looked at: the one that most of the stages that
-are left ask for. What is found there leaves fewer stages, and so the next fork, until a leaf has
-those that apply. The tree grows where objects lead, so each sort of object is thought about
-once; there are no more answers at a fork than requirements tell apart.
+The stages of one kind read the same few fields, such as the phase or the deletion timestamp. Each
+branch of the tree tests one query: the one that most of the remaining stages use. Each outcome
+leaves fewer candidates, and a leaf holds the stages that apply. Branches are built when the first
+object reaches them, so the requirements are evaluated once per class of objects. A branch has no
+more outcomes than its requirements distinguish.
 
-A pod need not begin at the root: most of what stages ask for is typed, and pods that are alike
-in that begin at the fork beyond it.
+Most queries on pods read typed fields. Pods that agree in these fields (a pod class) start at the
+branch that follows from them instead of the root.
 
-The rule itself is `Stage.applies_to`; a test holds one against the other.
+The rule itself is `Stage.applies_to`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -21,23 +21,27 @@ from podwright.objects import Document, Pod, encode
 from podwright.stages.jq import Query
 from podwright.stages.stage import Requirement, Stage, text_of
 
-_Answer: TypeAlias = Any
-"""Of a plain path: what is there, `_OTHER` if nobody asks for that; else who is content."""
+_Outcome: TypeAlias = Any
+"""The outcome of a test.
 
-_Look: TypeAlias = Callable[[Document], _Answer]
+For a plain path it is the value, or `_OTHER` if no requirement names the value; for other queries,
+which requirements are met.
+"""
 
-_Left: TypeAlias = tuple[tuple[int, tuple[Requirement, ...]], ...]
-"""Stages, each with the requirements that have not been looked at."""
+_Test: TypeAlias = Callable[[Document], _Outcome]
 
-_Sort: TypeAlias = tuple[bool, str, bool, str]
-"""Of a pod: is it being deleted, its phase, has it annotations, the kind of its owner."""
+_Candidates: TypeAlias = tuple[tuple[int, tuple[Requirement, ...]], ...]
+"""The stages that may still apply, each with its requirements that have not been tested."""
+
+_PodClass: TypeAlias = tuple[bool, str, bool, str]
+"""A pod class: is deleted, phase, has annotations, kind of the owner."""
 
 _OTHER: Final = object()
-_SORTS_MAX: Final = 256
+_POD_CLASSES_MAX: Final = 256
 
 
 class StageMatcher:
-    """The requirements of the stages of one kind.
+    """Finds the stages of one kind that apply to a document.
 
     Parameters
     ----------
@@ -48,136 +52,143 @@ class StageMatcher:
     >>> from podwright.stages.annotation_stages import default_stages
     >>> from podwright.stages.stage_matching import StageMatcher
     >>> stages = [stage for stage in default_stages() if stage.kind == "Pod"]
-    >>> found = StageMatcher(stages).of({"metadata": {}, "status": {"phase": "Pending"}})
+    >>> found = StageMatcher(stages).match({"metadata": {}, "status": {"phase": "Pending"}})
     >>> [stages[index].name for index in found]
     ['pod-ready']
     """
 
     def __init__(self, stages: Sequence[Stage]) -> None:
-        self._left: _Left = tuple(
+        self._candidates: _Candidates = tuple(
             (index, stage.requirements)
             for index, stage in enumerate(stages)
             if stage.requirements is not None
         )
-        self._root = _way(self._left)
-        self._sorts: dict[_Sort, _Fork | tuple[int, ...]] = {}
+        self._root = _build(self._candidates)
+        self._roots: dict[_PodClass, _Branch | tuple[int, ...]] = {}
 
-    def of(self, document: Document) -> tuple[int, ...]:
-        """Return the places of the stages that apply to a document, in their order."""
-        return _end(self._root, document)
+    def match(self, document: Document) -> tuple[int, ...]:
+        """Return the indices of the stages that apply to a document, in ascending order."""
+        return _leaf_for(self._root, document)
 
-    def of_pod(self, pod: Pod) -> tuple[int, ...]:
-        """Return what `of` does for the document of a pod."""
+    def match_pod(self, pod: Pod) -> tuple[int, ...]:
+        """Return the same as `match` for the document of a pod."""
         metadata, phase = pod.metadata, pod.status.phase
         owners = metadata.owner_references
         owner = owners[0].kind if owners else ""
         if not phase or len(owners) > 1 or (owners and not owner):
-            return self.of(pod.raw or encode(pod))
-        sort = (metadata.deletion_timestamp is not None, phase, bool(metadata.annotations), owner)
-        way = self._sorts.get(sort)
-        if way is None:
-            if len(self._sorts) >= _SORTS_MAX:
-                self._sorts.clear()
-            left = _narrowed(self._left, lambda requirement: _is_met_by_sort(requirement, sort))
-            way = self._sorts[sort] = _way(left)
-        return way if type(way) is tuple else _end(way, pod.raw or encode(pod))
+            return self.match(pod.raw or encode(pod))
+        pod_class = (
+            metadata.deletion_timestamp is not None,
+            phase,
+            bool(metadata.annotations),
+            owner,
+        )
+        node = self._roots.get(pod_class)
+        if node is None:
+            if len(self._roots) >= _POD_CLASSES_MAX:
+                self._roots.clear()
+            candidates = _narrow(
+                self._candidates, lambda requirement: _is_met_by_class(requirement, pod_class)
+            )
+            node = self._roots[pod_class] = _build(candidates)
+        return node if type(node) is tuple else _leaf_for(node, pod.raw or encode(pod))
 
 
-class _Fork:
-    """A place to be looked at, and where each answer leads."""
+class _Branch:
+    """An inner node of the tree: a test, and the child for each outcome."""
 
-    __slots__ = ("_asked", "_left", "_query", "look", "ways")
+    __slots__ = ("_candidates", "_conditions", "_query", "children", "test")
 
-    def __init__(self, query: Query, left: _Left) -> None:
-        asked = {
-            _wish(requirement): requirement
-            for _, requirements in left
+    def __init__(self, query: Query, candidates: _Candidates) -> None:
+        by_condition = {
+            _condition_of(requirement): requirement
+            for _, requirements in candidates
             for requirement in requirements
             if requirement.query.text == query.text
         }
         self._query = query
-        self._left = left
-        self._asked = list(asked)
-        self.look: _Look = (
-            _look_around(query, list(asked.values()))
+        self._candidates = candidates
+        self._conditions = list(by_condition)
+        self.test: _Test = (
+            _query_test(query, list(by_condition.values()))
             if query.names is None
-            else _look_at(query.names, list(asked.values()))
+            else _path_test(query.names, list(by_condition.values()))
         )
-        self.ways: dict[_Answer, _Fork | tuple[int, ...]] = {}
+        self.children: dict[_Outcome, _Branch | tuple[int, ...]] = {}
 
-    def grown(self, answer: _Answer) -> _Fork | tuple[int, ...]:
-        """Return where an answer leads that nobody has given yet."""
+    def add_child(self, outcome: _Outcome) -> _Branch | tuple[int, ...]:
+        """Build and return the child for a new outcome."""
         text = self._query.text
 
         def is_met(requirement: Requirement) -> bool | None:
             if requirement.query.text != text:
                 return None
             if requirement.query.names is not None:
-                return _is_content(requirement, answer)
-            return bool(answer[self._asked.index(_wish(requirement))])
+                return _meets(requirement, outcome)
+            return bool(outcome[self._conditions.index(_condition_of(requirement))])
 
-        self.ways[answer] = _way(_narrowed(self._left, is_met))
-        return self.ways[answer]
+        self.children[outcome] = _build(_narrow(self._candidates, is_met))
+        return self.children[outcome]
 
 
-def _way(left: _Left) -> _Fork | tuple[int, ...]:
-    """Return the leaf of stages that want nothing more, or the fork that asks for more."""
+def _build(candidates: _Candidates) -> _Branch | tuple[int, ...]:
+    """Return a branch for the remaining requirements, or a leaf if there are none."""
     counts: dict[str, int] = {}
     queries: dict[str, Query] = {}
-    for _, requirements in left:
+    for _, requirements in candidates:
         for requirement in requirements:
             query = queries.setdefault(requirement.query.text, requirement.query)
             counts[query.text] = counts.get(query.text, 0) + 1
     if not queries:
-        return tuple(index for index, _ in left)
-    # What is looked up quickly comes first; of these, what most ask for.
+        return tuple(index for index, _ in candidates)
+    # Plain paths are cheap to evaluate and come first; of these, the most frequent query.
     chosen = min(counts, key=lambda text: (queries[text].names is None, -counts[text]))
-    return _Fork(queries[chosen], left)
+    return _Branch(queries[chosen], candidates)
 
 
-def _end(way: _Fork | tuple[int, ...], document: Document) -> tuple[int, ...]:
-    """Return the leaf to which a document leads."""
-    while type(way) is _Fork:
-        answer = way.look(document)
-        beyond = way.ways.get(answer)
-        way = way.grown(answer) if beyond is None else beyond
-    assert type(way) is tuple, "a fork is not the end"
-    return way
+def _leaf_for(node: _Branch | tuple[int, ...], document: Document) -> tuple[int, ...]:
+    """Return the leaf for a document."""
+    while type(node) is _Branch:
+        outcome = node.test(document)
+        child = node.children.get(outcome)
+        node = node.add_child(outcome) if child is None else child
+    assert type(node) is tuple, "a branch is not a leaf"
+    return node
 
 
-def _narrowed(left: _Left, is_met: Callable[[Requirement], bool | None]) -> _Left:
-    """Return the stages that are left, without the requirements that are known to be met."""
+def _narrow(candidates: _Candidates, is_met: Callable[[Requirement], bool | None]) -> _Candidates:
+    """Return the remaining candidates, without the requirements that are known to be met."""
     narrowed = []
-    for index, requirements in left:
-        answers = [is_met(requirement) for requirement in requirements]
-        if False not in answers:
-            unknown = [each for each, met in zip(requirements, answers, strict=True) if met is None]
+    for index, requirements in candidates:
+        results = [is_met(requirement) for requirement in requirements]
+        if False not in results:
+            unknown = [each for each, met in zip(requirements, results, strict=True) if met is None]
             narrowed.append((index, tuple(unknown)))
     return tuple(narrowed)
 
 
-# ------------------------------------------------------------------------------- answers
+# ------------------------------------------------------------------------------- results
 
 
-def _wish(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
+def _condition_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
     return requirement.operator, requirement.values
 
 
-def _is_content(requirement: Requirement, answer: _Answer) -> bool:
+def _meets(requirement: Requirement, outcome: _Outcome) -> bool:
     match requirement.operator:
         case "In":
-            return answer in requirement.values
+            return outcome in requirement.values
         case "NotIn":
-            return answer not in requirement.values
+            return outcome not in requirement.values
         case "Exists":
-            return answer is not None
+            return outcome is not None
         case "DoesNotExist":
-            return answer is None
+            return outcome is None
 
 
-def _is_met_by_sort(requirement: Requirement, sort: _Sort) -> bool | None:
-    """Whether all pods of a sort meet a requirement; None if that is not known."""
-    is_deleted, phase, has_annotations, owner = sort
+def _is_met_by_class(requirement: Requirement, pod_class: _PodClass) -> bool | None:
+    """Whether all pods of a class meet a requirement; None if it depends on other fields."""
+    is_deleted, phase, has_annotations, owner = pod_class
     query = requirement.query
     if query.text == ".metadata.ownerReferences.[].kind":
         return requirement.is_met_by([owner] if owner else [])
@@ -193,11 +204,11 @@ def _is_met_by_sort(requirement: Requirement, sort: _Sort) -> bool | None:
     return None
 
 
-def _look_at(names: Sequence[str], asked: Sequence[Requirement]) -> _Look:
-    """Return a function that says what is at the end of a plain path."""
-    known = frozenset(value for requirement in asked for value in requirement.values)
+def _path_test(names: Sequence[str], requirements: Sequence[Requirement]) -> _Test:
+    """Return a test that reads the value at a plain path."""
+    known = frozenset(value for requirement in requirements for value in requirement.values)
 
-    def look(document: Document) -> _Answer:
+    def test(document: Document) -> _Outcome:
         value: Any = document
         for name in names:
             if type(value) is not dict:
@@ -208,26 +219,26 @@ def _look_at(names: Sequence[str], asked: Sequence[Requirement]) -> _Look:
         text = text_of(value)
         return text if text in known else _OTHER
 
-    return look
+    return test
 
 
-def _look_around(query: Query, asked: Sequence[Requirement]) -> _Look:
-    """Return a function that says which requirements like what a query finds."""
-    if len(asked) == 1 and asked[0].operator == "In":  # as most are
-        return _look_for(query, frozenset(asked[0].values))
+def _query_test(query: Query, requirements: Sequence[Requirement]) -> _Test:
+    """Return a test that evaluates a query and finds which requirements are met."""
+    if len(requirements) == 1 and requirements[0].operator == "In":  # the most frequent form
+        return _membership_test(query, frozenset(requirements[0].values))
 
-    def look(document: Document) -> _Answer:
+    def test(document: Document) -> _Outcome:
         found = query.values(document)
-        return tuple([requirement.is_met_by(found) for requirement in asked])
+        return tuple([requirement.is_met_by(found) for requirement in requirements])
 
-    return look
+    return test
 
 
-def _look_for(query: Query, known: Collection[str]) -> _Look:
-    def look(document: Document) -> _Answer:
+def _membership_test(query: Query, known: Collection[str]) -> _Test:
+    def test(document: Document) -> _Outcome:
         for value in query.values(document):
             if value is not None and text_of(value) in known:
                 return (True,)
         return (False,)
 
-    return look
+    return test

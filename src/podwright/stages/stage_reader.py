@@ -1,8 +1,7 @@
-"""Stage documents, read: KWOK's YAML becomes stages, or a list of all that is wrong.
+"""The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
 
 Both forms of KWOK are read: the old one (`next`, `key`, `expressionFrom`) and the new one
-(`steps`, `jq`). Expressions in CEL and the step `apply` are refused, as is every field that
-is not known.
+(`steps`, `jq`). CEL expressions, the step `apply` and unknown fields are rejected.
 
 Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
 """
@@ -180,7 +179,7 @@ def read_stages(data: bytes | str, *, source: str) -> tuple[Stage, ...]:
     Raises
     ------
     InputError
-        With everything that is wrong in any document.
+        With all errors in all documents.
     """
     errors: list[FieldError] = []
     stages: list[Stage] = []
@@ -215,7 +214,7 @@ def read_stage(document: Document, *, source: str) -> Stage:
     Raises
     ------
     InputError
-        With everything that is wrong in it.
+        With all errors in the document.
     """
     errors: list[FieldError] = []
     stage = _stage(document, source, errors)
@@ -231,11 +230,11 @@ def _names(stage: Stage) -> tuple[str, str, str]:
 
 def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
     if not isinstance(value, dict):
-        errors.append(problem("", f"a Stage is expected, not {quoted(value)}"))
+        errors.append(problem("", f"expected a Stage, got {quoted(value)}"))
         return None
-    for path, wanted in (("apiVersion", API_VERSION), ("kind", "Stage")):
-        if path in value and value[path] != wanted:
-            errors.append(not_supported(path, str(value[path]), [wanted]))
+    for path, expected in (("apiVersion", API_VERSION), ("kind", "Stage")):
+        if path in value and value[path] != expected:
+            errors.append(not_supported(path, str(value[path]), [expected]))
     if errors:
         return None
     document = decode(value, _Document, "", errors)
@@ -245,7 +244,7 @@ def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
 
 
 class _Reader:
-    """Makes a stage of a document whose fields have the right types, and notes the rest."""
+    """Builds a stage from a decoded document, and collects the errors in its values."""
 
     def __init__(self, errors: list[FieldError]) -> None:
         self._errors = errors
@@ -289,11 +288,11 @@ class _Reader:
             return None
         requirements = [
             Requirement(query(f".metadata.{field}[{quoted_key(key)}]"), "In", (value,))
-            for field, wanted in (
+            for field, values_by_key in (
                 ("labels", selector.match_labels),
                 ("annotations", selector.match_annotations),
             )
-            for key, value in wanted.items()
+            for key, value in values_by_key.items()
         ]
         for index, expression in enumerate(selector.match_expressions):
             path = f"spec.selector.matchExpressions[{index}]"
@@ -304,7 +303,7 @@ class _Reader:
 
     def _requirement(self, expression: _Expression, path: str) -> Requirement | None:
         if expression.cel is not None:
-            self._errors.append(forbidden(f"{path}.cel", "CEL is not read; use jq"))
+            self._errors.append(forbidden(f"{path}.cel", "CEL is not supported; use jq"))
             return None
         key, operator, values = expression.key, expression.operator, expression.values
         if expression.jq is not None:
@@ -316,7 +315,7 @@ class _Reader:
         if chosen is None:
             self._errors.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
         elif chosen in {"In", "NotIn"} and not values:
-            self._errors.append(required(f"{path}.values", f"{chosen} needs values"))
+            self._errors.append(required(f"{path}.values", f"{chosen} requires values"))
         elif chosen in {"Exists", "DoesNotExist"} and values:
             self._errors.append(forbidden(f"{path}.values", f"{chosen} takes no values"))
         if found is None or chosen is None:
@@ -327,15 +326,15 @@ class _Reader:
         if not text:
             self._errors.append(required(path))
             return None
-        return self._made(lambda: query(text), text, path)
+        return self._try_build(lambda: query(text), text, path)
 
-    def _made(self, make: Callable[[], T], value: Any, path: str) -> T | None:
+    def _try_build(self, make: Callable[[], T], value: Any, path: str) -> T | None:
         try:
             return make()
         except QueryError as error:
             self._errors.append(invalid(path, value, str(error)))
         except TemplateError as error:
-            # The template has many lines; the one that is wrong says where.
+            # The error names the line of the template; the whole template is not repeated.
             self._errors.append(problem(path, str(error)))
         return None
 
@@ -343,7 +342,7 @@ class _Reader:
         if source is None:
             return None
         if source.cel is not None:
-            self._errors.append(forbidden(f"{path}.cel", "CEL is not read; use jq"))
+            self._errors.append(forbidden(f"{path}.cel", "CEL is not supported; use jq"))
             return None
         if source.jq is not None:
             return self._query(source.jq.expression, f"{path}.jq.expression")
@@ -365,7 +364,7 @@ class _Reader:
             bounds.append(Bound(milliseconds(value), found))
         duration, jitter = bounds
         if duration.default_ns is None:
-            # KWOK has 0 where only the document may say something.
+            # In KWOK the default is 0 if the duration comes from the document only.
             duration = Bound(0, duration.query)
         return Delay(duration, jitter)
 
@@ -377,7 +376,7 @@ class _Reader:
         path = "spec.next"
         steps = self._common(following.event, following.finalizers, path)
         if following.delete:
-            # Deleting overrides what would have been changed.
+            # A deletion overrides patches.
             return [*steps, DeleteStep()]
         if following.status_template:
             patch = _Patch(
@@ -441,9 +440,9 @@ class _Reader:
         return [PatchStep(Rendering(template), patch.root, patch.subresource, chosen, user)]
 
     def _template(self, text: str, path: str) -> Template | None:
-        return self._made(lambda: Template(text, FUNCTION_NAMES), text, path)
+        return self._try_build(lambda: Template(text, FUNCTION_NAMES), text, path)
 
 
 def quoted_key(key: str) -> str:
-    """Return a key as jq has it in brackets."""
+    """Return a key as jq writes it in brackets."""
     return msgspec.json.encode(key).decode()

@@ -1,4 +1,4 @@
-"""What the plan for an object is made of, and plans that are the same for many objects."""
+"""When a stage is due: the basis of a scheduled stage, and schedules shared by many objects."""
 
 from __future__ import annotations
 
@@ -11,44 +11,48 @@ from podwright.objects import Document
 from podwright.stages.stage import Stage
 
 FixedSchedule: TypeAlias = tuple[str, int, int, str]
-"""Of a plan that many objects have: its basis, its delay, its stage, and the name."""
+"""A schedule shared by many objects: basis, delay in ns, index of the stage, and its name."""
 
-_WORDED_MAX: Final = 1_024
+_CACHE_MAX: Final = 1_024
 
 
 def basis_of(
     applying: Sequence[int], weights: list[int | None], sources: list[tuple[Any, Any]]
 ) -> str:
-    """Return what a plan is made of, as a text: stages, their weights, and words on delays."""
+    """Return the basis of a scheduled stage as text.
+
+    It covers everything that the choice and the delay depend on: the matching stages, their
+    weights, and the values in the document that define their delays.
+    """
     return msgspec.json.encode((applying, weights, sources)).decode()
 
 
 class FixedSchedules:
-    """The plans of a stage, where it is the only one that applies and nothing is drawn.
+    """The schedules of a stage that is the only match and whose delay is not drawn.
 
-    Objects that say the same about its delay, or nothing, have the same plan; so it is made once,
-    unless it depends on the time or on a weight.
+    Objects with the same delay values in their documents have the same schedule. It is computed
+    once per set of values, unless it depends on the current time or on a weight in the document.
 
     Attributes
     ----------
     always : FixedSchedule, optional
-        The one plan of a stage about which objects can say nothing.
+        The schedule for every object, if no document can change the stage's delay.
     """
 
-    __slots__ = ("_index", "_may_last", "_stage", "_worded", "always")
+    __slots__ = ("_by_sources", "_index", "_may_last", "_stage", "always")
 
     def __init__(self, stage: Stage, index: int) -> None:
         delay = stage.delay
         self._stage = stage
         self._index = index
-        self._may_last = stage.weight.query is None and delay.may_last
-        self._worded: dict[tuple[Any, Any], FixedSchedule | None] = {}
+        self._may_last = stage.weight.query is None and delay.can_be_constant
+        self._by_sources: dict[tuple[Any, Any], FixedSchedule | None] = {}
         self.always: FixedSchedule | None = None
         if delay.duration.query is None and delay.jitter.query is None:
             self.always = self.for_document({})
 
     def for_document(self, document: Document) -> FixedSchedule | None:
-        """Return the plan for an object, None if it has to be made."""
+        """Return the schedule for a document; None if it has to be computed for each object."""
         if not self._may_last:
             return None
         sources = duration, jitter = self._stage.delay.sources(document)
@@ -56,13 +60,13 @@ class FixedSchedules:
             jitter is None or type(jitter) is str
         ):
             return None
-        if sources in self._worded:
-            return self._worded[sources]
-        if not self._stage.delay.is_lasting(sources):
+        if sources in self._by_sources:
+            return self._by_sources[sources]
+        if not self._stage.delay.is_constant(sources):
             return None
-        if len(self._worded) >= _WORDED_MAX:
-            self._worded.clear()
-        made = self._worded[sources] = self._made(sources)
+        if len(self._by_sources) >= _CACHE_MAX:
+            self._by_sources.clear()
+        made = self._by_sources[sources] = self._made(sources)
         return made
 
     def _made(self, sources: tuple[Any, Any]) -> FixedSchedule | None:

@@ -157,7 +157,7 @@ class _Run:
             case Output(pipe=pipe):
                 value = self._pipe(pipe, dot, scope)
                 if not pipe.targets:
-                    self._written.append(shown(value))
+                    self._written.append(go_text(value))
             case If(pipe=pipe):
                 inner = _Scope(scope)
                 value = self._pipe(pipe, dot, inner)
@@ -274,7 +274,7 @@ class _Run:
                     if value is None:
                         return None
                     if not isinstance(value, dict):
-                        raise TemplateError(f'no field "{name}" in {shown(value)}', line)
+                        raise TemplateError(f'no field "{name}" in {go_text(value)}', line)
                     value = value.get(name)
                 return value
 
@@ -288,7 +288,7 @@ def _entries(value: Any, line: int) -> list[tuple[Any, Any]]:
         return list(enumerate(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return [(index, index) for index in range(value)]
-    raise TemplateError(f"range over {shown(value)}, which is no list, map or number", line)
+    raise TemplateError(f"range over {go_text(value)}, which is no list, map or number", line)
 
 
 # ------------------------------------------------------------------------------ values
@@ -299,7 +299,7 @@ def is_true(value: Any) -> bool:
     return bool(value)
 
 
-def shown(value: Any) -> str:
+def go_text(value: Any) -> str:
     """Return a value as Go prints it."""
     match value:
         case None:
@@ -307,9 +307,9 @@ def shown(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case dict():
-            return f"map[{' '.join(f'{key}:{shown(value[key])}' for key in sorted(value))}]"
+            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
         case list():
-            return f"[{' '.join(shown(entry) for entry in value)}]"
+            return f"[{' '.join(go_text(entry) for entry in value)}]"
         case float():
             return f"{value:g}" if abs(value) < 1e21 else repr(value)
         case _:
@@ -364,16 +364,16 @@ def _index(value: Any, *places: Any) -> Any:
             value = value.get(place)
         elif isinstance(value, list | str):
             if not isinstance(place, int) or not 0 <= place < len(value):
-                raise ValueError(f"{shown(place)} is no place in a list of {len(value)}")
+                raise ValueError(f"{go_text(place)} is no place in a list of {len(value)}")
             value = value[place]
         else:
-            raise TypeError(f"nothing to look up in {shown(value)}")
+            raise TypeError(f"nothing to look up in {go_text(value)}")
     return value
 
 
 def _length(value: Any) -> int:
     if not isinstance(value, str | list | dict):
-        raise TypeError(f"{shown(value)} has no length")
+        raise TypeError(f"{go_text(value)} has no length")
     return len(value.encode()) if isinstance(value, str) else len(value)
 
 
@@ -392,13 +392,13 @@ def _printf(form: str, *values: Any) -> str:
         if not left:
             raise ValueError(f'"{form}" has more verbs than values')
         value = left.pop(0)
-        return quoted(value) if letter == "q" else shown(value)
+        return quoted(value) if letter == "q" else go_text(value)
 
     return _VERB.sub(verb, form)
 
 
 def _print(*values: Any) -> str:
-    return "".join(map(shown, values))
+    return "".join(map(go_text, values))
 
 
 def _integer(value: Any) -> int:
@@ -412,7 +412,7 @@ def _integer(value: Any) -> int:
 def _dictionary(*pairs: Any) -> dict[str, Any]:
     if len(pairs) % 2:
         raise ValueError("a key without a value")
-    return {shown(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
+    return {go_text(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -439,9 +439,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "int": _integer,
     "list": lambda *values: list(values),
     "lower": lambda text: text.lower(),
-    "quote": lambda *values: " ".join(quoted(shown(value)) for value in values),
+    "quote": lambda *values: " ".join(quoted(go_text(value)) for value in values),
     "sub": lambda left, right: _integer(left) - _integer(right),
-    "toString": shown,
+    "toString": go_text,
     "upper": lambda text: text.upper(),
     # KWOK's, as far as they need to know nothing but their values.
     "Quote": quoted,

@@ -7,7 +7,7 @@ from podwright.simulation.inputs import Inputs
 from podwright.simulation.openb_arrivals import openb_arrivals
 from podwright.stages import Lifecycle, default_stages
 from podwright.stages.annotation_stages import RUN_DELAY
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver
 from podwright.testing import make_pod
 
 HEAD = (
@@ -68,7 +68,7 @@ def test_a_run_time_takes_the_place_of_the_deletion_time():
 )
 def test_the_stages_finish_a_pod_as_it_is_told(ending, finished_at):
     (arrival,) = openb_arrivals(pods_of(PLACED), trace_start_ns=NOW, ending=ending)
-    player = Player(Lifecycle(default_stages(trace_start_ns=NOW), seed=1))
+    player = LifecycleDriver(Lifecycle(default_stages(trace_start_ns=NOW), seed=1))
     player.heap.advance(NOW + 130 * SECOND)
     player.put(with_node_name(arrival.pod, "n1"))
     player.run()

@@ -45,7 +45,7 @@ def a_node(name: str = "n1", **parts: Any) -> Any:
     return decode({"apiVersion": "v1", "kind": "Node", "metadata": metadata, **parts}, source="t")
 
 
-class Player:
+class LifecycleDriver:
     """Does what a lifecycle wants, until nothing is due."""
 
     def __init__(self, life: Lifecycle) -> None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from podwright.stages import Lifecycle, read_stages
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
 
 DELAY = """
   delay:
@@ -286,15 +286,15 @@ GENERAL = "---".join((CREATE, INIT_RUNNING, INIT_COMPLETED, READY, COMPLETE, DEL
 OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}
 
 
-def played(text: str, *objects: Any, seconds: float = 600) -> Player:
-    player = Player(Lifecycle(read_stages(text, source="stages.yaml"), seed=3))
+def played(text: str, *objects: Any, seconds: float = 600) -> LifecycleDriver:
+    player = LifecycleDriver(Lifecycle(read_stages(text, source="stages.yaml"), seed=3))
     for obj in objects:
         player.put(obj)
     player.run(seconds)
     return player
 
 
-def stages_of(player: Player) -> list[str]:
+def stages_of(player: LifecycleDriver) -> list[str]:
     return [stage for _, stage, _ in player.story]
 
 

@@ -59,13 +59,13 @@ def test_a_path_leads_to_values(text, values):
     ("text", "said"),
     [
         pytest.param("status", 'a path, which begins with "."', id="no dot"),
-        pytest.param(".a.", "a name is expected, not the end", id="a dot too many"),
-        pytest.param(".a | length", "a path, .* not 'length'", id="a function"),
-        pytest.param(".a // .b", 'ends before "// .b"', id="an operator"),
-        pytest.param(".a[1:2]", 'ends before ":2', id="a slice"),
-        pytest.param('.a[] | select(.b == "c"', '"\\)" is expected, not the end', id="not closed"),
-        pytest.param(".a .b c", 'ends before "c"', id="something behind it"),
-        pytest.param(".a[1.5]", "a name in quotes, a number or nothing", id="half an entry"),
+        pytest.param(".a.", "expected a name, got the end", id="a dot too many"),
+        pytest.param(".a | length", "a path, .* got 'length'", id="a function"),
+        pytest.param(".a // .b", 'beginning with "// .b"', id="an operator"),
+        pytest.param(".a[1:2]", 'beginning with ":2', id="a slice"),
+        pytest.param('.a[] | select(.b == "c"', 'expected "\\)", got the end', id="not closed"),
+        pytest.param(".a .b c", 'beginning with "c"', id="something behind it"),
+        pytest.param(".a[1.5]", "a quoted name, a number or nothing", id="half an entry"),
     ],
 )
 def test_the_rest_of_jq_is_refused(text, said):

@@ -21,8 +21,8 @@ from podwright.stages import (
     read_stages,
 )
 from podwright.stages.addresses import Addresses
-from podwright.stages.annotation_stages import back_off_ns
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.annotation_stages import backoff_ns
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
 from podwright.store.history import change_of
 
 RUN = "pod-complete.stage.kwok.x-k8s.io"
@@ -53,7 +53,7 @@ def restored(life: Lifecycle, *objects: Object) -> Lifecycle:
 
 
 def test_a_node_becomes_ready_at_once():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_node(status={"allocatable": {"cpu": "4"}, "conditions": [{"type": "Mine"}]}))
     player.run()
     status = player.status("n1")
@@ -67,7 +67,7 @@ def test_a_node_becomes_ready_at_once():
 
 
 def test_a_pod_waits_until_it_is_bound():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(spec={"nodeName": None}))
     player.run(10)
     assert player.story == []
@@ -79,7 +79,7 @@ def test_a_pod_waits_until_it_is_bound():
 
 
 def test_a_pod_of_a_job_is_done_at_once():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(ownerReferences=JOB))
     player.run()
     assert [stage for _, stage, _ in player.story] == ["pod-ready", "pod-complete"]
@@ -105,7 +105,7 @@ def test_a_pod_of_a_job_is_done_at_once():
     ],
 )  # fmt: skip
 def test_the_restart_policy_says_what_an_exit_is(policy, exit_code, story, phase):
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     annotations = {f"{RUN}/delay": "1m", f"{RUN}/exit-code": exit_code}
     player.put(a_pod(spec={"restartPolicy": policy}, annotations=annotations))
     player.run(200)
@@ -114,7 +114,7 @@ def test_the_restart_policy_says_what_an_exit_is(policy, exit_code, story, phase
 
 
 def test_a_container_that_is_backed_off_says_so():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(annotations={f"{RUN}/delay": "1m", f"{RUN}/exit-code": "2"}))
     player.run(125)
     (container,) = player.status()["containerStatuses"]
@@ -141,12 +141,12 @@ def test_a_container_that_is_backed_off_says_so():
     ],
 )
 def test_back_off(restart_count, ran_s, wait_s):
-    assert back_off_ns(restart_count, ran_s * SECOND) == wait_s * SECOND
+    assert backoff_ns(restart_count, ran_s * SECOND) == wait_s * SECOND
 
 
 def test_a_pod_of_the_trace_ends_at_its_second():
     life = Lifecycle(default_stages(trace_start_ns=NOW - 100 * SECOND))
-    player = Player(life)
+    player = LifecycleDriver(life)
     player.put(a_pod("on-time", annotations={"alibabacloud.com/deletion-time": "250"}))
     player.put(a_pod("too-late", annotations={"alibabacloud.com/deletion-time": "90"}))
     player.run()
@@ -156,7 +156,7 @@ def test_a_pod_of_the_trace_ends_at_its_second():
 
 
 def test_a_deleted_pod_goes_at_once_with_its_finalizers():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))
     (put, *_) = [event.event for event in player.heap.entries()]
     actions = player.life.handle(put, NOW)
@@ -169,13 +169,13 @@ def test_a_deleted_pod_goes_at_once_with_its_finalizers():
 def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace():
     annotations = {"pod-delete.stage.kwok.x-k8s.io/delay": "5s"}
     for seed in range(20):
-        player = Player(Lifecycle(seed=seed))
+        player = LifecycleDriver(Lifecycle(seed=seed))
         player.put(a_pod(deletionTimestamp=at(30), annotations=annotations))
         player.run()
         ((time, stage, _),) = player.story
         assert stage == "pod-stop"
         assert 5 <= time < 30
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(deletionTimestamp=at(3), annotations=annotations))
     player.run()
     assert player.story == [(3, "pod-stop", "default/web")]
@@ -184,14 +184,18 @@ def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace():
 @pytest.mark.parametrize(
     ("annotations", "said"),
     [
-        pytest.param({"alibabacloud.com/deletion-time": "soon"}, "no number of seconds", id="time"),
-        pytest.param({f"{RUN}/delay": "1s", f"{RUN}/exit-code": "x"}, "no exit code", id="code"),
+        pytest.param(
+            {"alibabacloud.com/deletion-time": "soon"}, "invalid number of seconds", id="t"
+        ),
+        pytest.param(
+            {f"{RUN}/delay": "1s", f"{RUN}/exit-code": "x"}, "invalid exit code", id="code"
+        ),
     ],
 )
 def test_an_annotation_that_cannot_be_read_is_said(annotations, said):
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(annotations=annotations))
-    with pytest.raises(StageError, match=f"^run stages: Stage pod-.*: Pod default/web: .*{said}"):
+    with pytest.raises(StageError, match=f"^annotation stages: .*: Pod default/web: .*{said}"):
         player.run()
 
 
@@ -207,7 +211,10 @@ def test_playing_without_templates_is_the_same():
         a_node(status={"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}]}),
     ]
     for obj in pods:
-        players = [Player(Lifecycle()), Player(Lifecycle(read_stages(FAST_STAGES, source="f")))]
+        players = [
+            LifecycleDriver(Lifecycle()),
+            LifecycleDriver(Lifecycle(read_stages(FAST_STAGES, source="f"))),
+        ]
         for player in players:
             player.put(obj)
             player.run()
@@ -218,7 +225,7 @@ def test_playing_without_templates_is_the_same():
 
 
 def test_a_delay_may_be_the_time_at_which_it_ends():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     annotations = {f"{RUN}/delay": at(60)}
     player.put(a_pod("early", spec={"restartPolicy": "Never"}, annotations=annotations))
     player.run(20)
@@ -235,9 +242,9 @@ def test_a_pod_keeps_the_address_that_it_was_given_before_it_was_written_down():
     addresses = Addresses()
     given = addresses.of_pod("a")
     assert addresses.of_pod("a") == given
-    assert addresses.written_to_pod("a") == given
+    assert addresses.take_for_pod("a") == given
     assert addresses.state().pods == {}
-    assert len({given, addresses.written_to_pod("b"), addresses.of_pod("c")}) == 3
+    assert len({given, addresses.take_for_pod("b"), addresses.of_pod("c")}) == 3
 
 
 # ---------------------------------------------------------------------------- the machine
@@ -250,7 +257,7 @@ WAIT = (
 
 
 def test_a_change_that_does_not_matter_leaves_the_time_as_it_is():
-    player = Player(Lifecycle(stages_of(WAIT)))
+    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     player.put(a_pod())
     player.run(40)
     player.heap.advance(NOW + 40 * SECOND)
@@ -263,7 +270,7 @@ def test_a_change_that_does_not_matter_leaves_the_time_as_it_is():
 
 
 def test_a_plan_goes_when_its_stage_no_longer_applies():
-    player = Player(Lifecycle(stages_of(WAIT)))
+    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     player.put(a_pod())
     player.put(a_pod(status={"phase": "Pending"}))
     assert player.life.next_stage_of(a_pod()) is None
@@ -300,7 +307,7 @@ def test_what_was_removed_on_a_silent_node_is_not_due_when_it_returns():
 
 
 def test_an_object_of_the_same_name_begins_anew():
-    player = Player(Lifecycle(stages_of(WAIT)))
+    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     player.put(a_pod())
     player.run(40)
     player.heap.advance(NOW + 40 * SECOND)
@@ -340,7 +347,7 @@ def test_a_stage_with_everything():
     )
     life = Lifecycle(stages_of(stage, kind="Custom"))
     document = {"apiVersion": "v1", "kind": "Custom", "metadata": {"name": "c", "uid": "1"}}
-    player = Player(life)
+    player = LifecycleDriver(life)
     (plan,) = life.handle(ObjectPut(decode(document, source="t")), NOW)
     assert isinstance(plan, ScheduleStage)
     event, put = life.handle(plan.event, NOW)
@@ -359,7 +366,7 @@ def test_an_immediate_stage_goes_on_though_nothing_changed():
         "selector: {}, delay: {durationMilliseconds: 20000, jitterDurationMilliseconds: 25000}, "
         "immediateNextStage: true, next: {statusTemplate: 'beat: {{ Now | Quote }}'}"
     )
-    player = Player(Lifecycle(stages_of(beat, kind="Node")))
+    player = LifecycleDriver(Lifecycle(stages_of(beat, kind="Node")))
     player.put(a_node())
     player.run(100)
     times = [time for time, _, _ in player.story]
@@ -371,7 +378,7 @@ def test_an_immediate_stage_goes_on_though_nothing_changed():
 
 def test_stages_that_never_come_to_rest_are_an_error():
     endless = "selector: {}, next: {statusTemplate: 'n: {{ add1 .status.n }}'}"
-    player = Player(Lifecycle(stages_of(endless)))
+    player = LifecycleDriver(Lifecycle(stages_of(endless)))
     player.put(a_pod())
     with pytest.raises(
         StageError, match="Pod default/web: more than 100 stages at one time, the la"
@@ -392,7 +399,7 @@ def test_stages_that_never_come_to_rest_are_an_error():
 )
 def test_a_stage_that_cannot_be_played_says_which_and_on_what(template, error, said):
     stages = stages_of(f'selector: {{}}, next: {{statusTemplate: "{template}"}}')
-    player = Player(Lifecycle(stages))
+    player = LifecycleDriver(Lifecycle(stages))
     player.put(a_pod())
     with pytest.raises(error, match=said) as raised:
         player.run()
@@ -401,8 +408,8 @@ def test_a_stage_that_cannot_be_played_says_which_and_on_what(template, error, s
 
 
 def test_a_machine_goes_on_where_another_one_was():
-    def begun() -> Player:
-        player = Player(Lifecycle(seed=3))
+    def begun() -> LifecycleDriver:
+        player = LifecycleDriver(Lifecycle(seed=3))
         annotations = {f"{RUN}/delay": "1m", f"{RUN}/jitter-delay": "5m"}
         for name in "abc":
             player.put(a_pod(name, spec={"restartPolicy": "Never"}, annotations=annotations))

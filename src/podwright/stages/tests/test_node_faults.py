@@ -9,17 +9,17 @@ from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.objects import with_fields
 from podwright.stages import Lifecycle, StageDue
 from podwright.stages.annotation_stages import RUN_DELAY
-from podwright.stages.tests.lifecycle_driver import NOW, SECOND, Player, a_node, a_pod, at
+from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
 
 
-def silent_at(player: Player, seconds: int) -> None:
+def silent_at(player: LifecycleDriver, seconds: int) -> None:
     player.run(seconds)
     player.heap.advance(NOW + seconds * SECOND)
     player.do(player.life.handle(NodeDown("n1"), player.heap.now_ns))
 
 
 def test_what_falls_due_on_a_silent_node_happens_when_it_returns():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_node())
     spec = {"restartPolicy": "Never"}
     player.put(a_pod("short", spec=spec, annotations={RUN_DELAY: "10s"}))
@@ -37,7 +37,7 @@ def test_what_falls_due_on_a_silent_node_happens_when_it_returns():
 
 
 def test_a_deleted_pod_stays_on_a_silent_node():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_node())
     player.put(a_pod())
     silent_at(player, 5)
@@ -52,7 +52,7 @@ def test_a_deleted_pod_stays_on_a_silent_node():
 
 def test_a_silent_node_is_not_made_ready_until_it_returns_under_its_name_or_a_new_one():
     for returns in ("itself", "anew"):
-        player = Player(Lifecycle())
+        player = LifecycleDriver(Lifecycle())
         player.put(a_node())
         silent_at(player, 5)
         unknown = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
@@ -70,7 +70,7 @@ def test_a_silent_node_is_not_made_ready_until_it_returns_under_its_name_or_a_ne
 
 
 def test_silence_survives_a_checkpoint():
-    player = Player(Lifecycle())
+    player = LifecycleDriver(Lifecycle())
     player.put(a_pod(annotations={RUN_DELAY: "10s"}, spec={"restartPolicy": "Never"}))
     silent_at(player, 5)
     other = Lifecycle()
@@ -86,7 +86,7 @@ def test_silence_survives_a_checkpoint():
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=5), st.data())
 def test_what_fell_due_is_said_again_in_the_order_in_which_objects_came(delays, data):
-    player = Player(Lifecycle(seed=1))
+    player = LifecycleDriver(Lifecycle(seed=1))
     player.put(a_node())
     for index, seconds in enumerate(delays):
         annotations = {RUN_DELAY: f"{seconds}s"}

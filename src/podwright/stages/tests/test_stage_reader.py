@@ -149,7 +149,7 @@ def test_several_documents_keep_their_order():
         pytest.param(
             "expressionFrom: .metadata.annotations.weight",
             "cel: {expression: '1'}",
-            "spec.weightFrom.cel: Forbidden: CEL is not read",
+            "spec.weightFrom.cel: Forbidden: CEL is not supported",
             id="CEL",
         ),
         pytest.param(

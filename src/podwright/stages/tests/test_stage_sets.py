@@ -231,5 +231,5 @@ def test_what_volume_stages_have_that_is_not_read_is_said_all_at_once():
     with pytest.raises(InputError) as refused:
         read_stages(text, source="stages.yaml")
     said = str(refused.value)
-    assert said.count("CEL is not read; use jq") == 2
+    assert said.count("CEL is not supported; use jq") == 2
     assert "steps[0].apply" in said

@@ -12,8 +12,8 @@ from podwright.stages.stage import (
     FinalizersStep,
     Requirement,
     Weight,
-    between,
     choose,
+    delay_between,
 )
 from podwright.stages.tests.lifecycle_driver import NOW, SECOND, at
 
@@ -96,8 +96,8 @@ def test_delays(delay, document, bounds):
     sources = delay.sources(document)
     assert delay.bounds(sources, NOW) == bounds
     least_ns, most_ns = bounds
-    assert between(least_ns, most_ns, 0) == least_ns
-    assert least_ns <= between(least_ns, most_ns, LAST) <= max(most_ns - 1, least_ns)
+    assert delay_between(least_ns, most_ns, 0) == least_ns
+    assert least_ns <= delay_between(least_ns, most_ns, LAST) <= max(most_ns - 1, least_ns)
 
 
 @pytest.mark.parametrize(
