@@ -265,7 +265,9 @@ class DecisionLog:
         int
             The number of the event.
         """
-        self.rows.add(now_ns, event, actions, (pod,) if pod else pods)
+        self.rows.add(now_ns, event, actions)
+        for each in (pod,) if pod else pods:
+            self.rows.end_cycle(each)
         index = len(self) - 1
         if not self.waits_for_flush and len(self.rows) >= self.block_events:
             self.flush()
@@ -565,13 +567,10 @@ class Recorder:
         """
 
     def _recording(self) -> Callable[[Event, int], list[Action]]:
-        # A closure that does what `Rows.add` does, because this is on the way of every event
-        # and every call more can be measured. No event is looked at, but an object that is
-        # put ends no cycle.
+        # A closure, because this is on the way of every event. No event is looked at, but an
+        # object that is put ends no cycle.
         machine, log, rows = self.machine, self.log, self.log.rows
-        handle, entries = machine.handle, rows.entries
-        keep, keep_actions = entries.extend, rows.actions.extend
-        keep_end, keep_pod = rows.cycle_ends.append, rows.cycle_pods.append
+        handle, entries, add, end_cycle = machine.handle, rows.entries, rows.add, rows.end_cycle
         last = machine.last_decisions
         limit = sys.maxsize if log.waits_for_flush else 0
 
@@ -582,16 +581,11 @@ class Recorder:
                 limit = 0
                 limit = 3 * log.catch_up(machine)
             actions = handle(event, now_ns)
-            if actions:
-                keep((event, now_ns, len(actions)))
-                keep_actions(actions)
-            else:
-                keep((event, now_ns, 0))
+            add(now_ns, event, actions)
             if type(event) is not ObjectPut and (decided := machine.last_decisions) is not last:
                 last = decided
                 for decision in decided:
-                    keep_end(len(entries))
-                    keep_pod(decision.pod)
+                    end_cycle(decision.pod)
             return actions
 
         return handle_and_record

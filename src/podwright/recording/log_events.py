@@ -7,7 +7,7 @@ block. The frames around them, and objects and actions inside, are `log_format`'
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, cast, get_args
 
@@ -78,19 +78,23 @@ class Rows:
         self.actions: list[Action] = []
         self.cycle_ends: list[int] = []
         self.cycle_pods: list[Pod | str] = []
+        # Every event of a recorded machine comes through `add`: its look-ups are done once.
+        self._extend_entries = self.entries.extend
+        self._extend_actions = self.actions.extend
 
     def __len__(self) -> int:
         return (len(self.entries) - self._taken[0]) // 3
 
-    def add(
-        self, now_ns: int, event: Event, actions: Sequence[Action], pods: Iterable[str]
-    ) -> None:
-        """Add an event."""
-        self.entries.extend((event, now_ns, len(actions)))
-        self.actions.extend(actions)
-        for pod in pods:
-            self.cycle_ends.append(len(self.entries))
-            self.cycle_pods.append(pod)
+    def add(self, now_ns: int, event: Event, actions: Sequence[Action]) -> None:
+        """Add an event and its actions."""
+        self._extend_entries((event, now_ns, len(actions)))
+        if actions:
+            self._extend_actions(actions)
+
+    def end_cycle(self, pod: Pod | str) -> None:
+        """Note that the last event ended a cycle of a pod."""
+        self.cycle_ends.append(len(self.entries))
+        self.cycle_pods.append(pod)
 
     def take(self, limit: int) -> tuple[list[int], EventIndex, EventBlock]:
         """Make a block of the first events; returns their times as well."""
