@@ -1,4 +1,4 @@
-"""Plugins that judge node by node, run over columns."""
+"""Runs Filter and Score of a plugin in either form: per node or on columns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _LEAST_SCORE = -(2**63)
 
 
 def described(answer: object) -> str:
-    """Put what a plugin answered into words that are the same in every process.
+    """Describe a plugin's return value in words that are the same in every process.
 
-    What is not a plain value is named by its type: its `repr` may hold an address, or fail.
+    A value that is not plain data is named by its type: its `repr` may contain an address, or
+    raise.
     """
     if answer is not None and type(answer) not in {bool, int, float, str}:
         return f"something of type {type(answer).__name__}"
@@ -31,37 +32,37 @@ def described(answer: object) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """Put what a plugin raised into words."""
+    """Return the type and the message of an exception."""
     try:
         return f"{type(error).__name__}: {error}".removesuffix(": ")
-    except Exception:  # noqa: BLE001 - a user's exception may fail to say what it is
+    except Exception:  # noqa: BLE001 - `__str__` of a user's exception may raise
         return type(error).__name__
 
 
 def raised_at(error: Exception, where: str) -> str:
-    """Put what a plugin raised into words, with the case, so that its author can find it.
+    """Return the type and the message of an exception, and where it was raised.
 
     Parameters
     ----------
     where : str
-        The pod, and perhaps the node.
+        The pod, and the node if there is one.
     """
     if isinstance(error, MissingStateError):
-        # The configuration's doing, for every pod the same; the words are upstream's.
+        # The configuration causes this, for every pod; the text is upstream's.
         return str(error)
     return f"{raised(error)} ({where})"
 
 
 class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
-    """A plugin raised, or answered what it may not answer; the cycle ends without a decision.
+    """A plugin raised or returned an invalid value; the cycle ends without a decision.
 
     Attributes
     ----------
     status : Status
-        Code ERROR, worded as upstream words it. What a plugin raised is followed by the pod
-        and the node, so that its author can find the case.
+        Code ERROR, with upstream's text. An exception's message is followed by the pod and the
+        node, so that the plugin's author can find the case.
     text : str
-        What the plugin said, without upstream's words around it.
+        The plugin's own message, without upstream's prefix.
     """
 
     def __init__(self, plugin: Plugin, point: str, text: str) -> None:
@@ -74,19 +75,19 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
     def raised(
         cls, plugin: Plugin, point: str, cycle: Cycle, error: Exception, node: str = ""
     ) -> PluginFailure:
-        """Report an exception."""
+        """Make a failure of an exception."""
         where = f", node {node}" if node else ""
         return cls(plugin, point, raised_at(error, f"pod {cycle.pod.key}{where}"))
 
 
 @cache
 def _is_our_own(module: str) -> bool:
-    """Tell whether plugins of a module come with podwright; asked in every cycle."""
+    """Tell whether a module belongs to podwright; cached because every cycle calls it."""
     return module.startswith("podwright.plugins.")
 
 
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
-    """Fill `out` at its rows by whichever form of filter the plugin has."""
+    """Write the verdicts of a plugin's filter, in either form, into the rows of `out`."""
     if plugin.filters_columns:
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
@@ -111,7 +112,7 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
 
 
 def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
-    """Fill `out` at its rows by whichever form of score the plugin has."""
+    """Write the scores of a plugin's score, in either form, into the rows of `out`."""
     if plugin.scores_columns:
         try:
             plugin.score_columns(cycle, cycle.cluster.nodes, out)

@@ -1,11 +1,10 @@
-"""What plugins say when binding takes time: calls to make, and when to look again.
+"""The results of PreBind and Bind plugins that take time: API calls, and when to continue.
 
-PreBind and Bind may need the API server, or have to wait for something outside. Nothing in
-the machine blocks, so such a plugin answers `Pending`: the calls that should be made now, a
-time after which it wants to be asked again, or both. When every call is answered, or the
-time has come, its `continue_pre_bind` (or `continue_bind`) is called with a `Progress`; it
-answers with a Status, or `Pending` again. What it has to remember in between it keeps in
-the cycle, under a `StateKey`.
+PreBind and Bind may need the API server, or wait for another component. The machine never
+blocks, so such a plugin returns `Pending`: API calls to make now, a delay after which to
+continue, or both. When every call has returned, or the delay has passed, the machine calls
+`continue_pre_bind` (or `continue_bind`) with a `Progress`; that returns a Status, or `Pending`
+again. The plugin keeps its state between the calls in the cycle, under a `StateKey`.
 
     def pre_bind(self, cycle, node_name):
         return Pending(calls=(ClaimUpdate(claim),))
@@ -16,7 +15,7 @@ the cycle, under a `StateKey`.
                 return Status.error(answer.error.message)
         return Status.OK if self.is_bound(...) else Pending(delay_ns=1_000_000_000)
 
-A pod that is preempted meanwhile is not continued: its binding ends with the reason.
+The binding of a pod that is preempted meanwhile is not continued; it fails with that reason.
 """
 
 from __future__ import annotations
@@ -34,10 +33,9 @@ class CallError(msgspec.Struct, frozen=True, gc=False):
     Parameters
     ----------
     message : str
-        For people, as the API server wrote it.
+        The message of the API server.
     reason : str
-        The reason of the API's status (`NotFound`, `Conflict`, `Forbidden`); "" for anything
-        else.
+        The reason of the Status (`NotFound`, `Conflict`, `Forbidden`); "" for any other error.
     """
 
     message: str
@@ -69,14 +67,14 @@ ApiCall: TypeAlias = PodBinding | VolumeUpdate | ClaimUpdate
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came of one call.
+    """The result of one API call.
 
     Parameters
     ----------
     error : CallError, optional
-        None: it succeeded.
+        None if the call succeeded.
     obj : object, optional
-        The object as the API server has it now.
+        The object as returned by the API server.
     """
 
     error: CallError | None = None
@@ -84,14 +82,14 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """The plugin is not done yet.
+    """The plugin has not finished.
 
     Parameters
     ----------
     calls : tuple of ApiCall
-        To be made now, all at once.
+        To be made now, in parallel.
     delay_ns : int, optional
-        Ask again after so long; None: when the calls are answered.
+        Continue after this delay; None: when the calls have returned.
     """
 
     calls: tuple[ApiCall, ...] = ()
@@ -99,14 +97,14 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened since the plugin answered `Pending`.
+    """What happened since the plugin returned `Pending`.
 
     Parameters
     ----------
     now_ns : int
-        The present, in nanoseconds since 1970.
+        The current time, in nanoseconds since 1970.
     answers : tuple of Answer
-        One per call, in their order; empty if the time has come first.
+        One per call, in the same order; empty if the delay passed first.
     """
 
     now_ns: int
@@ -114,4 +112,4 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 BIND_BY_API: Final = Pending(calls=(PodBinding(),))
-"""What a Bind plugin answers that leaves the writing to whoever runs the machine."""
+"""The result of a Bind plugin that leaves the binding request to the driver of the machine."""

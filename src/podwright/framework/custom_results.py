@@ -1,8 +1,8 @@
-"""What plugins want to be said of a pod besides their answers.
+"""Custom results: texts that plugins add to the explanation of a pod.
 
-A plugin may leave texts of its own under keys of its own choice, to be found again by whoever
-asks later what was decided and why: they are in the explanation of the cycle, and among the
-annotations that kube-scheduler-simulator would write. They change no decision.
+A plugin may add texts under keys that it chooses. They appear in the explanation of the cycle
+and among the annotations that kube-scheduler-simulator would write. They do not affect
+decisions.
 
 Upstream: simulator/scheduler/plugin/wrappedplugin.go, `SimulatorHandle.AddCustomResult`
 (kube-scheduler-simulator)
@@ -21,18 +21,18 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def add_custom_result(cycle: Cycle, key: str, result: str) -> None:
-    """Leave a text about the pod of a cycle.
+    """Add a text about the pod of a cycle.
 
     Parameters
     ----------
     cycle : Cycle
-        As the plugin is given it at any extension point.
+        The argument of any extension point.
     key : str
-        The name of the annotation; it replaces what was left under it before.
+        The name of the annotation; an earlier text with the same key is replaced.
     """
     cycle.write(_RESULTS, {**custom_results(cycle), key: result})
 
 
 def custom_results(cycle: Cycle) -> Mapping[str, str]:
-    """Return all texts that were left, by key."""
+    """Return all texts that were added, by key."""
     return cycle.find(_RESULTS) or _NONE

@@ -1,4 +1,4 @@
-"""What plugins know while one pod is being scheduled."""
+"""The state of one scheduling cycle (upstream's CycleState), as plugins read and write it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ S = TypeVar("S")
 
 
 class StateKey(Generic[S]):
-    """The name under which a plugin keeps state in a cycle; typed by what it keeps.
+    """The name under which a plugin keeps state in a cycle; typed by the value.
 
     Parameters
     ----------
     name : str
     missing : str, optional
-        What the plugin says if the state is read and was never written; ``{}`` is the quoted
-        name.
+        The error message if the state is read before it was written; ``{}`` is the quoted name.
     """
 
     __slots__ = ("missing", "name")
@@ -31,27 +30,27 @@ class StateKey(Generic[S]):
 
 
 class MissingStateError(KeyError):
-    """State was read that no extension point before has written.
+    """State was read that no earlier extension point has written.
 
-    So the plugin takes part at one extension point and not at the one that prepares it, which
-    a configuration may say; then it fails as upstream's plugins do.
+    A configuration can enable a plugin at one extension point and disable it at the one that
+    prepares it. The plugin fails then, as upstream's plugins do.
     """
 
     def __str__(self) -> str:
-        """Return what the plugin says; a KeyError would put it into quotes."""
+        """Return the message; a KeyError would put it into quotes."""
         return str(self.args[0])
 
 
 class Cycle:
-    """One pod, the cluster, and what plugins remember between their extension points.
+    """One pod, the cluster, and the state that plugins keep between extension points.
 
     Attributes
     ----------
     pod : Pod
-        The pod that is being scheduled. Where answers are shared by pods with one key, this
-        is any of them: a plugin may rely only on what its `pod_key` covers.
+        The pod that is being scheduled. Where results are shared by pods with one key, this is
+        any of these pods: a plugin may rely only on the fields that its `pod_key` covers.
     cluster : Cluster
-        Everything else, to read.
+        The rest of the cluster; read-only.
     """
 
     __slots__ = ("_state", "cluster", "pod")
@@ -62,7 +61,7 @@ class Cycle:
         self._state: dict[str, Any] = {}
 
     def of(self, pod: Pod) -> Cycle:
-        """Return this cycle with its state, seen as that of another pod with the same key."""
+        """Return a cycle of another pod with the same key that shares this cycle's state."""
         if pod is self.pod:
             return self
         shared = Cycle(pod, self.cluster)
@@ -70,20 +69,20 @@ class Cycle:
         return shared
 
     def own(self, pod: Pod) -> Cycle:
-        """Return a cycle of `pod`'s own that begins with this one's state.
+        """Return a cycle of `pod` that starts with a copy of this cycle's state.
 
-        From Reserve on plugins write what concerns one pod and no other with the same key.
+        From Reserve on, plugins write state that belongs to one pod, not to all pods with its key.
         """
         copy = Cycle(pod, self.cluster)
         copy._state = dict(self._state)
         return copy
 
     def write(self, key: StateKey[S], value: S) -> None:
-        """Remember `value` for later extension points of this cycle."""
+        """Store `value` for later extension points of this cycle."""
         self._state[key.name] = value
 
     def read(self, key: StateKey[S]) -> S:
-        """Return what was remembered; MissingStateError, a KeyError, if nothing was."""
+        """Return the stored value; raise MissingStateError, a KeyError, if there is none."""
         try:
             value: S = self._state[key.name]
         except KeyError:
@@ -91,16 +90,16 @@ class Cycle:
         return value
 
     def find(self, key: StateKey[S]) -> S | None:
-        """Return what was remembered, or None."""
+        """Return the stored value, or None."""
         return self._state.get(key.name)
 
     @property
     def state(self) -> dict[str, Any]:
-        """All that plugins remembered, by the names of their keys; to read."""
+        """All stored values, by the names of their keys; read-only."""
         return self._state
 
     def begin_recording(self) -> dict[str, Any]:
-        """Set the state aside so that what is written next can be told apart."""
+        """Start to record which state is written; return the state before."""
         before = self._state
         self._state = dict(before)
         return before
@@ -110,11 +109,11 @@ class Cycle:
         return {name: value for name, value in self._state.items() if before.get(name) is not value}
 
     def take(self, written: dict[str, Any]) -> None:
-        """Take over what a plugin wrote in another cycle of a pod with the same key."""
+        """Add the state that a plugin wrote in another cycle of a pod with the same key."""
         self._state.update(written)
 
     def clone(self) -> Cycle:
-        """Return a cycle whose state can be changed without changing this one's.
+        """Return a cycle with a copy of the state.
 
         State objects with a `clone` method are cloned, others are shared.
         """

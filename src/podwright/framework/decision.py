@@ -1,4 +1,4 @@
-"""What came of one cycle."""
+"""The result of one cycle."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class Rejection(msgspec.Struct, frozen=True):
     Parameters
     ----------
     status : Status
-        Code and reasons, signed by the plugin; a plugin name of "" means that PreFilter
-        left the nodes out.
+        Code, reasons and plugin name; a plugin name of "" means that PreFilter excluded the nodes.
     count : int
         How many nodes.
     """
@@ -30,22 +29,23 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a pod fits nowhere.
+    """Why a pod fits on no node.
 
     Parameters
     ----------
     node_count : int
-        All nodes there are.
+        The number of all nodes.
     pre_filter : Status, optional
         The rejection, if PreFilter rejected the pod as a whole.
     rejections : tuple of Rejection
-        The nodes that filters rejected, grouped; in the order of filters.
+        The nodes that filters rejected, grouped, in filter order.
     rejected_by : frozenset of str
-        The plugins to blame; the queue waits for events that they registered.
+        The plugins that rejected the pod (upstream: UnschedulablePlugins); the queue waits for
+        events that they registered.
     pending : frozenset of str
-        Those of them that answered Pending.
+        The plugins among them that returned Pending.
     post_filter_message : str
-        What PostFilter adds to the message.
+        The text that PostFilter adds to the message.
     """
 
     node_count: int
@@ -61,7 +61,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
         Notes
         -----
-        The histogram's entries are sorted as strings, so "10 x" comes before "2 y".
+        The entries of the histogram are sorted as strings, so "10 x" comes before "2 y".
         Upstream: pkg/scheduler/framework/types.go, `FitError.Error`.
         """
         return fit_error(
@@ -93,17 +93,17 @@ def fit_error(
 
 
 class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a PostFilter plugin did about a pod that fits nowhere, or all of them together.
+    """The result of one PostFilter plugin, or of all of them together.
 
     Parameters
     ----------
     status : Status
-        SUCCESS: the pod may fit soon, on the nominated node if there is one. A rejection:
-        nothing helps. ERROR: the plugin failed.
+        SUCCESS: the pod may fit soon, on the nominated node if there is one. A rejection: no
+        action would make the pod schedulable. ERROR: the plugin failed.
     nominated_node : str, optional
-        Where the pod is nominated from now on; "" takes its nomination back; None leaves it.
+        The node to nominate; "" clears the nomination; None leaves it unchanged.
     details : object, optional
-        What the plugin found, in its own form; plain data.
+        Details in a form that the plugin defines; plain data.
     """
 
     status: Status
@@ -112,7 +112,7 @@ class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """What is added to the message of the decision; "" after success."""
+        """The text that is added to the decision's message; "" after success."""
         return self.status.message
 
 
@@ -122,12 +122,12 @@ class BatchReport(msgspec.Struct, frozen=True):
     Parameters
     ----------
     hint : str
-        The node that earlier results suggested; "" if none.
+        The node that results of earlier cycles suggest; "" if none.
     is_used : bool
-        Whether it was taken, without looking at any other.
+        Whether the hint was used without evaluating other nodes.
     flushed : tuple of str
-        Why earlier results were of no use and why none were stored, in order; upstream's
-        labels of `scheduler_batch_cache_flushed_total`.
+        Why earlier results were discarded and why none were stored, in order; upstream's labels
+        of `scheduler_batch_cache_flushed_total`.
     """
 
     hint: str = ""
@@ -136,7 +136,7 @@ class BatchReport(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one cycle: a node, a diagnosis, or an error.
+    """The result of one cycle: a node, a diagnosis, or an error.
 
     Parameters
     ----------
@@ -147,24 +147,24 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     slot : int
         Its slot; -1 if there is none.
     feasible_count, evaluated_count : int
-        Nodes that passed all filters; nodes that were looked at.
+        Nodes that passed all filters; nodes that were evaluated.
     tie_count : int
         Nodes with the greatest total; 1 where scoring was not needed.
     total : int, optional
         The chosen node's total; None where scoring was not needed.
     diagnosis : Diagnosis, optional
-        Why the pod fits nowhere.
+        Why the pod fits on no node.
     post_filter : PostFilterResult, optional
-        What PostFilter plugins did about it, once they were asked.
+        The result of PostFilter, if it has run.
     error : Status, optional
         The plugin failure that ended the cycle.
     held_back : Status, optional
-        PreEnqueue kept the pod out of the queue; there was no cycle.
+        The PreEnqueue rejection that keeps the pod out of the queue; there was no cycle.
     batch : BatchReport, optional
-        What opportunistic batching did, if it takes part and the cycle came to filtering.
+        What opportunistic batching did, if it is enabled and the cycle reached filtering.
     ignored : str
-        Why nobody decides for this pod: it belongs to another scheduler, or is being
-        deleted; "" if somebody does.
+        Why the pod is not scheduled here: it belongs to another scheduler, or is being deleted;
+        "" otherwise.
     """
 
     pod: Pod
@@ -183,7 +183,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """Why there is no node, as upstream words it; "" if there is one."""
+        """Why there is no node, in upstream's words; "" if there is one."""
         if self.ignored:
             return self.ignored
         if self.held_back is not None:

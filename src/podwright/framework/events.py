@@ -1,8 +1,8 @@
-"""Cluster events, and how a plugin says which of them could undo its rejection.
+"""Cluster events, and how a plugin registers the events that could undo its rejection.
 
 A `ClusterEvent` is one change of one kind of object (`Node`, `UpdateNodeLabel`). A plugin
-that rejected a pod registers the events that could make it change its mind, each with an
-optional hint function that looks at the objects and answers `QUEUE` or `SKIP`.
+registers the events that could make a pod schedulable that it rejected, each with an optional
+queueing hint function, which reads the objects and returns `QUEUE` or `SKIP`.
 
 Upstream: staging/src/k8s.io/kube-scheduler/framework/types.go (EventResource, ActionType,
 ClusterEventWithHint), pkg/scheduler/framework/types.go (MatchClusterEvents).
@@ -85,14 +85,14 @@ ALL_RESOURCES: Final = (
     DEVICE_CLASS,
     POD_GROUP,
 )
-"""What a plugin that registers nothing is registered for."""
+"""The resources that are registered for a plugin that registers none."""
 
 
 class ActionType(enum.IntFlag):
     """What happened to an object, as a bit mask.
 
-    The order of the bits is upstream's and matters: a registered mask matches an event only
-    if the event's action is numerically not greater than the mask.
+    The bits have upstream's order, which matters: a registered mask matches an event only if
+    the event's action is numerically not greater than the mask.
     """
 
     NONE = 0
@@ -146,7 +146,7 @@ _ACTIONS_BY_LABEL: Final = {
 
 
 class Hint(enum.Enum):
-    """A hint function's answer: whether another attempt is worth it."""
+    """The result of a hint function: whether to schedule the pod again."""
 
     QUEUE = "Queue"
     SKIP = "Skip"
@@ -155,7 +155,7 @@ class Hint(enum.Enum):
 HintFunction = Callable[[Pod, object | None, object | None], Hint]
 """`(pod, old, new) -> Hint`; `old` is None for an added object, `new` for a deleted one.
 
-Whatever it raises counts as `QUEUE`: a broken hint must not strand a pod.
+An exception counts as `QUEUE`: a broken hint function must not strand a pod.
 """
 
 
@@ -179,12 +179,12 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The name in metrics and stories: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
-        # Not `value`: that of an enumeration's member is looked up in Python.
+        # Not `value`: that attribute of an enum member is a Python property and slower.
         return self.custom_label or _label_of(self.resource, self.action._value_)
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the event moves pods without asking any plugin."""
+        """Whether the event moves pods without calling hint functions."""
         return self.resource == WILDCARD and self.action == ActionType.ALL
 
     def matches(self, incoming: ClusterEvent) -> bool:
@@ -212,7 +212,7 @@ def _label_of(resource: str, action: int) -> str:
 
 
 class EventHint(msgspec.Struct, frozen=True):
-    """One registration of a plugin: these actions on this resource, and whom to ask.
+    """One registration of a plugin: a resource, actions, and a hint function.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class EventHint(msgspec.Struct, frozen=True):
     actions : ActionType
         The union of the actions of interest.
     hint : HintFunction or None
-        Asked when such an event arrives; None answers `QUEUE` always.
+        Called when such an event arrives; None is equivalent to always `QUEUE`.
     """
 
     resource: str

@@ -1,6 +1,6 @@
-"""One cycle with everything recorded: what each plugin said of each node, and why.
+"""Explain one cycle: the result of each plugin for each node, with reasons.
 
-Asks every plugin afresh, without any cached row, so it is also a check of them.
+Every plugin is called again, without cached rows, so an explanation also verifies the caches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one filter says of every node.
+    """The result of one filter plugin for every node.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
         False: the plugin had nothing to check for this pod (Skip), which is not the same as
         having passed every node.
     rejected : dict of str to Status
-        The nodes that it rejects by itself, also where an earlier filter had done so.
+        The nodes that this plugin rejects, including those that an earlier filter rejected.
     """
 
     plugin: str
@@ -49,7 +49,7 @@ class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one score plugin gives every feasible node.
+    """The scores of one plugin for every feasible node.
 
     Parameters
     ----------
@@ -64,39 +64,38 @@ class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a pod goes where it goes, or why it goes nowhere.
+    """Why a pod is placed on its node, or why it fits on no node.
 
     Parameters
     ----------
     pod : Pod
     decision : Decision
-        What came of the cycle.
+        The result of the cycle.
     node_names : tuple of str
         All nodes, in order of arrival.
     pre_filter : Status
         SUCCESS, or the rejection of the pod as a whole.
     pre_filters : dict of str to Status or PreFilterResult
-        What each PreFilter plugin that was asked said, in run order.
+        The result of each PreFilter plugin that was called, in run order.
     examined : tuple of str
-        The nodes that filters looked at, in order of arrival.
+        The nodes that were filtered, in order of arrival.
     restricted_to : frozenset of str, optional
         Nodes that PreFilter leaves; None: all.
     restricted_by : tuple of str
         The plugins that restricted them.
     not_examined : tuple of str
-        Nodes that nobody looked at, because enough feasible ones had been found or the
-        nominated node was good enough.
+        Nodes that were not filtered, because enough feasible nodes had been found or the
+        nominated node was feasible.
     filters : tuple of FilterExplanation
         In run order.
     rejected : dict of str to Status
-        Per node the first rejection, which is the one that counts; of nodes looked at only.
+        Per filtered node, the first rejection, which decides.
     feasible : tuple of str
-        Nodes that pass everything, in order of arrival. If the pod's nominated node does,
-        that one alone.
+        Nodes that pass all filters, in order of arrival; only the nominated node if it passes.
     skipped_scores : frozenset of str
-        Score plugins that had nothing to say for this pod.
+        Score plugins that PreScore skips for this pod.
     pre_scores : dict of str to Status
-        What each PreScore plugin that was asked said, in run order.
+        The result of each PreScore plugin that was called, in run order.
     scores : tuple of ScoreExplanation
         In run order; empty unless there are two feasible nodes or more.
     totals : dict of str to int
@@ -106,14 +105,13 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     tied : tuple of str
         All nodes with the greatest total: among them, those that an extender scored win.
     extenders : tuple of ExtenderAnswers
-        What extenders said, in the order of the configuration. They may name nodes that do
-        not exist, and the same one twice; `feasible` then has them too, and `rejected` has
-        what they reject, signed `Extender`.
+        The results of extenders, in the order of the configuration. An extender may name nodes
+        that do not exist, and a node twice; `feasible` then contains them too. `rejected`
+        contains the nodes that extenders reject, with the plugin name `Extender`.
     custom_results : dict of str to str
-        What plugins left to be said of the pod, see `add_custom_result`.
+        Texts that plugins added, see `add_custom_result`.
     error : Status, optional
-        The failure of a plugin or extender that ended the cycle; what was known before is
-        given.
+        The failure of a plugin or extender that ended the cycle; the results before it are given.
     """
 
     pod: Pod
@@ -140,7 +138,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     error: Status | None = None
 
     def __str__(self) -> str:
-        """Say in a sentence where the pod goes, or why it goes nowhere, as upstream words it."""
+        """Return one sentence: the node, or the reason for no node in upstream's words."""
         node = self.decision.node
         return f"{self.pod.key} goes to {node}" if node else self.decision.message
 
@@ -153,19 +151,19 @@ def explain(
     now_ns: int = NOT_STARTED,
     call_extender: CallExtender | None = None,
 ) -> Explanation:
-    """Run one cycle for `pod` with everything recorded; the cluster is not changed.
+    """Run one cycle for `pod` and record every result; the cluster is not changed.
 
-    If the pod fits nowhere, the decision says what PostFilter would do about it.
+    If the pod fits on no node, the decision contains what PostFilter would do.
 
     Parameters
     ----------
     cycle_number : int
-        As for `PluginRunner.decide`: the same number gives the same choice.
+        As for `PluginRunner.decide`: the same number gives the same decision.
     now_ns : int
-        The present, in nanoseconds since 1970; pods that have not started count as started
+        The current time, in nanoseconds since 1970; pods that have not started count as started
         now.
     call_extender : callable, optional
-        Answers calls to extenders; needed if there are any that are interested in the pod.
+        Makes the calls to extenders; required if an extender is interested in the pod.
     """
     next_start = runner.next_start
     decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
@@ -183,7 +181,7 @@ def explain(
 
 
 class _Recording:
-    """The parts of an explanation, as far as the cycle got."""
+    """Collects the parts of an explanation until the cycle ends or fails."""
 
     def __init__(self, runner: PluginRunner, pod: Pod, decision: Decision) -> None:
         self._runner = runner
@@ -229,7 +227,7 @@ class _Recording:
             raise self.outcome.failure
         if self.outcome.rejection is not None:
             return
-        # As far as is known if a filter fails.
+        # Remains if a filter fails.
         self.examined = self._live
         totals = self._filter(cycle)
         self._narrow(totals)
@@ -242,7 +240,7 @@ class _Recording:
             self.winners = (self._names[self.feasible[0]],)
 
     def _extend(self, cycle: Cycle, extender_cycle: ExtenderCycle) -> None:
-        """Take over what extenders made of it."""
+        """Add the results of the extenders."""
         if extender_cycle.only_nominated:
             self.rejected = {}
         self.rejected |= extender_cycle.statuses
@@ -261,7 +259,7 @@ class _Recording:
         self.survivors = left
 
     def _filter(self, cycle: Cycle) -> I64Array:
-        """Ask every filter about every node; return 0 where all pass, else -1."""
+        """Call every filter for every node; return 0 where all pass, else -1."""
         n_slots = self._cluster.nodes.n_slots
         totals: I64Array = np.full(n_slots, -1, dtype=np.int64)
         totals[self._live] = 0
@@ -292,7 +290,7 @@ class _Recording:
                 raise PluginFailure(plugin, "Filter", status.message)
 
     def _narrow(self, totals: I64Array) -> None:
-        """Leave out what nominated pods, PreFilter and sampling leave out."""
+        """Exclude the nodes that nominated pods, PreFilter or sampling exclude."""
         runner, names = self._runner, self._names
         nominated = NominatedCheck(
             self._profile, runner.ranking_of(self._pod), self._pod, self._cluster
@@ -315,14 +313,14 @@ class _Recording:
         self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
         is_taken = self._extender_cycle is None or self._extender_cycle.only_nominated
         if own >= 0 and totals[own] >= 0 and is_taken:
-            # The nominated node was looked at first, alone, and was good enough.
+            # The nominated node was evaluated first, alone, and is feasible.
             self.feasible = np.array([own], dtype=np.int32)
             self.examined = self.feasible
             self.not_examined = self._live[self._live != own]
             self.rejected = {}
 
     def _score(self, cycle: Cycle) -> None:
-        """Ask every score plugin about the feasible nodes."""
+        """Call every score plugin for the feasible nodes."""
         scores = uncached_scores(self._profile, cycle, self.feasible, pre_scores=self.pre_scores)
         self._take(scores)
         self.totals = scores.totals

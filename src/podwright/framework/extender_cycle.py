@@ -1,8 +1,8 @@
-"""A cycle in which extenders have a say.
+"""A cycle with extenders.
 
-The same steps as `PluginRunner.decide`, with two more: after the filters, extenders narrow down the
-nodes that passed; after the scores, they add theirs. The nodes are known by name from there
-on, because extenders may answer with nodes that do not exist, and with the same one twice.
+The steps are those of `PluginRunner.decide`, and two more: after the filters, extenders filter the
+nodes that passed; after the scores, extenders add theirs. From the first extender on, nodes are
+identified by name, because extenders may return nodes that do not exist, or a node twice.
 
 Upstream: pkg/scheduler/schedule_one.go, `findNodesThatFitPod`, `prioritizeNodes`.
 """
@@ -43,30 +43,30 @@ if TYPE_CHECKING:
     from podwright.framework.run import PluginRunner, Search
 
 _MOST_ENTRIES = 1 << 20
-"""More nodes than any answer has; keeps the draws of two cycles apart."""
+"""More nodes than any reply contains; separates the draws of two cycles."""
 
 
 class ExtenderCycle(msgspec.Struct, kw_only=True):
-    """What was found out in a cycle with extenders, for explaining it.
+    """The record of a cycle with extenders, for its explanation.
 
     Parameters
     ----------
     survivors : Survivors
-        The nodes that are left after the extenders.
+        The nodes that remain after the extenders.
     statuses : dict of str to Status
         Why extenders reject nodes.
     replaced_scores : UncachedScores, optional
         Scores of plugins, if an extender replaced the nodes.
     totals : dict of str to int
-        Per node that is left; empty if nothing was scored.
+        Per remaining node; empty if nothing was scored.
     winners : tuple of str
-        The nodes of which one is taken.
+        The nodes from which one is chosen.
     tied : tuple of str
         All nodes with the greatest total.
     answers : tuple of ExtenderAnswers
-        What each extender said.
+        The results of each extender.
     only_nominated : bool
-        Whether the pod's nominated node was good enough; no other was looked at.
+        Whether the pod's nominated node is feasible and no other node was evaluated.
     """
 
     survivors: Survivors = Survivors(())
@@ -80,13 +80,13 @@ class ExtenderCycle(msgspec.Struct, kw_only=True):
 
 
 class ExtenderRun:
-    """One cycle of one pod.
+    """Runs one cycle of one pod.
 
     Parameters
     ----------
     runner : PluginRunner
     extenders : tuple of CalledExtender
-        Those that are interested in the pod.
+        The extenders that are interested in the pod.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ExtenderRun:
         self.failed: FailedCycle | None = None
 
     def steps(self, ranking: Ranking) -> Steps[Decision]:
-        """Decide for a pod that PreFilter lets pass; there is a node at least.
+        """Decide for a pod that passed PreFilter; there is at least one node.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class ExtenderRun:
 
     def _steps(self, ranking: Ranking) -> Steps[Decision]:
         runner, cluster, names = self._runner, self._cluster, self._cluster.nodes.names
-        # The array of the ranking is used again by whoever is asked while this cycle waits.
+        # Other calls may reuse the array of the ranking while this cycle is suspended.
         totals = ranking.sweep_filters(cluster).copy()
         nominated = NominatedCheck(runner.profile, ranking, self._pod, cluster)
         nominated.apply(totals)
@@ -135,9 +135,9 @@ class ExtenderRun:
                 return (yield from self._choose(ranking, totals, left, len(statuses)))
         search = runner.search(totals, ranking.outcome)
         rejected = [names[slot] for slot in search.examined[totals[search.examined] < 0].tolist()]
-        # What was noted about the nominated node moves the start of the next search, too.
-        noted = len(statuses.keys() - set(rejected))
-        runner.next_start = (search.next_start + noted) % cluster.nodes.n_alive
+        # A status of the nominated node also moves the start of the next search.
+        extra_count = len(statuses.keys() - set(rejected))
+        runner.next_start = (search.next_start + extra_count) % cluster.nodes.n_alive
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         found = Survivors(tuple([names[slot] for slot in feasible.tolist()]))
@@ -151,7 +151,7 @@ class ExtenderRun:
         )
 
     def _try_nominated(self, name: str, statuses: dict[str, Status]) -> Steps[Survivors]:
-        """Ask about the nominated node alone; a failure counts as a rejection here."""
+        """Call the extenders for the nominated node alone; an error counts as a rejection."""
         try:
             left = yield from self._filter(Survivors((name,)), statuses)
         except ExtenderError:
@@ -164,12 +164,12 @@ class ExtenderRun:
             self._extenders, self._pod, found, self._cluster.nodes, statuses, self._answers
         )
 
-    # ---------------------------------------------------------------- choosing
+    # ---------------------------------------------------------------- scores and choice
 
     def _choose(
         self, ranking: Ranking, totals: I64Array, left: Survivors, rejected_count: int
     ) -> Steps[Decision]:
-        """Score what is left and take the best."""
+        """Score the remaining nodes and choose the best."""
         names = left.names
         if len(names) == 1:
             self.record.winners = self.record.tied = names
@@ -192,7 +192,7 @@ class ExtenderRun:
     def _plugin_totals(
         self, ranking: Ranking, totals: I64Array, left: Survivors
     ) -> Mapping[str, int]:
-        """Return the sum of the plugins' weighted scores for each node that is left."""
+        """Return the sum of the plugins' weighted scores for each remaining node."""
         runner, cluster = self._runner, self._cluster
         if left.nodes is not None:
             scores = scores_of_replaced(runner.profile, self._pod, cluster, left.nodes)
@@ -215,8 +215,8 @@ class ExtenderRun:
         Notes
         -----
         1.36 gives each node that an extender scored a random number, which decides between
-        equal totals; the others have 0. So among equals a scored node is drawn, and nodes
-        that nobody scored are told apart by the heap alone.
+        equal totals; the others have 0. So a scored node is drawn among equal ones, and the
+        heap alone orders nodes without an extender's score.
         """
         runner, winners = self._runner, self.record.winners
         match runner.profile.tie_rule:
@@ -257,7 +257,7 @@ class ExtenderRun:
             total=total,
         )
 
-    # ---------------------------------------------------------------- refusing
+    # ---------------------------------------------------------------- no node
 
     def _unschedulable(
         self,
@@ -268,14 +268,14 @@ class ExtenderRun:
         *,
         by_extenders: bool,
     ) -> Decision:
-        """Say why no node is left; what extenders say goes before what filters say."""
+        """Build the diagnosis; a status of an extender replaces those of filters."""
         nodes, statuses = self._cluster.nodes, self.record.statuses
         outcome = ranking.outcome
         by_nominated = {nodes.names[slot]: s for slot, s in nominated.rejected.items()}
         examined = nominated.without_rejected(search.examined)
         by_filters = ranking.count_rejections(examined)
-        # All that rejected a node are to blame, even where an extender has another reason.
-        told = [*by_filters, *(Rejection(status, 1) for status in by_nominated.values())]
+        # Every plugin that rejected a node counts, even where an extender gave another reason.
+        all_rejections = [*by_filters, *(Rejection(status, 1) for status in by_nominated.values())]
         overridden = {nodes.slot_of[name] for name in statuses if name in nodes.slot_of}
         counted = examined[~np.isin(examined, list(overridden))]
         rejections = [
@@ -286,11 +286,11 @@ class ExtenderRun:
         absent = nodes.n_alive - rejected_count
         if outcome.node_names is not None and absent > 0:
             rejections.append(Rejection(outcome.absent_status, absent))
-        blamed = set(outcome.restricted_by)
-        blamed |= {r.status.plugin for r in told if r.status.code != Code.PENDING}
+        rejected_by = set(outcome.restricted_by)
+        rejected_by |= {r.status.plugin for r in all_rejections if r.status.code != Code.PENDING}
         if by_extenders:
-            blamed.add(EXTENDER)
-        pending = {r.status.plugin for r in told if r.status.code == Code.PENDING}
+            rejected_by.add(EXTENDER)
+        pending = {r.status.plugin for r in all_rejections if r.status.code == Code.PENDING}
         self.failed = FailedCycle(
             self._pod,
             self._runner.profile,
@@ -306,7 +306,7 @@ class ExtenderRun:
             diagnosis=Diagnosis(
                 node_count=nodes.n_alive,
                 rejections=tuple(rejections),
-                rejected_by=frozenset(blamed),
+                rejected_by=frozenset(rejected_by),
                 pending=frozenset(pending),
             ),
         )

@@ -1,8 +1,8 @@
-"""Hearing what plugins answer from Reserve on, without taking part.
+"""Trace the calls of plugins from Reserve to Bind without affecting them.
 
-The log of a run says what became of a pod, not what each plugin had said on the way. Whoever
-repeats a run to find out listens to the plugins of one machine: every answer is passed on,
-and given to the listener.
+The decision log records the outcome of a pod, not the result of each plugin. A caller that
+replays a run to obtain them wraps the plugins of one machine: each result is returned
+unchanged, and also passed to a callback.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _METHODS: dict[str, Point] = {
 
 
 class PluginCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What one plugin said of one pod.
+    """One call of one plugin for one pod.
 
     Parameters
     ----------
     uid : str
-        The pod's.
+        The uid of the pod.
     point : str
         The extension point.
     plugin : str
     status : Status, optional
-        None: it is not done yet.
+        None: the plugin has not finished.
     timeout_ns : int
-        How long a Permit plugin wants to hold the pod at most.
+        How long a Permit plugin holds the pod at most.
     custom_results : dict of str to str
-        What it left to be said of the pod, see `add_custom_result`.
+        The custom results that the call added, see `add_custom_result`.
     """
 
     uid: str
@@ -58,18 +58,21 @@ class PluginCall(msgspec.Struct, frozen=True, kw_only=True):
     custom_results: dict[str, str] = {}
 
 
-def trace_plugins(profile: Profile, tell: Callable[[PluginCall], None]) -> None:
-    """Hear every answer of a profile's plugins from now on; other profiles are not changed."""
+def trace_plugins(profile: Profile, on_call: Callable[[PluginCall], None]) -> None:
+    """Pass every call of a profile's plugins to `on_call` from now on."""
     for plugin in profile.all_plugins():
         for name, point in _METHODS.items():
             if name == point and not plugin.implements(name):
                 continue
-            # On the object, not on the class: only this machine's plugin is listened to.
-            setattr(plugin, name, _overheard(plugin, getattr(plugin, name), point, tell))
+            # On the object, not on the class: other machines' plugins are not traced.
+            setattr(plugin, name, _traced(plugin, getattr(plugin, name), point, on_call))
 
 
-def _overheard(
-    plugin: Plugin, method: Callable[..., object], point: Point, tell: Callable[[PluginCall], None]
+def _traced(
+    plugin: Plugin,
+    method: Callable[..., object],
+    point: Point,
+    on_call: Callable[[PluginCall], None],
 ) -> Callable[..., object]:
     def call(cycle: Cycle, node_name: str, *more: Any) -> object:
         before = custom_results(cycle)
@@ -78,15 +81,15 @@ def _overheard(
         except Exception as error:
             where = f"pod {cycle.pod.key}, node {node_name}"
             failed = Status.error(raised_at(error, where))
-            tell(_heard(plugin, point, cycle, failed, before))
+            on_call(_call_of(plugin, point, cycle, failed, before))
             raise
-        tell(_heard(plugin, point, cycle, answer, before))
+        on_call(_call_of(plugin, point, cycle, answer, before))
         return answer
 
     return call
 
 
-def _heard(
+def _call_of(
     plugin: Plugin, point: Point, cycle: Cycle, answer: object, before: Mapping[str, str]
 ) -> PluginCall:
     timeout_ns = 0
