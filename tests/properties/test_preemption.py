@@ -144,7 +144,7 @@ def _check_nominated(runner: PluginRunner, pod: Pod) -> None:
     summed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
     summed.apply(np.zeros(runner.cluster.nodes.n_slots, dtype=np.int64))
     simulated = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
-    simulated._ask_filters()
+    simulated._run_filters()
     # A node that an earlier filter rejects anyway is left to that filter.
     for slot, status in simulated.rejected.items():
         assert summed.rejected.get(slot, ranking.first_rejection(slot)) == status

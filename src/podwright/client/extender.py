@@ -209,7 +209,7 @@ class _Connection(HTTPConnection):
         self.sock: Any = _TimedSocket(plain, self)
 
     def is_good(self) -> bool:
-        """Tell whether an idle connection can be used: nothing has arrived, not even its end."""
+        """Return whether an idle connection can be used: nothing has arrived, not even its end."""
         if self.sock is None:
             return False
         readable, _, _ = select.select([self.sock.fileno()], [], [], 0)

@@ -41,7 +41,7 @@ class Budget:
         self.exempt = exempt
 
     def covers(self, pod: Pod) -> bool:
-        """Tell whether the budget is charged for `pod`, which is in its namespace."""
+        """Return whether the budget is charged for `pod`, which is in its namespace."""
         metadata = pod.metadata
         return (
             bool(metadata.labels)

@@ -399,7 +399,7 @@ def _single_label(selector: NodeSelector | None) -> tuple[str, tuple[str, ...]] 
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Tell whether a volume is reserved for a claim or bound to it."""
+    """Return whether a volume is reserved for a claim or bound to it."""
     reference = volume.spec.claim_ref
     return (
         reference is not None

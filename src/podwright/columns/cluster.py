@@ -228,7 +228,7 @@ class Cluster:
             self.clear_nomination(pod)
 
     def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
-        """Tell whether a new version of a placed pod takes exactly what the old one does.
+        """Return whether a new version of a placed pod takes exactly what the old one does.
 
         Most updates are of that kind: the pod is seen with the node that it was given, its
         status says how it is doing, or it is being deleted.

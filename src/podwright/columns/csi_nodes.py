@@ -47,7 +47,7 @@ class CSINodeColumns:
         return self._limits.find(driver)
 
     def has_limits(self, slot: int) -> bool:
-        """Tell whether a node limits any driver's volumes."""
+        """Return whether a node limits any driver's volumes."""
         row = self._written.get(slot)
         return row is not None and bool(row.limits)
 

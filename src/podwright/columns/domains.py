@@ -69,7 +69,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
         return cls(topology_key=topology_key, read_keys=keys, counted_keys=keys)
 
     def counted(self, nodes: NodeColumns, rows: I32Array) -> Mask:
-        """Tell which of the slots `rows` count: (k,) bool."""
+        """Return which of the slots `rows` count: (k,) bool."""
         mask: Mask = nodes.alive[rows]
         for key in self.counted_keys:
             mask &= nodes.label_ids(key)[rows] >= 0
@@ -93,7 +93,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
         return mask
 
     def readable(self, nodes: NodeColumns, rows: I32Array) -> Mask:
-        """Tell which of the slots `rows` have a domain to read: (k,) bool."""
+        """Return which of the slots `rows` have a domain to read: (k,) bool."""
         mask: Mask = nodes.alive[rows]
         for key in self.read_keys:
             mask &= nodes.label_ids(key)[rows] >= 0

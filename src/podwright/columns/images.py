@@ -94,7 +94,7 @@ class ImageIndex:
             self.version += 1
 
     def _is_resized(self, slot: int, images: tuple[ContainerImage, ...]) -> bool:
-        """Tell whether an unchanged node is the only one left of an image of another size.
+        """Return whether an unchanged node is the only one left of an image of another size.
 
         Notes
         -----

@@ -38,7 +38,7 @@ class PodSelector(msgspec.Struct, frozen=True):
     namespaces: frozenset[str] | None = None
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a pod is meant."""
+        """Return whether a pod is meant."""
         namespaces = self.namespaces
         return (namespaces is None or namespace in namespaces) and self.selector.matches(labels)
 
@@ -79,7 +79,7 @@ class Matcher:
         self.presences: list[Presence] = []
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether all parts match."""
+        """Return whether all parts match."""
         return all(part.matches(namespace, labels) for part in self.parts)
 
 

@@ -52,7 +52,7 @@ def node_selector_mask(
     *,
     with_fields: bool = True,
 ) -> Mask:
-    """Tell which nodes a selector matches.
+    """Return which nodes a selector matches.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def node_terms_mask(
     *,
     with_fields: bool = True,
 ) -> Mask:
-    """Tell which nodes any term of a compiled node selector matches."""
+    """Return which nodes any term of a compiled node selector matches."""
     mask: Mask | None = None
     for term in terms.terms:
         found = node_term_mask(term, nodes, rows, with_fields=with_fields)
@@ -96,7 +96,7 @@ def node_term_mask(
     *,
     with_fields: bool = True,
 ) -> Mask:
-    """Tell which nodes one compiled term matches."""
+    """Return which nodes one compiled term matches."""
     if term.errors:
         return _filled(nodes, rows, value=False)
     mask = labels_mask(term.labels, nodes, rows)
@@ -107,7 +107,7 @@ def node_term_mask(
 
 
 def labels_mask(selector: Selector, nodes: NodeColumns, rows: I32Array | None = None) -> Mask:
-    """Tell which nodes have labels that a label selector matches."""
+    """Return which nodes have labels that a label selector matches."""
     if selector.is_nothing:
         return _filled(nodes, rows, value=False)
     mask: Mask | None = None
@@ -120,7 +120,7 @@ def labels_mask(selector: Selector, nodes: NodeColumns, rows: I32Array | None = 
 def value_mask(
     key: str, values: tuple[str, ...], nodes: NodeColumns, rows: I32Array | None = None
 ) -> Mask:
-    """Tell which nodes have one of `values` in label `key`."""
+    """Return which nodes have one of `values` in label `key`."""
     ids = nodes.label_ids(key)
     return any_of(ids if rows is None else ids[rows], values, nodes)
 

@@ -299,7 +299,7 @@ def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:
 
 
 def _looks_the_same(old: Node, new: Node) -> bool:
-    """Tell whether scheduling would see no difference between two versions of a node."""
+    """Return whether scheduling would see no difference between two versions of a node."""
     return (
         old.metadata.labels == new.metadata.labels
         and old.metadata.annotations == new.metadata.annotations

@@ -48,7 +48,7 @@ class DiskUse(NamedTuple):
 
 
 def matters(volume: Volume) -> bool:
-    """Tell whether scheduling looks at a volume."""
+    """Return whether scheduling looks at a volume."""
     return (
         volume.persistent_volume_claim is not None
         or volume.ephemeral is not None
@@ -59,12 +59,12 @@ def matters(volume: Volume) -> bool:
 
 
 def uses_volumes(spec: PodSpec) -> bool:
-    """Tell whether scheduling looks at any of the pod's volumes."""
+    """Return whether scheduling looks at any of the pod's volumes."""
     return any(map(matters, spec.volumes))
 
 
 def has_ephemeral_claims(spec: PodSpec) -> bool:
-    """Tell whether pods of this spec have claims that are named after the pod."""
+    """Return whether pods of this spec have claims that are named after the pod."""
     return any(
         volume.ephemeral is not None and volume.persistent_volume_claim is None
         for volume in spec.volumes

@@ -97,7 +97,7 @@ class PortUse:
             self._taken[slot] = before
 
     def conflicts(self, slot: int, ports: tuple[HostPort, ...]) -> bool:
-        """Tell whether any of `ports` is taken on `slot`; the wildcard meets every address."""
+        """Return whether any of `ports` is taken on `slot`; the wildcard meets every address."""
         taken = self._taken.get(slot)
         if not taken:
             return False

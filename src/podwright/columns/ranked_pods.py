@@ -221,7 +221,7 @@ class RankedPods:
 
 
 def _runs(there: list[tuple[Any, PlacedPod]]) -> Iterator[tuple[int, I64Array]]:
-    """Give the requests of pods, with how many neighbours share them: those of one template."""
+    """Give the requests of pods, with how many neighbors share them: those of one template."""
     rows, requests = 0, there[0][1].keys.requests
     for _, placed in there:
         if placed.keys.requests is not requests:

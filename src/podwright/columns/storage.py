@@ -362,7 +362,7 @@ def _looks_the_same(old: KubernetesObject, new: KubernetesObject) -> bool:
 
 
 def _is_newer(obj: KubernetesObject, than: KubernetesObject) -> bool:
-    """Tell whether an object replaces what was assumed: its resource version is greater.
+    """Return whether an object replaces what was assumed: its resource version is greater.
 
     Objects without numeric versions replace it always.
     """

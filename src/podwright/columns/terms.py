@@ -59,7 +59,7 @@ class AffinityTerm(msgspec.Struct, frozen=True):
     def matches(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
-        """Tell whether a pod is meant, given the labels of its namespace.
+        """Return whether a pod is meant, given the labels of its namespace.
 
         This is how terms of placed pods are held against an incoming pod: a namespace that
         does not exist has no labels, and may match.

@@ -224,7 +224,7 @@ def _size(claim: PersistentVolumeClaim) -> int:
 
 
 def _topology_mask(storage_class: StorageClass, nodes: NodeColumns, rows: I32Array) -> Mask:
-    """Tell which nodes are in the allowed topologies of a class; no term allows all."""
+    """Return which nodes are in the allowed topologies of a class; no term allows all."""
     terms = storage_class.allowed_topologies
     mask: Mask = np.full(len(rows), not terms, dtype=np.bool_)
     for term in terms:
@@ -243,7 +243,7 @@ def _capacity_mask(
     nodes: NodeColumns,
     rows: I32Array,
 ) -> Mask:
-    """Tell which nodes have room for a new volume, where the driver says how much there is."""
+    """Return which nodes have room for a new volume, where the driver says how much there is."""
     request = claim.spec.resources.requests.get("storage")
     driver = storage.csi_drivers.get(storage_class.provisioner)
     if request is None or driver is None or not driver.spec.storage_capacity:

@@ -82,7 +82,7 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
 
 @cache
 def _is_our_own(module: str) -> bool:
-    """Tell whether a module belongs to podwright; cached because every cycle calls it."""
+    """Return whether a module belongs to podwright; cached because every cycle calls it."""
     return module.startswith("podwright.plugins.")
 
 
@@ -133,5 +133,5 @@ def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
 
 
 def judges_node_by_node(plugin: Plugin) -> bool:
-    """Tell whether filtering with this plugin costs a Python call per node."""
+    """Return whether filtering with this plugin costs a Python call per node."""
     return not plugin.filters_columns

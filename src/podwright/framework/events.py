@@ -188,7 +188,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         return self.resource == WILDCARD and self.action == ActionType.ALL
 
     def matches(self, incoming: ClusterEvent) -> bool:
-        """Tell whether a plugin that registered this event is interested in `incoming`.
+        """Return whether a plugin that registered this event is interested in `incoming`.
 
         Upstream: pkg/scheduler/framework/types.go, MatchClusterEvents
         """

@@ -1,14 +1,14 @@
-"""Extenders: what is asked of them, and what their answers mean.
+"""Extenders: the calls to them, and how their replies are interpreted.
 
-An extender is an HTTP service that takes part in decisions. Nothing here opens a socket: a
-cycle that needs an answer *yields* an `ExtenderCall` and is sent an `ExtenderReply`. Whoever
-runs the cycle makes the call, or replays one.
+An extender is an HTTP service that filters, scores or binds for the scheduler. This module
+opens no socket: a cycle that needs a reply *yields* an `ExtenderCall` and is resumed with an
+`ExtenderReply`. The caller of the cycle makes the HTTP call, or replays a recorded one.
 
     steps = runner.steps(pod, cycle_number=1)
     decision = run_steps(steps, call_extender)
 
-Extenders are asked in their configured order, those that may be ignored last. An extender
-with `managedResources` is asked only about pods that use one of them.
+Extenders are called in their configured order, ignorable ones last. An extender with
+`managedResources` is called only for pods that request one of these resources.
 
 Upstream: pkg/scheduler/extender.go; staging/src/k8s.io/kube-scheduler/extender/v1/types.go
 """
@@ -36,44 +36,44 @@ from podwright.objects import InvalidObject, Node, Pod, PodwrightError, decode_a
 R = TypeVar("R")
 
 EXTENDER: Final = "Extender"
-"""Who is blamed when extenders leave no node, and who signs their rejections.
+"""The plugin name of rejections by extenders, and in `rejected_by` if they leave no node.
 
 Upstream: framework.ExtenderName
 """
 
 MAX_EXTENDER_PRIORITY = 10
-"""Scores of extenders are meant to be 0 to this."""
+"""The greatest score that an extender should return."""
 
 _OK = 200
 
 
 Steps: TypeAlias = Generator[ExtenderCall, ExtenderReply, R]
-"""Something that asks extenders on the way to its result."""
+"""A generator that yields calls to extenders and returns its result."""
 
 CallExtender: TypeAlias = Callable[[ExtenderCall], ExtenderReply]
 
 
 def run_steps(steps: Steps[R], call_extender: CallExtender | None) -> R:
-    """Go through all steps, asking `call_extender` for the replies.
+    """Run all steps; `call_extender` makes the calls.
 
     Raises
     ------
-    NobodyCalls
+    MissingExtenderCaller
         If there is a call and `call_extender` is None.
     """
     try:
         call = next(steps)
         while True:
             if call_extender is None:
-                raise NobodyCalls(call)
+                raise MissingExtenderCaller(call)
             call = steps.send(call_extender(call))
     except StopIteration as end:
         result: R = end.value
         return result
 
 
-class NobodyCalls(PodwrightError):  # noqa: N818 - named for what it is
-    """A decision needs an extender, and there is nobody who calls extenders."""
+class MissingExtenderCaller(PodwrightError):  # noqa: N818 - the name describes the mistake
+    """A decision needs an extender, and the caller gave no `call_extender`."""
 
     def __init__(self, call: ExtenderCall) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class NobodyCalls(PodwrightError):  # noqa: N818 - named for what it is
 
 
 class ExtenderError(Exception):
-    """An extender failed; never leaves the steps that ask it."""
+    """A call to an extender failed; always caught by the steps that make the call."""
 
 
 class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
     index : int
         Its place in the configuration.
     managed : frozenset of str
-        The resources it looks after; empty: it is asked about every pod.
+        The resources that it manages; empty: it is called for every pod.
     """
 
     settings: Extender
@@ -104,7 +104,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
     managed: frozenset[str]
 
     def is_interested(self, pod: Pod) -> bool:
-        """Tell whether the extender is asked about `pod`.
+        """Return whether the extender is called for `pod` (upstream: IsInterested).
 
         Notes
         -----
@@ -119,7 +119,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def call(self, verb: ExtenderVerb, body: Mapping[str, Any]) -> ExtenderCall:
-        """Return the call of a verb, which has to be configured."""
+        """Return the call of a verb; the verb must be configured."""
         settings = self.settings
         return ExtenderCall(
             extender=self.index,
@@ -135,7 +135,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
         Raises
         ------
         ExtenderError
-            If there was no answer, its status is not 200, or it is not JSON.
+            If there was no reply, its status is not 200, or it is not JSON.
         """
         if reply.error:
             raise ExtenderError(reply.error)
@@ -150,7 +150,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
             raise self.malformed(call.verb, error) from error
 
     def malformed(self, verb: ExtenderVerb, error: object) -> ExtenderError:
-        """Return the error of an answer that cannot be read."""
+        """Return the error of a reply that cannot be decoded."""
         url = self.settings.url_prefix
         return ExtenderError(f'extender "{url}" gives a malformed answer to {verb}: {error}')
 
@@ -166,7 +166,7 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extenders_of(configuration: EffectiveConfiguration) -> tuple[CalledExtender, ...]:
-    """Return the extenders of a configuration, in the order in which they are asked."""
+    """Return the extenders of a configuration, in call order."""
     return tuple(
         CalledExtender(
             settings=settings,
@@ -180,12 +180,12 @@ def extenders_of(configuration: EffectiveConfiguration) -> tuple[CalledExtender,
 
 
 def interested_in(pod: Pod, extenders: Iterable[CalledExtender]) -> tuple[CalledExtender, ...]:
-    """Return the extenders that are asked about `pod`."""
+    """Return the extenders that are called for `pod`."""
     return tuple([extender for extender in extenders if extender.is_interested(pod)])
 
 
 class ExtenderAnswers(msgspec.Struct, kw_only=True):
-    """What one extender said in one cycle, to explain it.
+    """The results of one extender in one cycle, for the explanation.
 
     Parameters
     ----------
@@ -193,13 +193,13 @@ class ExtenderAnswers(msgspec.Struct, kw_only=True):
         Its place in the configuration.
     url : str
     asked : tuple of str
-        The nodes that it was to filter; None if it was not asked.
+        The nodes passed to its filter; None if it was not called.
     kept : tuple of str
-        What it left of them, as it answered.
+        The nodes that it kept, as in the reply.
     rejected : dict of str to Status
         The nodes for which it gave a reason.
     scores : dict of str to int
-        Per node, what it adds to the total.
+        Per node, the value that it adds to the total.
     errors : list of str
         What failed, in order.
     """
@@ -214,13 +214,13 @@ class ExtenderAnswers(msgspec.Struct, kw_only=True):
 
 
 class Answers:
-    """What all extenders said in one cycle."""
+    """The results of all extenders in one cycle."""
 
     def __init__(self) -> None:
         self._by_index: dict[int, ExtenderAnswers] = {}
 
     def of(self, extender: CalledExtender) -> ExtenderAnswers:
-        """Return the place for what `extender` says."""
+        """Return the entry of `extender`, to be filled."""
         found = self._by_index.get(extender.index)
         if found is None:
             found = ExtenderAnswers(index=extender.index, url=extender.settings.url_prefix)
@@ -228,7 +228,7 @@ class Answers:
         return found
 
     def all(self) -> tuple[ExtenderAnswers, ...]:
-        """Return the extenders that were asked, in the order of the configuration."""
+        """Return the entries of extenders that were called, in the order of the configuration."""
         return tuple(self._by_index[index] for index in sorted(self._by_index))
 
 
@@ -241,7 +241,7 @@ class Survivors(msgspec.Struct, frozen=True):
     Parameters
     ----------
     names : tuple of str
-        In the order of the last answer.
+        In the order of the last reply.
     nodes : tuple of Node, optional
         The Node objects that an extender gave for them. These replace the scheduler's: from
         then on the nodes count as empty. None: the scheduler's own.
@@ -259,7 +259,7 @@ def filter_steps(
     statuses: dict[str, Status],
     answers: Answers,
 ) -> Steps[Survivors]:
-    """Let extenders narrow down the nodes that passed all filters.
+    """Call the extenders' filters on the nodes that passed all filter plugins.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def filter_steps(
 def _arguments(
     extender: CalledExtender, pod: Pod, left: Survivors, nodes: NodeColumns
 ) -> dict[str, Any]:
-    """Write the `ExtenderArgs`: names for an extender that knows the nodes, else objects."""
+    """Return the `ExtenderArgs`: node names if `nodeCacheCapable`, else Node objects."""
     if extender.settings.node_cache_capable:
         return {"Pod": encode(pod), "Nodes": None, "NodeNames": left.names}
     objects = left.nodes or [nodes.objects[nodes.slot_of[name]] for name in left.names]
@@ -354,7 +354,7 @@ def _read_filter(
         )
     if returned is not None:
         return Survivors(tuple(node.metadata.name for node in returned), returned), rejected
-    # Neither form, or names from an extender that has to return nodes: no node is left.
+    # Neither form, or names from an extender that must return nodes: no node remains.
     return Survivors(()), rejected
 
 
@@ -399,18 +399,18 @@ def prioritize_steps(
     nodes: NodeColumns,
     answers: Answers,
 ) -> Steps[dict[str, int]]:
-    """Let extenders score the nodes; what fails gives no score.
+    """Call the extenders' prioritize; a failed call gives no scores.
 
     Returns
     -------
     dict of str to int
-        Per node that an extender scored, by whatever value, what is added to its total. The
-        nodes need not be among those that were asked for.
+        Per node that an extender scored, even with 0, the value that is added to its total. An
+        extender may score nodes that were not in the request.
 
     Notes
     -----
-    Upstream asks all extenders at the same time; the sums do not depend on the order.
-    Upstream: pkg/scheduler/schedule_one.go, `prioritizeNodes`.
+    Upstream calls all extenders in parallel; the sums do not depend on the order. Upstream:
+    pkg/scheduler/schedule_one.go, `prioritizeNodes`.
     """
     sums: dict[str, int] = {}
     for extender in extenders:
@@ -449,7 +449,7 @@ def _read_priorities(extender: CalledExtender, answer: Any) -> dict[str, int]:
 
 
 def wrap_int64(number: int) -> int:
-    """Return what an int64 holds after a sum or product that may be too large for it."""
+    """Return a sum or product after the overflow of Go's int64."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -462,7 +462,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     by_extender : bool
-        True: an extender took the binding, and Bind plugins are not asked.
+        True: an extender binds the pod, and Bind plugins are not called.
     error : str
         Why it failed; "" if it did not.
     ignored : tuple of str
@@ -475,12 +475,12 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_bound_by(extenders: Iterable[CalledExtender], pod: Pod) -> bool:
-    """Tell whether an extender is asked to bind `pod`."""
+    """Return whether an extender binds `pod`."""
     return any(e.settings.bind_verb and e.is_interested(pod) for e in extenders)
 
 
 def bind_steps(extenders: Iterable[CalledExtender], pod: Pod, node_name: str) -> Steps[Binding]:
-    """Let the extender that binds pods, if there is one for this pod, bind it.
+    """Call the extender that binds this pod, if there is one.
 
     Notes
     -----

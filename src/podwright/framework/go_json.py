@@ -1,11 +1,11 @@
-"""JSON as Go's encoding/json has it: reading what was written for it, writing what it writes.
+"""JSON with the rules of Go's encoding/json, for reading and for writing.
 
-When it reads, only the first value counts, whatever follows it. Keys are compared without regard
-to case, a null is the same as nothing, and unknown keys are ignored; a value of another type is
-an error.
+Reading uses the first value only; the rest of the text is ignored. Keys are matched
+case-insensitively, null is equivalent to a missing field, and unknown keys are ignored; a value
+of another type is an error.
 
-When it writes, the keys of maps are sorted, there are no blanks, and what could end a script in a
-web page is escaped: `<`, `>`, `&` and two line separators.
+Writing sorts the keys of maps, writes no whitespace, and escapes the characters that are unsafe
+inside HTML: `<`, `>`, `&` and two line separators.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "bo
 _ESCAPED: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-class MalformedJSON(ValueError):  # noqa: N818 - named for what it is
+class MalformedJSON(ValueError):  # noqa: N818 - the name describes the input
     """The text is not JSON, or a value is of the wrong type."""
 
 
@@ -43,7 +43,7 @@ def read_first_value(body: bytes) -> Any:
     MalformedJSON
         If there is none.
     """
-    # Go replaces bytes that are not UTF-8 too.
+    # Go also replaces bytes that are not UTF-8.
     text = body.decode("utf-8", errors="replace").lstrip(_WHITESPACE)
     if not text:
         raise MalformedJSON("EOF")
@@ -95,7 +95,7 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
     answer : object
         A JSON value; null is an object without fields.
     struct : str
-        What the object is, for errors.
+        The name of the Go struct, for errors.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""Rankings whose one sweeping score tells few groups of slots apart.
+"""Totals per group of slots, for rankings whose single sweeping score has few distinct values.
 
-A score that depends on the other nodes changes everywhere at once, so no total can be kept.
-But often it says the same of most nodes: spreading knows zones, and how many of the pods are
-on a host. Then the *local* totals are kept per group, and a decision costs the slots that
-changed since the last one, one score per group, and a look for the drawn slot.
+A score that depends on the other nodes changes for all slots together, so totals per slot
+cannot be kept. But such a score is often equal for many nodes: spreading distinguishes zones,
+and the number of matching pods on a host. Then the *local* totals are kept per group. A
+decision updates the slots that changed since the last one, scores each group once, and finds
+the drawn slot.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class GroupedTotals:
     best_total, tie_count, feasible_count : int
         Of the last `pick`: the greatest total, how many slots have it, how many are feasible.
     is_outdated : bool
-        Whether the groups have to be made anew.
+        Whether the groups must be rebuilt.
     """
 
     __slots__ = (
@@ -104,7 +105,7 @@ class GroupedTotals:
         return grouped
 
     def follow(self, slots: I32Array, new_totals: I32Array, cycle: Cycle) -> bool:
-        """Take over new local totals; False if a slot is in none of the groups any more.
+        """Update the local totals; return False if a slot no longer belongs to a group.
 
         Then the totals are up to date, and nothing else is.
         """

@@ -1,12 +1,11 @@
-"""What plugins that look beyond one pod may ask of the machine, and ask it to do.
+"""The handle: what the machine offers to plugins that schedule groups of pods.
 
-Most plugins decide about one pod and need nothing but their `Cycle`. A plugin that keeps
-pods together also has to know the others: it says which group a pod belongs to
-(`Plugin.group_of`), and the machine, which sees every pod come and go, keeps the groups.
-Through its `handle` such a plugin looks a group up, lets waiting members go or refuses them,
-and brings members back into the queue.
+Most plugins decide about one pod and need only their `Cycle`. A plugin that schedules groups of
+pods also needs the other members: `Plugin.group_of` returns the group of a pod, and the
+machine, which receives every pod event, maintains the groups. With its `handle` the plugin
+reads a group, allows or rejects waiting members, and moves members back into the active queue.
 
-A plugin has a handle only inside a machine (`Plugin.handle` is None elsewhere).
+A plugin has a handle only in a machine (`Plugin.handle` is None elsewhere).
 
 Upstream: k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupManager`
 """
@@ -59,16 +58,16 @@ class Handle(Protocol):
         """Return an object by `namespace/name`; None if there is none."""
 
     def members(self, plugin: str, group: Hashable) -> Members:
-        """Return the pods for which a plugin's `group_of` answers `group`."""
+        """Return the pods for which a plugin's `group_of` returns `group`."""
 
     def waiting(self) -> tuple[str, ...]:
-        """Return the uids of the pods that Permit plugins hold, in the order they came."""
+        """Return the uids of the pods that wait at Permit, in order of arrival."""
 
     def allow(self, uid: str, plugin: str) -> None:
-        """Let a waiting pod go, as far as a plugin is concerned."""
+        """Allow a waiting pod on behalf of one plugin (upstream: WaitingPod.Allow)."""
 
     def reject(self, uid: str, plugin: str, message: str) -> None:
         """Refuse a waiting pod."""
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Bring pods back into the active queue, whatever they wait for."""
+        """Move pods into the active queue, from wherever they wait."""

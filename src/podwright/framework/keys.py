@@ -1,4 +1,4 @@
-"""What the plugins of a profile read of a pod, as one tuple of numbers."""
+"""Pod keys: the parts of a pod that the plugins of a profile read, as a tuple of numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KeyNumbers:
         self.pod_key = plugin.pod_key
         self.numbers: dict[Hashable, int] = {}
         self.reads: list[int] = []
-        # Which is the same for all keys but (), unless the plugin has a say in it.
+        # The reads are the same for all keys but (), unless the plugin overrides the method.
         self._usual_reads: int | None = None
         if not plugin.implements("preparation_reads"):
             self._usual_reads = int(plugin.preparation_reads(None))
@@ -60,10 +60,10 @@ class KeyNumbers:
 
 
 class PodKeyCache:
-    """Keys of pods, remembered for pods that share their spec.
+    """The keys of pods, cached for pods that share their spec.
 
-    Labels that nobody selects by are no part of a key, unless a plugin reads them all. When
-    somebody begins to select by another label the keys say too little: `is_outdated`.
+    Labels that no selector uses are not part of a key, unless a plugin reads all labels. When a
+    new selector uses another label, the keys become incomplete: `is_outdated`.
 
     Parameters
     ----------
@@ -76,19 +76,19 @@ class PodKeyCache:
         self.numbers = [KeyNumbers(plugin) for plugin in plugins]
         self._selected = selected
         self._version = selected.version
-        # The parts by themselves: for a pod like no other they are looked up for each plugin.
-        self._asked = [
+        # Unpacked once, because a pod without a template calls all of them for each plugin.
+        self._lookups = [
             (n.plugin, n.plugin.key_reads_all_labels, n.pod_key, n.numbers.get, n.add)
             for n in self.numbers
         ]
         self._reads_all_labels = any(plugin.key_reads_all_labels for plugin in plugins)
-        self._doubting = [plugin for plugin in plugins if _may_depend_on_more(plugin)]
+        self._template_checks = [plugin for plugin in plugins if _may_differ_in_template(plugin)]
         self._added_count = 0
         self._templates: dict[int, tuple[PodSpec, ObjectMeta, frozenset[str], Key]] = {}
 
     @property
     def is_outdated(self) -> bool:
-        """Whether pods can be told apart by more labels than when the first key was made."""
+        """Whether selectors use more labels than when the first key was made."""
         return self._version != self._selected.version
 
     @property
@@ -119,7 +119,7 @@ class PodKeyCache:
             spec is pod.spec
             and (
                 metadata.labels == ours.labels
-                or self._look_alike(metadata.labels, ours.labels, own_keys)
+                or self._are_equivalent(metadata.labels, ours.labels, own_keys)
             )
             and metadata.namespace == ours.namespace
             and metadata.owner_references == ours.owner_references
@@ -127,10 +127,10 @@ class PodKeyCache:
             return key
         return None
 
-    def _look_alike(
+    def _are_equivalent(
         self, some: Mapping[str, str], others: Mapping[str, str], own_keys: frozenset[str]
     ) -> bool:
-        """Tell whether nobody who counts can tell labels apart."""
+        """Return whether two label sets are equal for all selectors and plugins."""
         if self._reads_all_labels:
             return False
         keys = self._selected.keys
@@ -140,7 +140,7 @@ class PodKeyCache:
         return True
 
     def _without_idle_labels(self, pod: Pod, own_keys: frozenset[str]) -> Pod:
-        """Return a pod without the labels that nobody selects by."""
+        """Return a pod without the labels that no selector uses."""
         metadata, keys = pod.metadata, self._selected.keys
         seen = {
             key: value for key, value in metadata.labels.items() if key in keys or key in own_keys
@@ -155,7 +155,7 @@ class PodKeyCache:
         Raises
         ------
         PluginFailure
-            If a plugin fails to say what it reads.
+            If a plugin's `pod_key` fails.
         """
         key = self.template_key(pod)
         if key is None:
@@ -164,7 +164,7 @@ class PodKeyCache:
             seen = self._without_idle_labels(pod, own_keys)
             plugin = None
             try:
-                for plugin, reads_all, pod_key, find, add in self._asked:  # noqa: B007 - for the message
+                for plugin, reads_all, pod_key, find, add in self._lookups:  # noqa: B007
                     of_plugin = pod_key(pod if reads_all else seen)
                     number = find(of_plugin)
                     if number is None:
@@ -172,11 +172,11 @@ class PodKeyCache:
                         self._added_count += 1
                     found.append(number)
                 key = tuple(found)
-                for plugin in self._doubting:
+                for plugin in self._template_checks:
                     if not plugin.key_is_of_template(pod):
                         return key
             except Exception as error:
-                assert plugin is not None, "no plugin was asked"
+                assert plugin is not None, "no plugin was called"
                 text = f"{raised(error)} (pod {pod.key})"
                 raise PluginFailure(plugin, "PodKey", text) from error
             if len(self._templates) >= _MOST_TEMPLATES:
@@ -185,6 +185,6 @@ class PodKeyCache:
         return key
 
 
-def _may_depend_on_more(plugin: Plugin) -> bool:
-    """Tell whether some keys of this plugin may depend on more than the pod's template."""
+def _may_differ_in_template(plugin: Plugin) -> bool:
+    """Return whether some keys of this plugin may depend on more than the pod's template."""
     return plugin.implements("key_is_of_template") or not plugin.implements("pod_key")

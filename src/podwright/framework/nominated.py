@@ -1,7 +1,7 @@
-"""Pods nominated to a node count there for pods of the same or lower priority.
+"""Nominated pods: they count on their node for pods of the same or lower priority.
 
-A node with such pods is filtered twice: with them, and without them, since they may never
-arrive; both must pass. Upstream: pkg/scheduler/framework/runtime/framework.go,
+A node with nominated pods is filtered twice: with them, and without them, because they may
+never be bound; both must pass. Upstream: pkg/scheduler/framework/runtime/framework.go,
 `RunFilterPluginsWithNominatedPods`, `addGeneralNominatedPods`.
 """
 
@@ -36,7 +36,7 @@ class NominatedCheck:
     Attributes
     ----------
     filters : SumFilters, optional
-        The filters as sums, if they are of that kind and have been asked for.
+        The filters as sums, if they have that form and it was requested.
     """
 
     __slots__ = ("_cluster", "_groups", "_passing", "_pod", "_profile", "_ranking", "filters")
@@ -52,7 +52,7 @@ class NominatedCheck:
 
     @property
     def rejected(self) -> dict[int, Status]:
-        """What each such node says, by slot."""
+        """The status of each rejected node, by slot."""
         return {slot: status for status, slots in self._groups for slot in slots.tolist()}
 
     def apply(self, totals: I64Array) -> None:
@@ -67,14 +67,14 @@ class NominatedCheck:
             return
         self.filters = SumFilters.of(self._ranking)
         if self.filters is None:
-            self._ask_filters()
+            self._run_filters()
         else:
             self._add_up(self.filters)
         for _, slots in self._groups:
             totals[slots] = -1
 
     def _add_up(self, filters: SumFilters) -> None:
-        """Compare sums: no other filter looks at pods."""
+        """Compare sums; no other filter reads pods."""
         room, touched = filters.room_for(self._pod, self._cluster)
         if not len(touched):
             return
@@ -87,7 +87,7 @@ class NominatedCheck:
             (filters.status_of(code), touched[codes == code]) for code in distinct.tolist()
         ]
 
-    def _ask_filters(self) -> None:
+    def _run_filters(self) -> None:
         """Rehearse node after node."""
         slots_of: dict[Status, list[int]] = {}
         for name in self._cluster.nominated:
@@ -105,7 +105,7 @@ class NominatedCheck:
         ]
 
     def confine_to(self, slots: I32Array) -> None:
-        """Forget the nodes that are not in `slots`: nobody looked at them."""
+        """Drop the nodes that are not in `slots`: they were not evaluated."""
         if not self._groups:
             return
         examined: Mask = np.zeros(self._cluster.nodes.n_slots, dtype=np.bool_)
@@ -115,7 +115,7 @@ class NominatedCheck:
         self._passing = None
 
     def rejections(self) -> Iterator[Rejection]:
-        """Yield what the nodes say that fail with their nominated pods."""
+        """Yield the status of each node that fails with its nominated pods."""
         for status, slots in self._groups:
             yield Rejection(status, len(slots))
 
@@ -151,7 +151,7 @@ class NominatedCheck:
 
 
 def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
-    """Return the pods nominated to a node that `pod` has to leave room for."""
+    """Return the pods nominated to a node that count for `pod`."""
     there = cluster.nominated.get(node_name)
     if not there:
         return []
@@ -167,8 +167,8 @@ def counting_nominated(cluster: Cluster, pod: Pod, node_name: str) -> list[Pod]:
 class SlotFilter:
     """Runs the filters on single slots during a dry run.
 
-    Filters that do not look at pods say what they said at the beginning of the cycle; the
-    others are asked.
+    Filters that do not read pods keep their result from the start of the cycle; the others are
+    called.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class SlotFilter:
             for row in ranking.filters
         ]
         if ranking.outcome.rejection is not None:
-            # PreFilter rejected the pod as a whole: no filter was asked.
+            # PreFilter rejected the pod as a whole: no filter was called.
             skipped = ranking.outcome.skipped
             self._filters = [plugin for plugin in profile.filter if plugin.name not in skipped]
 

@@ -1,10 +1,9 @@
-"""The words that plugins speak: one class, any of the extension points.
+"""The base class of plugins: one class with all extension points, each optional.
 
-A plugin implements the extension points of the scheduling framework under their usual
-names. Filter and score come in two forms: per node (`filter`, `score`: simple) or as columns
-(`filter_columns`, `score_columns`: every slot at once). A plugin that has only the per-node
-form is run by an adapter that fills the same columns. In-tree plugins use this interface and
-nothing else.
+A plugin implements extension points of the scheduling framework under their usual names. Filter
+and score have two forms: per node (`filter`, `score`: simple) or on columns (`filter_columns`,
+`score_columns`: all slots in one call). For a plugin that has only the per-node form, an
+adapter fills the same columns. In-tree plugins use only this interface.
 
 Upstream: k8s.io/kube-scheduler/framework/interface.go
 """
@@ -71,7 +70,7 @@ class NodeView:
 
     @property
     def requested(self) -> dict[str, int]:
-        """What the placed pods ask for, per resource: milli-CPU, bytes, units."""
+        """The requests of the placed pods, per resource: milli-CPU, bytes, units."""
         return self._amounts(self._cluster.nodes.requested)
 
     def _amounts(self, matrix: Any) -> dict[str, int]:
@@ -90,27 +89,27 @@ class Plugin:
         A msgspec Struct of the plugin's arguments; `__init__` then takes one of it.
         Without it, `pluginConfig` args become keyword arguments of `__init__`.
     takes_gates : bool
-        True: `__init__` takes the feature gates too, a `podwright.config.Gates` under the
-        keyword `gates`. ``"Name" in gates`` tells whether one is on.
+        True: `__init__` also takes the feature gates, a `podwright.config.Gates` under the
+        keyword `gates`. ``"Name" in gates`` is true if a gate is enabled.
     pre_filter_reads, filter_reads, pre_score_reads, score_reads : Reads
-        What the answers depend on besides `pod_key`. Answers that do not name
-        `Reads.CLUSTER` are kept and brought up to date slot by slot; the default is safe
-        and asks again in every cycle.
+        What the results depend on besides `pod_key`. Results that do not name `Reads.CLUSTER`
+        are cached and updated slot by slot. The default is safe: the plugin is called again in
+        every cycle.
     normalization : Normalization
         How raw scores become 0 to 100.
     scores_in_range : bool
-        True promises normalised scores from 0 to 100; otherwise they are checked.
+        True: normalized scores are always from 0 to 100; otherwise they are checked.
     rests_when_skipped : bool
-        True promises that Reserve, Permit, PreBind and PostBind have nothing to do for pods
-        for which PreFilter answered Skip; they are not called then.
+        True: Reserve, Permit, PreBind and PostBind are not called for pods for which PreFilter
+        returned Skip.
     key_varies : bool
-        True where most pods have a key of their own (their requests): answers for one key
-        are then kept only if it comes again. It changes nothing but speed.
+        True where most pods have different keys (their requests): results for a key are then
+        cached only when it occurs again. It affects speed only.
     key_reads_all_labels : bool
-        False promises that `pod_key` and the answers look at no labels of the pod but those
-        that workloads, affinity terms, or its own terms and constraints select by. `pod_key` is
-        then asked about the pod without the others, and pods that differ in them alone share
-        all answers. A class that has a `pod_key` of its own has to promise anew.
+        False: `pod_key` and the results read only those labels of the pod that are selected by
+        workloads, by affinity terms, or by its own terms and constraints. `pod_key` is then
+        called with the pod without its other labels, and pods that differ only in these share
+        all results. A class that defines its own `pod_key` must set it again.
     filters_columns, scores_columns : bool
         Whether the class has the column forms; set by itself.
     """
@@ -139,7 +138,7 @@ class Plugin:
         cls.scores_columns = cls.implements("score_columns")
         if "pod_key" in vars(cls) and "key_reads_all_labels" not in vars(cls):
             cls.key_reads_all_labels = True
-        # Who filters or scores in another way has to say anew what that comes to.
+        # A subclass that filters or scores differently must override these methods too.
         if _place_of(cls, "filter", "filter_columns") < _place_of(cls, "filter_as_sums"):
             cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
         if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
@@ -149,39 +148,39 @@ class Plugin:
             cls.normalization = Normalization.CUSTOM
 
     def pod_key(self, pod: Pod) -> Hashable:
-        """Return what this plugin reads of a pod; equal keys get equal answers.
+        """Return the parts of a pod that this plugin reads; equal keys give equal results.
 
         The default is the pod itself (its uid), which is safe and shares nothing.
         """
         return (pod.key, pod.metadata.uid)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell whether `pod_key` depends on nothing but spec, labels, namespace and owners.
+        """Return whether `pod_key` depends on nothing but spec, labels, namespace and owners.
 
-        Pods of one template then share the key without being asked for it. Plugins that
-        define a `pod_key` promise this unless they override this method too.
+        Pods of one template then share the key without a call. A plugin that defines `pod_key`
+        returns true unless it overrides this method too.
         """
         return type(self).pod_key is not Plugin.pod_key
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
-        """Return the parts of a pod that decide what this plugin says of it, as plain data.
+        """Return the parts of a pod that determine this plugin's results, as plain data.
 
-        Pods for which every plugin of the profile gives equal data count as alike in
-        opportunistic batching (`framework.signature`). A part that other plugins read too
-        goes under the same key.
+        Opportunistic batching (`framework.signature`) treats pods as equal if every plugin of
+        the profile returns equal data for them. Plugins that read the same part use the same
+        key.
 
         Returns
         -------
         mapping of str to object, optional
-            What JSON can hold, by key. None: there is no telling, for example because it
-            depends on other pods; such a pod is like no other.
+            JSON-compatible values, by key. None: unknown, for example because the results
+            depend on other pods; such a pod is equal to no other.
         """
         raise NotImplementedError
 
     def preparation_reads(self, key: Hashable) -> Reads:
         """Return what PreFilter and PreScore depend on for pods with this key.
 
-        The key ``()`` says that the pod does not use the feature: its answers depend on
+        The key ``()`` means that the pod does not use the feature: its results depend on
         nothing. For other keys it is `pre_filter_reads` and `pre_score_reads`.
         """
         reads = Reads.NOTHING
@@ -196,7 +195,7 @@ class Plugin:
     # ------------------------------------------------------------ before the cycle
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Let a pod into the queue, or hold it back with a rejection."""
+        """Admit a pod to the active queue, or reject it."""
         raise NotImplementedError
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
@@ -206,8 +205,8 @@ class Plugin:
     def group_of(self, pod: Pod) -> Hashable | None:
         """Return the group of a pod that this plugin keeps together with others, or None.
 
-        The machine then keeps the members of each group; see `framework.handle`. The answer
-        depends on nothing but the pod.
+        The machine then maintains the members of each group; see `framework.handle`. The result
+        depends only on the pod.
         """
         raise NotImplementedError
 
@@ -216,10 +215,10 @@ class Plugin:
         raise NotImplementedError
 
     def remembers(self) -> bool:
-        """Tell whether the plugin knows something from earlier cycles that still counts.
+        """Return whether the plugin holds state from earlier cycles that still matters.
 
-        The state of a machine cannot be written down meanwhile: a plugin that is made anew
-        would not know it.
+        The machine takes no checkpoint meanwhile, because a new plugin object would lack that
+        state.
         """
         return False
 
@@ -238,9 +237,9 @@ class Plugin:
         raise NotImplementedError
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
-        """Return what the filter compares with the free resources of a node, if that is all.
+        """Return the amounts that the filter compares with free resources, if that is all.
 
-        Dry runs of preemption then need not ask the filter about every pod that could go.
+        Dry runs of preemption then need not call the filter for every possible victim.
 
         Returns
         -------
@@ -251,17 +250,17 @@ class Plugin:
         return None
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
-        """Adapt the cycle's state as if a pod were added (PreFilterExtensions.AddPod)."""
+        """Update the cycle's state for an added pod (PreFilterExtensions.AddPod)."""
 
     def remove_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
-        """Adapt the cycle's state as if a pod were gone (PreFilterExtensions.RemovePod)."""
+        """Update the cycle's state for a removed pod (PreFilterExtensions.RemovePod)."""
 
     def post_filter(
         self, cycle: Cycle, failed: FailedCycle
     ) -> PostFilterResult | Steps[PostFilterResult]:
-        """Do something about a pod that fits nowhere; nothing is changed here and now.
+        """Do something about a pod that fits on no node; nothing is changed here and now.
 
-        A plugin that has to ask extenders (`failed.extenders`) returns a generator of calls.
+        A plugin that calls extenders (`failed.extenders`) returns a generator of calls.
         """
         raise NotImplementedError
 
@@ -280,7 +279,7 @@ class Plugin:
         raise NotImplementedError
 
     def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
-        """Return what the score makes of requests, if that is all it looks at.
+        """Return how the score follows from requests, if it reads nothing else.
 
         Returns
         -------
@@ -296,16 +295,16 @@ class Plugin:
     def score_groups(self, cycle: Cycle) -> ScoreGroups | None:
         """Return groups of slots that get one score, if there are few; after `pre_score`.
 
-        It changes nothing but speed, and is for scores that depend on the other nodes. Instead of
-        scoring every slot in every cycle, podwright then asks for one score per group. The
-        answers have to be those of `score_columns` and `normalize_score`.
+        It affects speed only, and is meant for scores that depend on the other nodes. Instead
+        of scoring every slot in every cycle, the framework then requests one score per group.
+        The scores must equal those of `score_columns` and `normalize_score`.
         """
         return None
 
     # ------------------------------------------------------------ placing
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
-        """Set aside what the pod needs on the chosen node."""
+        """Reserve what the pod needs on the chosen node."""
         raise NotImplementedError
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
@@ -317,17 +316,17 @@ class Plugin:
         raise NotImplementedError
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
-        """Say before PreBind whether it will have anything to do (success) or not (skip)."""
+        """Return success if PreBind has work to do for the pod, or skip (PreBindPreFlight)."""
         return Status.OK
 
     def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        """Do what has to be done before binding, or say what it has to wait for."""
+        """Do the work that must precede binding, or return `Pending`."""
         raise NotImplementedError
 
     def continue_pre_bind(
         self, cycle: Cycle, node_name: str, progress: Progress
     ) -> Status | Pending:
-        """Go on with what answered `Pending`; by default, succeed unless a call failed."""
+        """Continue after `Pending`; by default, succeed unless a call failed."""
         return _outcome(progress)
 
     def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
@@ -335,18 +334,18 @@ class Plugin:
         raise NotImplementedError
 
     def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status | Pending:
-        """Go on with what answered `Pending`; by default, succeed unless a call failed."""
+        """Continue after `Pending`; by default, succeed unless a call failed."""
         return _outcome(progress)
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
         """Learn that the pod was bound."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------ what it has
+    # ------------------------------------------------------------ implemented methods
 
     @classmethod
     def implements(cls, method: str) -> bool:
-        """Tell whether this class overrides a method of `Plugin`."""
+        """Return whether this class overrides a method of `Plugin`."""
         return getattr(cls, method) is not getattr(Plugin, method)
 
     @classmethod
@@ -360,7 +359,7 @@ class Plugin:
 
 
 def _place_of(cls: type, *methods: str) -> int:
-    """Return how far up its bases, mixins too, a class finds the first of some methods."""
+    """Return the position in a class's MRO of the first class that defines one of some methods."""
     return next(
         i for i, base in enumerate(cls.__mro__) if not vars(base).keys().isdisjoint(methods)
     )

@@ -1,4 +1,4 @@
-"""PostFilter: what plugins can do about a pod that fits nowhere.
+"""PostFilter: plugins that try to make room for a pod that fits on no node.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPostFilterPlugins`.
 """
@@ -42,14 +42,14 @@ class FailedCycle:
     Attributes
     ----------
     pod : Pod
-        The pod that fits nowhere.
+        The pod that fits on no node.
     profile : Profile
     cycle : Cycle
         The plugins' state as PreFilter left it; clone it before changing it.
     ranking : Ranking
-        The answers of the filters.
+        The results of the filters.
     now_ns : int
-        The present, in nanoseconds since 1970.
+        The current time, in nanoseconds since 1970.
     seed, cycle_number : int
         Of draws.
     extenders : tuple of CalledExtender
@@ -91,16 +91,16 @@ class FailedCycle:
 
     @property
     def outcome(self) -> PreFilterOutcome:
-        """What PreFilter said."""
+        """The result of PreFilter."""
         return self.ranking.outcome
 
     def sum_filters(self) -> SumFilters | None:
-        """Return the filters as sums, if they are of that kind."""
+        """Return the filters as sums, if they have that form."""
         known = None if self._nominated is None else self._nominated.filters
         return SumFilters.of(self.ranking) if known is None else known
 
     def status_of(self, node_name: str) -> Status:
-        """Return why a node was rejected; unresolvable if nobody looked at it."""
+        """Return why a node was rejected; unresolvable if it was not evaluated."""
         slot = self.cluster.nodes.slot_of.get(node_name, -1)
         rejection = self.outcome.rejection
         if slot < 0 or rejection is not None:
@@ -115,7 +115,7 @@ class FailedCycle:
             status = self.ranking.first_rejection(slot)
             if not status.is_success:
                 return status
-            # An extender left it out and did not say why.
+            # An extender removed it without a reason.
         return self.outcome.absent_status
 
     def slots_where_room_may_help(self) -> I32Array:
@@ -164,20 +164,20 @@ class FailedCycle:
         return together
 
     def _with_extenders(self, found: list[I32Array]) -> list[I32Array]:
-        """Let what extenders say of a node go before what filters say of it."""
+        """Return the extender's status of a node if there is one, else the filters'."""
         slot_of = self.cluster.nodes.slot_of
-        told = {
+        by_extender = {
             slot_of[name]: status
             for name, status in self._extender_statuses.items()
             if name in slot_of
         }
-        kept = [slots[~np.isin(slots, list(told))] for slots in found]
-        more = [slot for slot, status in told.items() if status.code == Code.UNSCHEDULABLE]
+        kept = [slots[~np.isin(slots, list(by_extender))] for slots in found]
+        more = [slot for slot, status in by_extender.items() if status.code == Code.UNSCHEDULABLE]
         return [*kept, np.array(sorted(more), dtype=np.int32)]
 
 
 def run_post_filters(failed: FailedCycle) -> PostFilterResult:
-    """Ask the PostFilter plugins in order, none of which may ask back.
+    """Run the PostFilter plugins in order; none of them may call extenders.
 
     Returns
     -------
@@ -194,13 +194,13 @@ def run_post_filters(failed: FailedCycle) -> PostFilterResult:
 
 
 def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
-    """Ask the PostFilter plugins in order; what they ask back is yielded.
+    """Run the PostFilter plugins in order; yield their calls to extenders.
 
     Returns
     -------
     PostFilterResult
-        That of the first plugin that succeeds, says that nothing can help, or fails.
-        Otherwise all reasons together, and the last nomination that was given.
+        The result of the first plugin that succeeds, returns unresolvable, or fails. Otherwise
+        the reasons of all plugins, and the last nomination.
     """
     reasons: list[str] = []
     nominated_node: str | None = None
@@ -225,7 +225,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
 
 
 def _ask(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
-    """Ask one plugin; what it raises becomes an ERROR."""
+    """Call one plugin; an exception becomes an ERROR."""
     try:
         answer = plugin.post_filter(failed.cycle, failed)
         result: object = (yield from answer) if isinstance(answer, Generator) else answer

@@ -1,4 +1,4 @@
-"""PreFilter and PreScore: what they answer for one pod key.
+"""PreFilter and PreScore, with results cached per pod key.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPreFilterPlugins`,
 `RunPreScorePlugins`.
@@ -25,7 +25,7 @@ _MOST_KEPT = 65_536
 
 
 class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What all PreFilter plugins together say.
+    """The combined result of all PreFilter plugins.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def absent_status(self) -> Status:
-        """What the nodes get that PreFilter left out."""
+        """The status of the nodes that PreFilter excluded."""
         names = " ".join(self.restricted_by)
         return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")
 
@@ -59,12 +59,12 @@ Ask: TypeAlias = Callable[[Plugin], PreFilterAnswer]
 
 
 def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
-    """Ask the PreFilter plugins in order, as far as upstream does.
+    """Call the PreFilter plugins in order, and stop where upstream stops.
 
     Parameters
     ----------
     ask : callable
-        Gives a plugin's answer; raises PluginFailure if the plugin failed.
+        Returns a plugin's result; raises PluginFailure if the plugin failed.
     """
     skipped: set[str] = set()
     node_names: frozenset[str] | None = None
@@ -101,12 +101,12 @@ def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
 
 
 def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
-    """Ask one plugin.
+    """Call one plugin.
 
     Raises
     ------
     PluginFailure
-        If the plugin raised, or answered with an error.
+        If the plugin raised, or returned an error.
     """
     try:
         answer: object = plugin.pre_filter(cycle)
@@ -127,12 +127,12 @@ def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
 
 
 def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
-    """Ask one plugin; return whether its Score is skipped.
+    """Call one plugin; return whether its Score is skipped.
 
     Raises
     ------
     PluginFailure
-        If the plugin raised, or answered anything but success and skip.
+        If the plugin raised, or returned anything but success and skip.
     """
     try:
         answer: object = plugin.pre_score(cycle)
@@ -147,39 +147,39 @@ def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
 
 
 def run_pre_filters(
-    profile: Profile, cycle: Cycle, told: dict[str, PreFilterAnswer] | None = None
+    profile: Profile, cycle: Cycle, results: dict[str, PreFilterAnswer] | None = None
 ) -> PreFilterOutcome:
-    """Run the PreFilter plugins afresh.
+    """Run the PreFilter plugins without the cache.
 
     Parameters
     ----------
-    told : dict of str to Status or PreFilterResult, written
-        What each plugin that was asked said; of one that failed, an ERROR in its own words.
+    results : dict of str to Status or PreFilterResult, written
+        The result of each plugin that was called; an ERROR with its own message if it failed.
     """
 
     def ask(plugin: Plugin) -> PreFilterAnswer:
         try:
             answer = ask_pre_filter(plugin, cycle)
         except PluginFailure as failure:
-            if told is not None:
-                told[plugin.name] = Status.error(failure.text)
+            if results is not None:
+                results[plugin.name] = Status.error(failure.text)
             raise
-        if told is not None:
-            told[plugin.name] = answer
+        if results is not None:
+            results[plugin.name] = answer
         return answer
 
     return combine_pre_filters(profile, ask)
 
 
 def run_pre_scores(
-    profile: Profile, cycle: Cycle, told: dict[str, Status] | None = None
+    profile: Profile, cycle: Cycle, results: dict[str, Status] | None = None
 ) -> frozenset[str]:
-    """Run the PreScore plugins afresh; return the names of those whose Score is skipped.
+    """Run the PreScore plugins without the cache; return the plugins whose Score is skipped.
 
     Parameters
     ----------
-    told : dict of str to Status, written
-        What each plugin that was asked said; of one that failed, an ERROR in its own words.
+    results : dict of str to Status, written
+        The result of each plugin that was called; an ERROR with its own message if it failed.
 
     Raises
     ------
@@ -191,18 +191,18 @@ def run_pre_scores(
         try:
             is_skipped = ask_pre_score(plugin, cycle)
         except PluginFailure as failure:
-            if told is not None:
-                told[plugin.name] = Status.error(failure.text)
+            if results is not None:
+                results[plugin.name] = Status.error(failure.text)
             raise
-        if told is not None:
-            told[plugin.name] = Status.SKIPPED if is_skipped else Status.OK
+        if results is not None:
+            results[plugin.name] = Status.SKIPPED if is_skipped else Status.OK
         if is_skipped:
             skipped.append(plugin.name)
     return frozenset(skipped)
 
 
 class _Kept(Generic[A]):
-    """One plugin's answer for one key at one extension point, and the state it left."""
+    """The result of one plugin for one key at one extension point, and the state it wrote."""
 
     __slots__ = ("answer", "state", "versions")
 
@@ -213,9 +213,10 @@ class _Kept(Generic[A]):
 
 
 class Preparation:
-    """PreFilter and PreScore answers, kept per plugin and key as long as they are right.
+    """PreFilter and PreScore results, cached per plugin and key while they are valid.
 
-    A pod that differs from all before in one respect asks only the plugins that read it.
+    For a pod that differs from all earlier ones in one part, only the plugins that read this
+    part are called.
     """
 
     def __init__(self, profile: Profile, cluster: Cluster) -> None:
@@ -227,12 +228,12 @@ class Preparation:
     def pre_filter(
         self, cycle: Cycle, keys: Mapping[str, int], reads: Mapping[str, int]
     ) -> PreFilterOutcome:
-        """Return what PreFilter says of a pod; `cycle` gets the state.
+        """Return the result of PreFilter for a pod; the state is written to `cycle`.
 
         Parameters
         ----------
         keys, reads : mapping of str to int
-            Per plugin, the number of the pod's key and what answers for it depend on.
+            Per plugin, the number of the pod's key, and the `Reads` of its results.
         """
         kept = self._pre_filters
 
@@ -268,7 +269,7 @@ class Preparation:
 
 
 class _Keeper(Generic[A]):
-    """Answers at one extension point."""
+    """Cached results of one extension point."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -282,7 +283,7 @@ class _Keeper(Generic[A]):
         cycle: Cycle,
         ask: Callable[[Plugin, Cycle], A],
     ) -> A:
-        """Return the kept answer, or ask; what the plugin writes goes into `cycle`."""
+        """Return the cached result, or call the plugin; its state is written to `cycle`."""
         if reads & _CLUSTER:
             return ask(plugin, cycle)
         entry = self._kept.get((plugin.name, key))

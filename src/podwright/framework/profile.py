@@ -1,4 +1,4 @@
-"""A profile: which plugins run where, and how a node is chosen among equals."""
+"""A profile: the plugins of each extension point, and the tie rule."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> tuple[Plugin, ...]:
-        """Every plugin that takes part in choosing a node, each once, in a fixed order."""
+        """Every plugin that affects the choice of a node, once each, in a fixed order."""
         named = {
             plugin.name: plugin
             for plugin in (
@@ -98,7 +98,7 @@ def nodes_to_find(node_count: int, percentage: int | None) -> int:
     Parameters
     ----------
     node_count : int
-        Nodes that are looked at: all, or those that PreFilter leaves.
+        The number of nodes that may be filtered: all, or those that PreFilter leaves.
     percentage : int, optional
         As in `Profile`.
 

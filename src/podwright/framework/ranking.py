@@ -1,21 +1,21 @@
-"""Where every node stands for pods of one key, kept current.
+"""A ranking: the total score of every node for pods of one key, updated incrementally.
 
-A ranking holds the rows of the plugins that have something to say about its pods. Rows that
-depend on nothing but each slot itself ("local" ones) are caught up from the journals; plugins
-that look further ("sweeping" ones) are asked anew in every cycle.
+A ranking contains the rows of the plugins that apply to its pods. A row that depends on each
+slot alone ("local") is updated from the journals; a plugin whose result for a slot depends on
+other slots ("sweeping") is called in every cycle.
 
-If all rows are local and their normalisation does not depend on the other nodes, the totals
-are *settled*: they change only where a slot changed, a count of slots per total gives the
-greatest total and the number of ties at once, and a decision costs the slots that changed
-since the last one. The same holds if a single score depends on other nodes and tells few
-groups of slots apart (`groups`). Otherwise a cycle *sweeps*: it starts from the local totals
-and lets the other plugins go over all slots.
+If all rows are local and their normalization does not depend on the other nodes, the totals are
+*settled*: they change only where a slot changed. A count of slots per total gives the greatest
+total and the number of ties, and the cost of a decision is proportional to the slots that
+changed since the last one. The same holds if a single score depends on other nodes and has few
+distinct values (`groups`). Otherwise a cycle *sweeps*: it starts from the local totals and runs
+the other plugins on all slots.
 
-Rows that follow from what pods ask for are not kept at all while there is a node
-(`request_totals`): they are the usual ones, and one call says what they come to.
+Rows that follow from requests alone are not kept while a node fits (`request_totals`): one
+kernel call computes their sum.
 
-All ways give the same decision; `tests/properties` holds them against each other and
-against the oracle.
+All paths give the same decision; `tests/properties` compares them with each other and with the
+oracle.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _FEW_ENTRIES = 64
 
 
 class Sweep:
-    """A filter that is asked in every cycle, and where it stands among the filters."""
+    """A filter that runs in every cycle, and its position among the filters."""
 
     __slots__ = ("plugin", "verdicts")
 
@@ -73,7 +73,7 @@ class Sweep:
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The plugins that have something to say about the pods of one key.
+    """The plugins that apply to the pods of one key.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     scores : tuple of (ScoreRow, int)
         Scores that can be kept per slot, with their weights.
     sweeping_scores : tuple of (Plugin, int)
-        Scores that are asked for in every cycle, with their weights.
+        Score plugins that run in every cycle, with their weights.
     skipped_scores : frozenset of str
         Score plugins that PreScore skipped.
     failure : PluginFailure, optional
@@ -102,7 +102,7 @@ class Ranking:
     Attributes
     ----------
     outcome : PreFilterOutcome
-        What PreFilter says of these pods.
+        The result of PreFilter for these pods.
     is_open : bool
         PreFilter leaves all nodes to choose from.
     filters : tuple of VerdictRow or Sweep
@@ -110,15 +110,15 @@ class Ranking:
     scores : tuple of (ScoreRow, int)
         Scores that are kept per slot, with their weights.
     sweeping_scores : tuple of (Plugin, int)
-        Scores that are asked for in every cycle, with their weights.
+        Score plugins that run in every cycle, with their weights.
     skipped_scores : frozenset of str
         Score plugins that PreScore skipped.
     failure : PluginFailure or None
         PreScore failed; cycles that get as far as scoring end with it.
     reads : int
-        The `Reads` that PreFilter's and PreScore's answers depend on.
+        The `Reads` of the results of PreFilter and PreScore.
     prepared_for : tuple of int
-        The versions of these for which they were asked.
+        The versions of these `Reads` for which the results are valid.
     objects_version : int
         That of the cluster for which those versions were last compared.
     """
@@ -199,7 +199,7 @@ class Ranking:
     def pick(self, draw: int) -> int:
         """Return one of the best slots of a settled ranking.
 
-        -1 if there is none, or if it has to be found by sweeping after all.
+        -1 if there is none, or if only a sweep can find it.
         """
         if self._grouped is None:
             return pick_settled(self._totals, self._state, draw)
@@ -260,7 +260,7 @@ class Ranking:
         # If a plugin fails below, nothing here is up to date.
         self._node_version = -1
         for row in self._rows:
-            # Most rows of a pod like no other are shared, and right: they need not be asked.
+            # Most rows of a pod with a new key are shared and current; skip their update.
             if (
                 row.reads_pods
                 or row.node_version != node_version
@@ -308,7 +308,7 @@ class Ranking:
         if self._grouped is not None:
             return
         if not self._is_kept:
-            # It is asked once, before anything changes.
+            # It is used once, before a slot changes.
             sum_up(self._totals, self._state)
             return
         largest = self._constant_sum + self._greatest_plain
@@ -337,7 +337,7 @@ class Ranking:
         return greatest if self._requests is None else greatest + self._requests.greatest
 
     def _sort_scores(self) -> None:
-        """Tell rows that are the same everywhere from those that are not."""
+        """Separate rows that are equal for all slots from the others."""
         self._plain = []
         self._scaled = []
         self._constant_sum = 0
@@ -375,7 +375,7 @@ class Ranking:
     # ---------------------------------------------------------------- sweeping
 
     def sweep_filters(self, cluster: Cluster) -> I64Array:
-        """Ask the sweeping filters too.
+        """Run the sweeping filters too.
 
         Returns
         -------
@@ -395,7 +395,7 @@ class Ranking:
             verdicts.codes[:] = 0
             verdicts.rows = live
             if judges_node_by_node(sweep.plugin):
-                # A Python call per node: leave out those that nobody will ask about.
+                # A Python call per node: exclude the slots that are not needed.
                 verdicts.rows = self._still_undecided(sweep, live)
             run_filter(sweep.plugin, self.cycle, verdicts)
             merge_verdicts(verdicts.codes, swept)
@@ -447,18 +447,18 @@ class Ranking:
     # ---------------------------------------------------------------- why not
 
     def write_rows(self, cluster: Cluster) -> None:
-        """Bring the filter up to date that the totals did without: it says why not."""
+        """Update the filter row that the totals did not need; it contains the reasons."""
         if self._requests is not None:
             row = self._requests.filter_row
             row.bring_up_to_date(cluster, self.cycle, cluster.objects_version)
 
     def raise_failure(self, examined: I32Array) -> None:
-        """End the cycle if a filter answered with an error for a node that was looked at.
+        """End the cycle if a filter returned an error for an evaluated node.
 
         Raises
         ------
         PluginFailure
-            With the first such answer, in the order of filters and nodes.
+            With the first such error, in the order of filters and nodes.
         """
         for row in self.filters:
             if not row.verdicts.may_fail:
@@ -469,7 +469,7 @@ class Ranking:
                     raise PluginFailure(row.plugin, "Filter", status.message)
 
     def first_rejection(self, slot: int) -> Status:
-        """Return what the first filter that rejects `slot` says; OK if none does."""
+        """Return the status of the first filter that rejects `slot`; OK if none does."""
         for row in self.filters:
             code = int(row.verdicts.codes[slot])
             if code:
@@ -477,12 +477,12 @@ class Ranking:
         return Status.OK
 
     def count_rejections(self, slots: I32Array) -> tuple[Rejection, ...]:
-        """Group `slots` by the first filter that rejects them and by what it says.
+        """Group `slots` by the first filter that rejects them and by its status.
 
         Parameters
         ----------
         slots : (k,) int32
-            The slots that were looked at.
+            The slots that were evaluated.
         """
         undecided = slots
         found: list[Rejection] = []
@@ -539,7 +539,7 @@ def _distinct(slots: I32Array) -> I32Array:
 
 
 def _normalized_constant(plugin: Plugin, raw: int) -> int:
-    """Return what a row that is `raw` everywhere becomes."""
+    """Return the normalized score of a row that is `raw` for all slots."""
     if plugin.normalization is Normalization.NONE:
         return raw
     if plugin.normalization is Normalization.DEFAULT_REVERSED:
@@ -548,5 +548,5 @@ def _normalized_constant(plugin: Plugin, raw: int) -> int:
 
 
 def is_local(reads: Reads) -> bool:
-    """Whether answers that depend on `reads` can be caught up slot by slot."""
+    """Return whether results that depend on `reads` can be updated slot by slot."""
     return not reads & Reads.CLUSTER

@@ -1,8 +1,8 @@
-"""The rankings of one profile: one per distinct pod key, made from what plugins answered.
+"""The rankings of one profile: one per distinct pod key, cached.
 
-A ranking is made in two steps. The *frame* holds what all plugins answered but those whose
-keys differ from pod to pod anyway (`Plugin.key_varies`: the requests); pods that share the
-rest share their frame. Putting the varying plugins' rows into a frame gives the ranking.
+A ranking is made in two steps. The *frame* contains the rows of all plugins but those whose
+keys vary from pod to pod (`Plugin.key_varies`: the requests); pods that are equal otherwise
+share a frame. A frame completed with the rows of the varying plugins is a ranking.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _ROW_BYTES = 128 << 20
 """How much memory rankings, filter rows and score rows may take each, roughly."""
 
 _LEAST_KEPT = 16
-"""So many of each are kept whatever they take."""
+"""Number of each that is kept regardless of memory."""
 
 _GROUPS_BYTES = 24 << 10
-"""What a ranking may take that keeps its totals per group of nodes; most have few groups."""
+"""Memory of a ranking with totals per group of nodes, at most; most have few groups."""
 
 _MOST_TOTALS = 1 << 20
 """Greatest possible total for which totals are kept settled."""
@@ -42,7 +42,7 @@ _CLUSTER, _NODE = int(Reads.CLUSTER), int(Reads.NODE)
 
 
 class _Frame:
-    """What the steady plugins answered; a Plugin stands where a varying one's row goes."""
+    """The rows of the steady plugins; a Plugin marks the position of a varying plugin's row."""
 
     __slots__ = (
         "filters",
@@ -67,7 +67,7 @@ class _Frame:
             for row, weight in ranking.scores
         ]
         self.sweeping = ranking.sweeping_scores
-        # What the varying plugins wrote is overwritten when the frame is completed.
+        # Completing the frame overwrites the state that the varying plugins wrote.
         self.state = ranking.cycle.state
         self.reads = ranking.reads
         self.versions = ranking.prepared_for
@@ -86,7 +86,7 @@ class RankingCache:
         self._profile = profile
         self._cluster = cluster
         plugins = profile.deciding
-        self._book = PodKeyCache(plugins, cluster.selected_labels)
+        self._keys = PodKeyCache(plugins, cluster.selected_labels)
         self._names = [plugin.name for plugin in plugins]
         self._preparation = Preparation(profile, cluster)
         self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
@@ -122,14 +122,14 @@ class RankingCache:
         PluginFailure
             If PreFilter or a local filter or score failed.
         """
-        if self._book.is_outdated:
+        if self._keys.is_outdated:
             self._forget_all()
-        key = self._book.key_of(pod)
+        key = self._keys.key_of(pod)
         ranking = self._rankings.get(key)
         if ranking is None:
-            if self._book.is_full:
+            if self._keys.is_full:
                 self._forget_all()
-                key = self._book.key_of(pod)
+                key = self._keys.key_of(pod)
             ranking = self._make(pod, key, keep=self._is_familiar(key))
         elif self._is_outdated(ranking):
             ranking = self._make(pod, key, keep=True)
@@ -139,7 +139,7 @@ class RankingCache:
     # ---------------------------------------------------------------- is it still right?
 
     def _is_outdated(self, ranking: Ranking) -> bool:
-        """Tell whether PreFilter and PreScore have to be asked again."""
+        """Return whether PreFilter and PreScore must run again."""
         cluster = self._cluster
         reads = ranking.reads
         if ranking.objects_version == cluster.objects_version:
@@ -155,7 +155,7 @@ class RankingCache:
         return False
 
     def _is_familiar(self, key: Hashable) -> bool:
-        """Tell whether a key has been asked for before, and remember it."""
+        """Return whether a key was requested before, and record it."""
         if key in self._seen:
             return True
         if len(self._seen) >= _MOST_SEEN:
@@ -185,13 +185,13 @@ class RankingCache:
         return ranking
 
     def _ask_everyone(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
-        """Ask PreFilter and PreScore, and gather the rows of the plugins that take part."""
+        """Run PreFilter and PreScore, and collect the rows of the plugins that apply."""
         cluster, profile = self._cluster, self._profile
         cycle = Cycle(pod, cluster)
         keys = dict(zip(self._names, key, strict=True))
         reads_of = {
             numbers.plugin.name: numbers.reads[number]
-            for numbers, number in zip(self._book.numbers, key, strict=True)
+            for numbers, number in zip(self._keys.numbers, key, strict=True)
         }
         all_reads = 0
         for reads in reads_of.values():
@@ -259,7 +259,7 @@ class RankingCache:
         self._frames[steady] = _Frame(ranking, self._varying)
 
     def _complete(self, frame: _Frame, pod: Pod, key: Key, *, keep: bool) -> Ranking | None:
-        """Put the varying plugins' rows into a frame; None if they answer out of the ordinary."""
+        """Add the varying plugins' rows to a frame; None if they reject, restrict or skip."""
         cycle = Cycle(pod, self._cluster)
         cycle.take(frame.state)
         for plugin in self._varying_pre_filters:
@@ -310,7 +310,7 @@ class RankingCache:
             row = self._spare_filter_rows.get(plugin.name)
             if row is None:
                 row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle)
-            row.start_anew(cycle)
+            row.restart(cycle)
         return row
 
     def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
@@ -322,7 +322,7 @@ class RankingCache:
             row = self._spare_score_rows.get(plugin.name)
             if row is None:
                 row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle)
-            row.start_anew(cycle)
+            row.restart(cycle)
         return row
 
     def _forget_oldest(self) -> None:
@@ -340,15 +340,15 @@ class RankingCache:
                 kept.popitem(last=False)
 
     def _forget_all(self) -> None:
-        """Start numbering keys anew: too many were seen, or they say less than they should."""
-        self._book.clear()
+        """Clear all keys and caches: there are too many keys, or the keys are incomplete."""
+        self._keys.clear()
         for kept in (self._rankings, self._frames, self._filter_rows, self._score_rows):
             kept.clear()
         self._seen.clear()
         self._preparation = Preparation(self._profile, self._cluster)
 
     def _rows_are_local(self, plugin: Plugin) -> bool:
-        """Whether the plugin has part in local rows only."""
+        """Return whether all rows of the plugin are local."""
         is_filter = plugin.implements("filter") or plugin.implements("filter_columns")
         is_score = plugin.implements("score") or plugin.implements("score_columns")
         return (not is_filter or plugin.name in self._local_filters) and (
@@ -357,7 +357,7 @@ class RankingCache:
 
 
 def _has_local_score(plugin: Plugin) -> bool:
-    """Whether raw scores can be kept per slot, and normalising them is a known rule."""
+    """Whether raw scores can be kept per slot, and normalizing them is a known rule."""
     return (
         plugin.scores_in_range
         and is_local(plugin.score_reads)

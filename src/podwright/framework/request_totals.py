@@ -1,9 +1,9 @@
-"""The totals of a ranking whose pods are told apart by their requests alone.
+"""The totals of a ranking whose pods differ only in their requests.
 
 A filter that adds up and scores that compare sums (`Plugin.filter_as_sums`,
-`Plugin.score_as_requests`) need no rows of their own as long as there is a node: one kernel
-call says what they come to. Only who wants to know why a pod fits nowhere asks for the row of
-the filter, and it is brought up to date then.
+`Plugin.score_as_requests`) need no rows while a node fits: one kernel call computes their
+totals. The row of the filter is updated only when a pod fits on no node and the reasons are
+needed.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class RequestTotals:
         cycle: Cycle,
         scratch: Scratch,
     ) -> RequestTotals | None:
-        """Return the totals of local rows; None if more than requests has to be looked at.
+        """Return the totals of local rows; None if requests alone do not determine them.
 
-        Rows that do not look at pods are left alone.
+        Rows that do not read pods are not touched.
 
         Parameters
         ----------

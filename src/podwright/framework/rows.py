@@ -1,7 +1,7 @@
-"""One plugin's answer for one pod key, over all slots, kept current.
+"""Rows: the result of one plugin for one pod key, over all slots, updated incrementally.
 
-A row remembers the journal versions up to which it is right. Bringing it up to date asks
-the plugin again about the slots that the journals name, or about all if that is too many.
+A row has the journal versions for which it is valid. An update calls the plugin for the slots
+that the journals name, or for all slots if there are too many.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOURNALS = int(Reads.NODE | Reads.PODS)
 
 
 class Row:
-    """What filter rows and score rows have in common: when they have to be asked again.
+    """The common part of filter rows and score rows: when a plugin must be called again.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Row:
         self._versions: tuple[int, ...] = ()
 
     def bring_up_to_date(self, cluster: Cluster, cycle: Cycle, objects_version: int) -> None:
-        """Ask the plugin about whatever changed.
+        """Call the plugin for the slots that changed.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Row:
             return
         self.cycle = cycle
         if self.is_spare and self.node_version < 0:
-            # For a key that is not kept nothing is remembered but the answer.
+            # For a key that is not cached, only the result is stored.
             self.node_version, self.pods_version = node_version, pods_version
             self._lengthen(nodes.n_slots)
             self._evaluate(cluster.live_slots(), is_everything=True)
@@ -98,7 +98,7 @@ class Row:
             self._versions = versions
         self.objects_version = objects_version
         self._numbering = cluster.numbering
-        # If the plugin fails, the row is right for nothing and all of it is asked again.
+        # If the plugin fails, the row is invalid and is computed again for all slots.
         self.node_version = self.pods_version = -1
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:
             self._lengthen(nodes.n_slots)
@@ -108,7 +108,7 @@ class Row:
             self._evaluate(changed[nodes.alive[changed]], is_everything=False)
         self.node_version, self.pods_version = node_version, pods_version
 
-    def start_anew(self, cycle: Cycle) -> None:
+    def restart(self, cycle: Cycle) -> None:
         """Forget everything: the row is used for another key, and for the moment."""
         self.is_spare = True
         self.cycle = cycle
@@ -116,14 +116,14 @@ class Row:
         self.objects_version = -1
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
-        """Ask again about `slots`, the only ones whose pods changed up to `pods_version`."""
+        """Update `slots`, the only ones whose pods changed up to `pods_version`."""
         node_version = self.node_version
         self.node_version = self.pods_version = -1
         self._evaluate(slots, is_everything=False)
         self.node_version, self.pods_version = node_version, pods_version
 
     def _changed(self, cluster: Cluster) -> I32Array | None:
-        """Return the slots that changed since the row was right; None: too many to tell."""
+        """Return the slots that changed since the row's versions; None: too many."""
         nodes = cluster.nodes
         of_nodes = nodes.node_journal.since(self.node_version) if self.node_version >= 0 else None
         if of_nodes is None or not self.reads_pods:
@@ -187,7 +187,7 @@ class ScoreRow(Row):
     scores : Scores
     constant : int or None
         The raw score that every live slot has; None if they differ or if that is not known.
-        A row with a default normalisation and a constant is the same for every feasible set.
+        A row with a default normalization and a constant is the same for every feasible set.
     """
 
     __slots__ = ("_watches_constant", "constant", "scores")

@@ -269,7 +269,7 @@ class PluginRunner:
         return _after_post_filter(decision, (yield from post_filter_steps(failed)))
 
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
-        """Ask the PostFilter plugins about a pod that fits nowhere; nothing is changed.
+        """Ask the PostFilter plugins about a pod that fits on no node; nothing is changed.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class PluginRunner:
         cycle_number : int
             Counter of draws.
         now_ns : int
-            The present, in nanoseconds since 1970.
+            The current time, in nanoseconds since 1970.
 
         Returns
         -------
@@ -519,7 +519,7 @@ def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision
 
 
 def _has_scoring(profile: Profile, extenders: tuple[CalledExtender, ...]) -> bool:
-    """Tell whether more than one feasible node is of use, to an extender's filter or a score.
+    """Return whether more than one feasible node is of use, to an extender's filter or a score.
 
     All extenders count, also those that are not interested in a pod.
     """

@@ -1,4 +1,4 @@
-"""Scores as a row: one integer per slot, and how rows are normalised."""
+"""Score rows: one integer per slot, and the rules of normalization."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_NODE_SCORE = 100
 class Normalization(Enum):
     """What happens to a plugin's raw scores before they are weighted.
 
-    DEFAULT and DEFAULT_REVERSED are upstream's helper.DefaultNormalizeScore; saying so
-    instead of writing a `normalize_score` lets podwright keep the normalised row current.
+    DEFAULT and DEFAULT_REVERSED are upstream's helper.DefaultNormalizeScore. With them, instead
+    of a `normalize_score`, the framework can update the normalized row incrementally.
     """
 
     NONE = "none"
@@ -32,12 +32,12 @@ class Scores:
     Attributes
     ----------
     rows : (k,) int32
-        The slots that are asked for.
+        The slots to score.
     values : (n_slots,) int64
-        Raw scores, then normalised ones. Slots not in `rows` hold anything.
+        Raw scores, then normalized ones. Slots not in `rows` hold anything.
     feasible : (n_slots,) bool or None
-        The nodes that passed all filters; None where the answer may not depend on them
-        (plugins whose `score_reads` does not name `Reads.CLUSTER`).
+        The nodes that passed all filters; None where the scores may not depend on them (plugins
+        whose `score_reads` does not name `Reads.CLUSTER`).
     """
 
     __slots__ = ("feasible", "rows", "values")
@@ -56,7 +56,7 @@ class Scores:
 
 
 class RequestScore(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A score that follows from what pods ask for; see `Plugin.score_as_requests`.
+    """A score that follows from requests alone; see `Plugin.score_as_requests`.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class RequestScore(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class ScoreGroups:
-    """Groups of slots that a score does not tell apart; see `Plugin.score_groups`.
+    """Groups of slots with equal scores; see `Plugin.score_groups`.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class ScoreGroups:
         Returns
         -------
         bool
-            False if a slot is in none of the groups: they have to be made anew.
+            False if a slot belongs to no group: the groups must be rebuilt.
         """
         raise NotImplementedError
 
     def scores(self, sizes: I64Array) -> I64Array | None:
-        """Return the normalised score of the slots of each group.
+        """Return the normalized score of the slots of each group.
 
         Parameters
         ----------
@@ -112,6 +112,6 @@ class ScoreGroups:
         Returns
         -------
         (n_groups,) int64, optional
-            Anything for empty groups. None: the groups have to be made anew.
+            Undefined for empty groups. None: the groups must be rebuilt.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""Arrays over slots for the moment, used again in every cycle.
+"""Temporary arrays over slots, reused in every cycle.
 
-Allocating tens of kilobytes per cycle costs more than most kernels: the memory goes back to
-the system and has to be mapped anew.
+Allocating tens of kilobytes per cycle costs more than most kernels: the allocator returns the
+memory to the system, which must map it again.
 """
 
 from __future__ import annotations

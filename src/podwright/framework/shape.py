@@ -1,4 +1,4 @@
-"""Scores by a shape: straight lines between points that a configuration gives.
+"""Scores by a shape: linear interpolation between configured points.
 
 Upstream: pkg/scheduler/framework/plugins/helper/shape_score.go
 """
@@ -12,7 +12,7 @@ import numpy as np
 from podwright._arrays import I64Array
 from podwright.config import UtilizationShapePoint
 
-_SHAPE_SCORE_UNIT = 10  # a shape says 0 to 10, a score is 0 to 100
+_SHAPE_SCORE_UNIT = 10  # a shape ranges from 0 to 10, a score from 0 to 100
 
 
 def shape_table(shape: Sequence[UtilizationShapePoint]) -> I64Array:

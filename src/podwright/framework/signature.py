@@ -1,15 +1,15 @@
-"""Signatures: which pods every plugin treats alike.
+"""Pod signatures: equal for pods that all plugins treat the same.
 
-Two pods with one signature get the same filters and the same scores on the same nodes, so
-that what came of the first can be used for the second (opportunistic batching). A signature
-is made of *fragments*: each plugin names the parts of the pod that it reads, under a key that
-it may share with others. If one plugin cannot say, the pod has none; if one does not take
-part at all, no pod of the profile has one.
+Two pods with one signature have the same filter results and scores on the same nodes, so that
+the second can use the results of the first (opportunistic batching). A signature consists of
+*fragments*: each plugin returns the parts of the pod that it reads, under keys that plugins may
+share. If one plugin cannot return a fragment, the pod has no signature; if one does not
+implement fragments, no pod of the profile has a signature.
 
-What is in a fragment is upstream's choice, also where it looks like too little: host ports
-are compared without address and protocol, requests without the defaults that scores add, and
-the namespace is in no fragment. A wrong guess costs a better node, never a wrong placement,
-since a suggested node is filtered again.
+The content of a fragment is upstream's choice, even where it seems incomplete: host ports are
+compared without address and protocol, requests without the defaults that scores add, and the
+namespace is in no fragment. A wrong suggestion may miss a better node but never causes a wrong
+placement, because a suggested node is filtered again.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go, `SignPod`;
 k8s.io/kube-scheduler/framework/signers.go
@@ -77,7 +77,7 @@ class Signer:
 def _fragments_of(plugin: Plugin, pod: Pod) -> Mapping[str, object] | None:
     try:
         return plugin.sign_pod(pod)
-    except Exception:  # noqa: BLE001 - a user's plugin may raise anything; as upstream, no signature
+    except Exception:  # noqa: BLE001 - a plugin may raise anything; as upstream: no signature
         return None
 
 
@@ -85,7 +85,7 @@ def _fragments_of(plugin: Plugin, pod: Pod) -> Mapping[str, object] | None:
 
 
 def resources_fragment(pod: Pod) -> dict[str, object]:
-    """Return what the pod asks for."""
+    """Return the requests of the pod."""
     return {RESOURCES: pending_requests(pod)}
 
 
@@ -102,7 +102,7 @@ def volumes_fragment(pod: Pod) -> dict[str, object]:
     """
     sources = [msgspec.structs.replace(volume, name="") for volume in pod.spec.volumes]
     written = [_canonical(source) for source in sources]
-    # Secrets, config maps and whatever else is not read: nothing but a name was left.
+    # Secrets, config maps and other sources that are not read: only a name was kept.
     return {VOLUMES: sorted(source for source in written if source != _NO_SOURCE)}
 
 

@@ -1,4 +1,4 @@
-"""What a plugin answers: a code, its reasons, and who said it.
+"""The result of an extension point: a code, reasons, and the plugin.
 
 Upstream: k8s.io/kube-scheduler/framework/interface.go, `Code` and `Status`.
 """
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Code(IntEnum):
-    """The answer of an extension point; the names are upstream's."""
+    """The code of a Status; the names are upstream's."""
 
     SUCCESS = 0
     ERROR = 1
@@ -40,7 +40,7 @@ _LABELS = {
 
 
 class Status(msgspec.Struct, frozen=True, gc=False):
-    """One answer of one plugin.
+    """The result of one plugin at one extension point.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     reasons : tuple of str
         Sentences for the user; every rejection has at least one.
     plugin : str
-        Who answered; filled in by the runner.
+        The name of the plugin; set by the runner.
     """
 
     code: Code = Code.SUCCESS
@@ -71,7 +71,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def skip(cls) -> Status:
-        """Say that this plugin has nothing to do for this pod (PreFilter, PreScore, Bind)."""
+        """Skip: the plugin does not apply to this pod (PreFilter, PreScore, Bind)."""
         return cls(Code.SKIP)
 
     @classmethod
@@ -110,7 +110,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        """Return the same answer, signed by `plugin`."""
+        """Return the same status with the plugin name `plugin`."""
         return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
 
 

@@ -1,7 +1,7 @@
-"""Pods whose filters look at other pods only through the sums of their requests.
+"""Filters that depend on other pods only through the sums of their requests.
 
-For them neither nominated pods nor dry runs of preemption need a dry run: what counts is
-addition and subtraction.
+With such filters, neither nominated pods nor preemption need to change a slot: additions and
+subtractions give the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_SUMS: I64Matrix = np.empty((0, 0), dtype=np.int64)
 
 
 class SumFilters:
-    """The filters of a ranking, if one adds up and the others do not look at pods.
+    """The filters of a ranking, if one compares sums and the others do not read pods.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SumFilters:
 
     @classmethod
     def of(cls, ranking: Ranking) -> SumFilters | None:
-        """Return the filters of a ranking seen so; None if they are not of that kind."""
+        """Return the filters of a ranking in this form; None if they do not have it."""
         if ranking.outcome.rejection is not None:
             return None
         before: list[VerdictRow] = []
@@ -71,7 +71,7 @@ class SumFilters:
         return cls(row, pairs, before, after)
 
     def blocked(self, n_slots: int) -> I8Array:
-        """Return where a filter rejects that does not look at pods.
+        """Return where a filter rejects that does not read pods.
 
         Returns
         -------
@@ -88,7 +88,7 @@ class SumFilters:
         return blocked
 
     def blocking_status(self, slot: int) -> Status:
-        """Return what the first of those filters says that rejects `slot`."""
+        """Return the status of the first such filter that rejects `slot`."""
         for row in (*self._before, *self._after):
             code = int(row.verdicts.codes[slot])
             if code:
@@ -96,11 +96,11 @@ class SumFilters:
         return Status.OK
 
     def status_of(self, code: int) -> Status:
-        """Return what a code of the sums stands for."""
+        """Return the status of a code of the sums."""
         return self.row.verdicts.status_of(code).by(self.row.plugin.name)
 
     def room_for(self, pod: Pod, cluster: Cluster) -> tuple[Room, I32Array]:
-        """Return what there is and what is taken, nominated pods included.
+        """Return allocatable and requested amounts, nominated pods included.
 
         It is found once and good for one cycle of one pod, as these filters are.
 

@@ -1,8 +1,8 @@
-"""Scores of given nodes, asked afresh from every plugin, without any row that is kept.
+"""Scores of given nodes, computed by every plugin without cached rows.
 
-Explanations use it, and cycles in which an extender replaced the nodes: what an extender
-without `nodeCacheCapable` returns are Node objects, and upstream scores these, each as a node
-without pods, whether or not the scheduler knows it.
+Explanations use it, and cycles in which an extender replaced the nodes: an extender without
+`nodeCacheCapable` returns Node objects, and upstream scores these, each as a node without pods,
+whether or not the scheduler's cache contains it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from podwright.framework.status import Status
 from podwright.objects import Node, Pod
 
 _SET_ASIDE = "\0"
-"""What the names of nodes begin with that make room for others of the same name."""
+"""Prefix of temporary names for nodes that are replaced by others of the same name."""
 
 
 class PluginScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,13 +48,13 @@ class UncachedScores(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     skipped : frozenset of str
-        Plugins that had nothing to say for the pod.
+        Plugins that PreScore skips for the pod.
     plugins : tuple of PluginScores
         In run order.
     totals : dict of str to int
         The weighted sums.
     pre_scores : dict of str to Status
-        What each PreScore plugin said.
+        The result of each PreScore plugin.
     """
 
     skipped: frozenset[str]
@@ -71,7 +71,7 @@ def uncached_scores(
     *,
     pre_scores: dict[str, Status] | None = None,
 ) -> UncachedScores:
-    """Ask every score plugin about the slots in `rows`.
+    """Run every score plugin on the slots in `rows`.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def uncached_scores(
     rows : (k,) int32
         The feasible slots.
     names : sequence of str, optional
-        What the nodes in `rows` are called in the answer; their own names if left out.
+        Names of the nodes in `rows` for the result; by default their own.
     pre_scores : dict of str to Status, written
-        What each PreScore plugin said, also if one of them failed.
+        The result of each PreScore plugin, also if one of them failed.
 
     Raises
     ------
@@ -95,8 +95,8 @@ def uncached_scores(
     mask: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
     mask[rows] = True
     totals = dict.fromkeys(names, 0)
-    told = {} if pre_scores is None else pre_scores
-    skipped = run_pre_scores(profile, cycle, told)
+    results = {} if pre_scores is None else pre_scores
+    skipped = run_pre_scores(profile, cycle, results)
     found: list[PluginScores] = []
     for plugin, weight in profile.score:
         if plugin.name in skipped:
@@ -111,7 +111,7 @@ def uncached_scores(
         found.append(
             PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
         )
-    return UncachedScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=told)
+    return UncachedScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=results)
 
 
 def scores_of_replaced(
@@ -140,8 +140,7 @@ def scores_of_replaced(
         if name in together.nodes.slot_of:
             # Returned twice: it counts twice as a place to spread over.
             name = f"{_SET_ASIDE}{number}{_SET_ASIDE}{name}"
-        # The images that nodes have are noted by the scheduler's cache, which does not know
-        # of these nodes.
+        # The scheduler's cache keeps the images of nodes, and these nodes are not in it.
         status = msgspec.structs.replace(node.status, images=())
         metadata = msgspec.structs.replace(node.metadata, name=name)
         together.put(msgspec.structs.replace(node, metadata=metadata, status=status, raw={}))

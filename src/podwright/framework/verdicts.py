@@ -1,4 +1,4 @@
-"""Filter answers as a column: one code per slot, and what the codes mean."""
+"""Filter results as a column: one code per slot, and the status of each code."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from podwright.framework.status import Code, Status
 
 
 class Verdicts:
-    """What one plugin says of every slot.
+    """The result of one filter plugin for every slot.
 
     Attributes
     ----------
     rows : (k,) int32
-        The slots that are asked for. A plugin may write other slots too; nobody reads them.
+        The slots to filter. A plugin may also write other slots; they are not read.
     codes : (n_slots,) int64
         0 where the node passes; anything else is a rejection that `status` can explain.
     decode : callable, optional
@@ -51,19 +51,19 @@ class Verdicts:
         self.codes[slot] = self.code_of(status)
 
     def code_of(self, status: Status) -> int:
-        """Return the code that stands for `status`: a positive number."""
+        """Return the code of `status`: a positive number."""
         try:
             return self._statuses.index(status) + 1
         except ValueError:
-            told: object = status
-            if not isinstance(told, Status) or told.is_success or told.is_skip:
+            answer: object = status
+            if not isinstance(answer, Status) or answer.is_success or answer.is_skip:
                 raise TypeError("a slot can be rejected with a Status that rejects only") from None
             self._statuses.append(status)
             self.may_fail |= status.code == Code.ERROR
             return len(self._statuses)
 
     def check(self) -> None:
-        """Look whether every code stands for a status.
+        """Check that every code has a status.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class Verdicts:
                 raise ValueError(f"wrote the code {wrong}, which stands for no status")
 
     def status_of(self, code: int) -> Status:
-        """Return the Status that `code` stands for."""
+        """Return the Status of `code`."""
         if code == 0:
             return Status.OK
         if self.decode is not None:

@@ -69,7 +69,7 @@ def reject_counted(
 
 @kernel
 def is_any_counted(counts: I64Array) -> bool:
-    """Tell whether any of (n_domains,) int64 counts is above 0."""
+    """Return whether any of (n_domains,) int64 counts is above 0."""
     for i in range(len(counts)):  # noqa: SIM110 - numba compiles loops, not generators
         if counts[i] > 0:
             return True

@@ -11,7 +11,7 @@ from podwright.kernels.division import divide
 
 @kernel
 def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reversed: int) -> None:
-    """Add weight x normalised score to the totals of all feasible slots.
+    """Add weight x normalized score to the totals of all feasible slots.
 
     Parameters
     ----------

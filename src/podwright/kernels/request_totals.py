@@ -71,7 +71,7 @@ def request_totals(
 
 @kernel
 def is_pair_recipe(recipe: I64Array) -> bool:
-    """Tell whether all three look at the same two resources, as they do for cpu and memory."""
+    """Return whether all three look at the same two resources, as they do for cpu and memory."""
     if recipe[4] != 4 or recipe[5] != 8 or recipe[6] != 4:
         return False
     first, second = recipe[HEAD], recipe[HEAD + 2]

@@ -204,7 +204,7 @@ def feasible_of(totals: I64Array, slots: I32Array) -> I32Array:
 
 @kernel
 def has_code(codes: I64Array) -> bool:
-    """Tell whether any slot has a code.
+    """Return whether any slot has a code.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def spread_scores(
     rows: I32Array,
     values: I64Array,
 ) -> None:
-    """Score slots by the matching pods in their domains; fewer is better, before normalising.
+    """Score slots by the matching pods in their domains; fewer is better, before normalizing.
 
     Parameters
     ----------

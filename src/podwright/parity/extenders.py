@@ -109,8 +109,8 @@ def _in_our_words(expect: dict[str, Any], found: Explanation) -> dict[str, Any]:
 class _StandIn:
     """Answers as the extenders of a case do, and keeps what it was sent."""
 
-    def __init__(self, behaviour: list[dict[str, Any]]) -> None:
-        self._behaviour = behaviour
+    def __init__(self, behavior: list[dict[str, Any]]) -> None:
+        self._behaviour = behavior
         self.requests: list[dict[str, Any]] = []
 
     def answer(self, call: ExtenderCall) -> ExtenderReply:

@@ -14,7 +14,7 @@ It has to be the QueueSort plugin of all profiles in place of PrioritySort: memb
 one after the other, in the order in which their groups were created.
 
 **Example.** Of a group with ``minMember: 3`` two fit on the nodes there are: they wait, the
-third fits nowhere, and all three are pending with no node kept.
+third fits on no node, and all three are pending with no node kept.
 
 The plugin comes from kubernetes-sigs/scheduler-plugins. What it says of `minResources` that
 nodes lack is podwright's own wording, and the controller that keeps the status of PodGroups
@@ -97,7 +97,7 @@ class Coscheduling(Plugin):
         return f"{pod.metadata.namespace}/{name}" if name else None
 
     def remembers(self) -> bool:
-        """Tell whether a group is backed off, has failed, or is known to have room."""
+        """Return whether a group is backed off, has failed, or is known to have room."""
         now_ns = 0 if self.handle is None else self.handle.now_ns
         timed = (*self._backed_off_until_ns.values(), *self._has_room_until_ns.values())
         return bool(self._failed_ns) or any(until_ns >= now_ns for until_ns in timed)

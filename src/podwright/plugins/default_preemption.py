@@ -1,6 +1,6 @@
 """DefaultPreemption: a pod of higher priority makes others leave.
 
-**What it does.** If a pod fits nowhere, tries on each node where room could help what would
+**What it does.** If a pod fits on no node, tries on each node where room could help what would
 happen if all pods of lower priority left, puts back as many of them as possible, and chooses
 the node where it costs least: fewest violated disruption budgets, least important victims,
 and so on. The pod is nominated to that node; the victims are evicted by whoever runs the

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node fits nowhere else.
+"""NodeName: a pod that names its node fits on no node else.
 
 **What it does.** Rejects every node but the one in ``spec.nodeName``.
 

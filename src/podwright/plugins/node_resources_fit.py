@@ -245,7 +245,7 @@ class NodeResourcesFit(Plugin):
 
 
 def is_pair(plan: I64Array) -> bool:
-    """Tell whether a plan has two resources that are counted in the same place."""
+    """Return whether a plan has two resources that are counted in the same place."""
     return len(plan) == 2 * PLAN_WIDTH and plan[0] == plan[PLAN_WIDTH]
 
 

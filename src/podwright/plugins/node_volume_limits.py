@@ -86,7 +86,7 @@ class NodeVolumeLimits(Plugin):
         return (pod.metadata.namespace, uses, inline_volumes(pod), owner)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell whether no claim is named after the pod."""
+        """Return whether no claim is named after the pod."""
         return not has_ephemeral_claims(pod.spec)
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:

@@ -195,7 +195,7 @@ class VolumeBinding(Plugin):
         return (pod.metadata.namespace, uses, owner)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell whether no claim is named after the pod."""
+        """Return whether no claim is named after the pod."""
         return not has_ephemeral_claims(pod.spec)
 
     # ------------------------------------------------------------ filtering
@@ -471,7 +471,7 @@ def _check_provisioned(
 
 
 def _is_older(obj: PersistentVolume | PersistentVolumeClaim, than: Object | None) -> bool:
-    """Tell whether a version is from before a write."""
+    """Return whether a version is from before a write."""
     if than is None:
         return False
     seen, written = obj.metadata.resource_version, than.metadata.resource_version

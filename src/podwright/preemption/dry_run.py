@@ -72,11 +72,11 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
     summed = SummedNodes.of(failed) if use_sums else None
     found = None if summed is None else summed.dry_run(slots, wanted)
     if found is None:
-        found = _ask_filters(failed, slots, wanted)
+        found = _run_filters(failed, slots, wanted)
     return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
 
 
-def _ask_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
+def _run_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
     """Rehearse node after node."""
     candidates: list[Candidate] = []
     statuses: list[Status] = []

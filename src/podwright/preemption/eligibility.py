@@ -42,7 +42,7 @@ def eligibility(failed: FailedCycle) -> Status:
 
 
 def is_terminating_by_preemption(pod: Pod) -> bool:
-    """Tell whether a pod is being deleted because the scheduler preempted it."""
+    """Return whether a pod is being deleted because the scheduler preempted it."""
     if pod.metadata.deletion_timestamp is None:
         return False
     return any(

@@ -89,7 +89,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResult:
-    """Find out whom to evict, so that a pod which fits nowhere would fit.
+    """Find out whom to evict, so that a pod which fits on no node would fit.
 
     Parameters
     ----------

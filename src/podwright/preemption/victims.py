@@ -167,5 +167,5 @@ def _rank(
 
 
 def _counts(plugin: Plugin) -> bool:
-    """Tell whether a plugin wants to know of pods that come and go."""
+    """Return whether a plugin wants to know of pods that come and go."""
     return plugin.implements("add_pod") or plugin.implements("remove_pod")

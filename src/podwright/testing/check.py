@@ -50,7 +50,7 @@ CHECKS = {
     "inputs": "inputs are not changed",
     "repeatable": "two calls give one answer",
     "reasons": "every rejection has a reason",
-    "range": "scores are integers from 0 to 100 after normalising",
+    "range": "scores are integers from 0 to 100 after normalizing",
     "settings": "settings survive a round trip",
     "pod_key": "pods with one pod_key have one answer",
     "reads": "cached answers are right after every change (the declared reads are honest)",

@@ -12,7 +12,7 @@ from podwright.columns import Cluster
 from podwright.config import ExtenderReply, effective
 from podwright.framework.explain import explain
 from podwright.framework.extenders import (
-    NobodyCalls,
+    MissingExtenderCaller,
     bind_steps,
     extenders_of,
     interested_in,
@@ -195,7 +195,9 @@ def test_a_pod_that_concerns_nobody_takes_the_plain_path():
 
 def test_a_call_that_nobody_makes_is_told_with_its_extender():
     runner = runner_with(NAMES)
-    with pytest.raises(NobodyCalls, match=r"extenders\[0\]: the filter call to http://e0/x/filter"):
+    with pytest.raises(
+        MissingExtenderCaller, match=r"extenders\[0\]: the filter call to http://e0/x/filter"
+    ):
         run_steps(runner.steps(make_pod("web"), cycle_number=1), None)
 
 

@@ -82,7 +82,7 @@ def cluster_of(*objects: Any) -> Cluster:
 
 
 def share(rankings: RankingCache, some: Pod, other: Pod) -> bool:
-    """Tell whether a pod gets the ranking that was kept for another one.
+    """Return whether a pod gets the ranking that was kept for another one.
 
     Whether both share the object of their spec, as pods of one template do, must not matter.
     """

@@ -234,7 +234,7 @@ def test_codes_are_those_of_the_filter_where_nothing_is_reserved(random: Random)
 
 
 def violating(pods: list[PlainPod], left: list[int]) -> list[bool]:
-    """Tell which pods a budget would keep, the most important ones being the first to go."""
+    """Return which pods a budget would keep, the most important ones being the first to go."""
     rest, found = list(left), []
     for pod in pods:
         budgets = pod.budgets if left else ()

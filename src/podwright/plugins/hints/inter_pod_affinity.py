@@ -75,7 +75,7 @@ def _required(pod: Pod) -> tuple[tuple[PodAffinityTerm, ...], tuple[PodAffinityT
 
 
 def _meets_all(owner: Pod, terms: Sequence[PodAffinityTerm], other: Pod) -> bool:
-    """Tell whether a pod meets every one of the owner's terms; no terms are not met."""
+    """Return whether a pod meets every one of the owner's terms; no terms are not met."""
     return bool(terms) and all(_matches(owner, term, other) for term in terms)
 
 

@@ -34,7 +34,7 @@ def events_to_register(*, added_affinity: NodeSelector | None = None) -> tuple[E
 
 
 def _matches(pod: Pod, node: Node) -> bool:
-    """Tell whether the node is one the pod asks for.
+    """Return whether the node is one the pod asks for.
 
     Raises
     ------

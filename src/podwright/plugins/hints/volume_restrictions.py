@@ -49,7 +49,7 @@ def after_claim_added(pod: Pod, old: object | None, new: object | None) -> Hint:
 
 
 def volumes_conflict(mine: Volume, theirs: Volume) -> bool:
-    """Tell whether two pods on one node could not both have their volume.
+    """Return whether two pods on one node could not both have their volume.
 
     Upstream: volume_restrictions.go, isVolumeConflict
     """

@@ -19,14 +19,14 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
 
 
 def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Tell whether a volume of the pod stands for the claim."""
+    """Return whether a volume of the pod stands for the claim."""
     return pod.metadata.namespace == claim.metadata.namespace and any(
         claim_name(pod, volume) == claim.metadata.name for volume in pod.spec.volumes
     )
 
 
 def names_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Tell whether the pod names the claim; claims of ephemeral volumes do not count."""
+    """Return whether the pod names the claim; claims of ephemeral volumes do not count."""
     return pod.metadata.namespace == claim.metadata.namespace and any(
         volume.persistent_volume_claim is not None
         and volume.persistent_volume_claim.claim_name == claim.metadata.name

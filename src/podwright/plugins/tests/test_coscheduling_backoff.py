@@ -79,7 +79,7 @@ class Situation:
         members.scheduled = {pod.metadata.uid for pod in pods[:scheduled]}
 
     def fail(self, pod: Pod, *, at_ns: int) -> Any:
-        """Let PostFilter see that a member fits nowhere."""
+        """Let PostFilter see that a member fits on no node."""
         self.handle.now_ns = at_ns
         return self.plugin.post_filter(Cycle(pod, self.cluster), FAILED)
 
@@ -89,7 +89,7 @@ class Situation:
         return status
 
     def tries(self, pod: Pod, *, at_ns: int) -> bool:
-        """Tell whether PreFilter lets a member be tried."""
+        """Return whether PreFilter lets a member be tried."""
         self.handle.now_ns = at_ns
         status = self.pre_filter(pod)
         if status.is_success or "failed recently" not in status.message:

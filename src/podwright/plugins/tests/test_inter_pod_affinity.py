@@ -208,7 +208,7 @@ WANTS_WEB = preferring("podAffinity", (10, term(ZONE, "web")))
             [pod("1", "db", on="a"), pod("2", "db", on="c")],
             None,
             ([15, 10, 15, 0], [100, 66, 100, 0]),
-            id="weights add up, and normalising cuts off",
+            id="weights add up, and normalizing cuts off",
         ),
         pytest.param(
             preferring("podAntiAffinity", (10, term(ZONE, "db"))),

@@ -46,7 +46,7 @@ def verdicts(pod, *objects):
 
 
 def scores(pod, *objects, args=None):
-    """Return raw and normalised score per node name."""
+    """Return raw and normalized score per node name."""
     cycle = Cycle(pod, cluster_of(*objects))
     plugin = PodTopologySpread(args)
     assert plugin.pre_score(cycle).is_success
@@ -134,8 +134,8 @@ def test_nodes_with_taints_count_unless_the_policy_says_no():
     tainted = in_zone("b", "y", spec={"taints": [{"key": "k", "effect": "NoSchedule"}]})
     nodes = (in_zone("a", "x"), tainted)
     assert verdicts(spreading(constraint()), *nodes, web("1", "a"))["a"] == SKEWED
-    honouring = spreading(constraint(nodeTaintsPolicy="Honor"))
-    assert verdicts(honouring, *nodes, web("1", "a"))["a"] == ""
+    honoring = spreading(constraint(nodeTaintsPolicy="Honor"))
+    assert verdicts(honoring, *nodes, web("1", "a"))["a"] == ""
 
 
 def test_a_node_counts_only_if_it_has_all_keys():

@@ -101,7 +101,7 @@ def cluster_of(*objects: Object) -> Cluster:
 
 
 def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCycle:
-    """Decide for a pod that fits nowhere."""
+    """Decide for a pod that fits on no node."""
     runner = PluginRunner(profile(), cluster)
     runner.decide(preemptor, cycle_number=number)
     failed = runner._failed
