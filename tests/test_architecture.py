@@ -10,6 +10,8 @@ import ast
 import os
 import re
 import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,31 @@ def modules(room: str) -> list[Path]:
     return [path for path in sorted((SOURCE / room).rglob("*.py")) if "tests" not in path.parts]
 
 
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of podwright that a module imports when it runs, not only for types."""
+
+    def walk(node: ast.AST) -> Iterator[ast.ImportFrom]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            if isinstance(child, ast.ImportFrom):
+                yield child
+            yield from walk(child)
+
+    for node in walk(ast.parse(path.read_text(encoding="utf-8"))):
+        module = node.module or ""
+        if module.startswith("podwright"):
+            for alias in node.names:
+                deeper = f"{module}.{alias.name}"
+                is_module = (SOURCE.parent / deeper.replace(".", "/")).with_suffix(".py").exists()
+                yield deeper if is_module else module
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 # -------------------------------------------------------------------------- measured
 
 
@@ -68,6 +95,22 @@ def test_no_room_has_more_than_its_share_of_the_lines() -> None:
     assert total > 50_000, "the rooms were not found"
     large = {room: n for room, n in lines.items() if n > LARGEST_SHARE * total}
     assert not large, f"of {total}: {large}"
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_modules_of_a_room_import_each_other_in_one_direction(room: str) -> None:
+    inside = {dotted(path): path for path in modules(room)}
+    assert inside, f"{room} has no module"
+    face = f"podwright.{room}"
+    graph = {
+        name: {each for each in imported(path) if each in inside and each not in (name, face)}
+        for name, path in inside.items()
+        if name != face
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
 
 
 # ----------------------------------------------------------------------------- drawn
