@@ -1,4 +1,4 @@
-"""Actions of controllers about an object."""
+"""Constructors of the actions that controllers return most often."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whose is it: adoption and release by selector.
+"""Adoption and release of objects by selector.
 
-Pods and replica sets that nobody controls are matched with the owners of their namespace when
-either of them appears or changes, never again at every look.
+Orphans are matched with the owners of their namespace when either of them is added or changes,
+not at every sync.
 
 Upstream: pkg/controller/controller_ref_manager.go
 """
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 def controller_reference(owner: KubernetesObject) -> OwnerReference:
-    """Return the reference by which an owner controls what it makes.
+    """Return the owner reference that makes an owner the controller of an object.
 
     Notes
     -----
@@ -46,21 +46,21 @@ def controller_reference(owner: KubernetesObject) -> OwnerReference:
 
 
 def adopted(obj: T, owner: KubernetesObject) -> T:
-    """Return an object that an owner controls from now on."""
+    """Return an object with a controller reference to an owner added."""
     references = (*obj.metadata.owner_references, controller_reference(owner))
     return with_fields(obj, "metadata", owner_references=references)
 
 
 def released(obj: T, owner: KubernetesObject) -> T:
-    """Return an object that an owner has let go."""
+    """Return an object without its references to an owner."""
     references = tuple(r for r in obj.metadata.owner_references if r.uid != owner.uid)
     return with_fields(obj, "metadata", owner_references=references)
 
 
 def compiled_selector(selector: LabelSelector | None) -> Selector:
-    """Return a selector that can be asked; nothing matches one that is invalid or empty.
+    """Return a selector in compiled form; an invalid or empty one matches nothing.
 
-    An empty selector would take every pod of the namespace; upstream refuses it too.
+    An empty selector would match every pod of the namespace; upstream rejects it too.
     """
     if selector is None or not (selector.match_labels or selector.match_expressions):
         return NOTHING
@@ -71,14 +71,14 @@ def compiled_selector(selector: LabelSelector | None) -> Selector:
 
 
 class Orphans:
-    """Objects that nobody controls, and the owners that would have them.
+    """The orphans of one kind, and the owners whose selectors match them.
 
     Parameters
     ----------
     lister : Lister
-        To see whether it is still so.
+        The current objects.
     kind : GroupKind
-        Of the objects.
+        The kind of the orphans.
     """
 
     def __init__(self, lister: Lister, kind: GroupKind) -> None:
@@ -89,7 +89,7 @@ class Orphans:
         self._candidates: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def put_owner(self, owner: KubernetesObject, selector: Selector) -> None:
-        """Take note of an owner and of what it selects."""
+        """Add an owner, or update its selector."""
         owners = self._owners.setdefault(owner.namespace, {})
         if owners.get(owner.key) == selector:
             return
@@ -102,16 +102,16 @@ class Orphans:
         self._set_candidates(owner.key, candidates)
 
     def remove_owner(self, owner: KubernetesObject) -> None:
-        """Forget an owner."""
+        """Remove an owner."""
         self._owners.get(owner.namespace, {}).pop(owner.key, None)
         self._candidates.pop(owner.key, None)
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Take note of a changed object; return the owners that may want it now."""
+        """Process a change of an object; return the owners that may adopt it now."""
         obj = new if new is not None else old
-        assert obj is not None, "a change of nothing"
+        assert obj is not None, "neither an old nor a new object"
         orphans = self._orphans.setdefault(obj.namespace, {})
         if new is None or new.metadata.controller is not None:
             orphans.pop(obj.key, None)
@@ -142,7 +142,7 @@ class Orphans:
             self._candidates.pop(owner, None)
 
     def adoptable_by(self, owner: KubernetesObject) -> list[KubernetesObject]:
-        """Return what an owner may adopt, sorted by name; what cannot be is forgotten."""
+        """Return the orphans that an owner may adopt, sorted by key; drop stale candidates."""
         candidates = self._candidates.get(owner.key)
         if not candidates:
             return []

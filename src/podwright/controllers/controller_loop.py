@@ -1,7 +1,7 @@
-"""All controllers as one machine: changes in, one object after the other looked at, writes out.
+"""The loop of all controllers: changes in, one object synced at a time, actions out.
 
-Objects that have to be looked at wait in one line, first come first served; one that waits
-already is not entered twice, however many changes concern it.
+The keys to sync wait in one workqueue for all controllers, in the order in which they were
+added. A key that is already in the workqueue is not added again.
 """
 
 from __future__ import annotations
@@ -35,21 +35,23 @@ from podwright.store import Change, kind_of
 
 
 class ControllerLoopState(msgspec.Struct, frozen=True):
-    """`ControllerLoop` as plain values, for checkpoints; the objects are elsewhere.
+    """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
+
+    Run folders store the fields under the names `line`, `wakes` and `memories`.
 
     Attributes
     ----------
-    line : tuple
-        (controller, key) of what waits, first first.
-    wakes : tuple
-        (controller, key, due_ns) of what was asked for.
-    memories : dict
-        Per controller, what it remembers.
+    workqueue : tuple
+        (controller, key) of each item, in order.
+    requeue_at : tuple
+        (controller, key, due_ns) of each delayed item.
+    controllers : dict
+        The state of each controller, by its name.
     """
 
-    line: tuple[tuple[str, NamespacedName], ...]
-    wakes: tuple[tuple[str, NamespacedName, int], ...]
-    memories: dict[str, dict[str, Any]]
+    workqueue: tuple[tuple[str, NamespacedName], ...] = msgspec.field(name="line")
+    requeue_at: tuple[tuple[str, NamespacedName, int], ...] = msgspec.field(name="wakes")
+    controllers: dict[str, dict[str, Any]] = msgspec.field(name="memories")
 
 
 class ControllerLoop:
@@ -58,12 +60,12 @@ class ControllerLoop:
     Parameters
     ----------
     makers : iterable of callable
-        Each makes a controller for the lister.
+        Each constructs a controller for the lister.
 
     Attributes
     ----------
     lister : Lister
-        The cluster as they see it; to read.
+        The objects of the cluster; read-only for callers.
     """
 
     def __init__(self, makers: Iterable[Callable[[Lister], Controller]]) -> None:
@@ -71,27 +73,27 @@ class ControllerLoop:
         self._controllers: dict[str, Controller] = {}
         for make in makers:
             controller = make(self.lister)
-            assert controller.name not in self._controllers, f"two of {controller.name}"
+            assert controller.name not in self._controllers, f"duplicate {controller.name}"
             self._controllers[controller.name] = controller
         self._subscriptions = Subscriptions(self._controllers.values())
         self._workqueue: dict[tuple[str, NamespacedName], None] = {}
         self._requeue_at: dict[tuple[str, NamespacedName], int] = {}
-        self._refused_owners: list[str] = []
+        self._rejected_owners: list[str] = []
 
     @property
     def has_next(self) -> bool:
-        """Whether `SyncNext` would look at an object now."""
+        """Whether the workqueue has an item for `SyncNext`."""
         return bool(self._workqueue)
 
     def handle(self, event: ControllerEvent, now_ns: int) -> list[ControllerAction]:
-        """Take an event, and say what is to be done."""
+        """Process an event and return the actions."""
         match event:
             case ObjectPut(obj):
-                self._tell(kind_of(obj), self.lister.put(obj), obj)
+                self._deliver(kind_of(obj), self.lister.put(obj), obj)
             case ObjectDeleted(obj):
                 old = self.lister.delete(obj)
                 if old is not None:
-                    self._tell(kind_of(obj), old, None)
+                    self._deliver(kind_of(obj), old, None)
             case SyncNext():
                 return self._sync(now_ns)
             case SyncDue(name, key):
@@ -102,29 +104,30 @@ class ControllerLoop:
             case NodeDown() | NodeUp() | DrainNode():
                 for controller in self._controllers.values():
                     if isinstance(controller, NodeController):
-                        self._enter(controller, controller.on_node_event(event, now_ns))
+                        self._enqueue(controller, controller.on_node_event(event, now_ns))
             case CreateRejected():
-                return self._refused(event)
+                return self._create_rejected(event)
         return []
 
-    def _refused(self, event: CreateRejected) -> list[ControllerAction]:
-        """Say that something is not let in, once per look and owner.
+    def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
+        """Record the FailedCreate Event, once per sync and owner.
 
-        Upstream tries one first, and no more if that fails: controller_utils.go, slowStartBatch,
-        createPods; pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent
+        Upstream starts with one create and stops when it fails: controller_utils.go,
+        slowStartBatch, createPods; pkg/controller/statefulset/stateful_pod_control.go,
+        recordPodEvent
         """
-        obj, name = event.wanted.obj, event.wanted.user
+        obj, name = event.request.obj, event.request.user
         reference = obj.metadata.controller
-        if reference is None or reference.uid in self._refused_owners:
+        if reference is None or reference.uid in self._rejected_owners:
             return []
-        self._refused_owners.append(reference.uid)
+        self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
         if owner is None:
             return []
         controller = self._controllers[name]
         if isinstance(controller, CreateRejectedController):
-            self._enter(controller, controller.on_create_rejected(key, event.message))
+            self._enqueue(controller, controller.on_create_rejected(key, event.message))
         note = f"Error creating: {event.message}"
         if owner.kind == "StatefulSet":
             what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
@@ -132,30 +135,33 @@ class ControllerLoop:
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 
     def observe(self, changes: Iterable[Change]) -> None:
-        """Take in changes of a store, in their order: whoever hears of one sees no later one."""
-        lister, tell = self.lister, self._tell
+        """Deliver changes of a store in their order.
+
+        When a change is delivered, the lister has that change and no later one.
+        """
+        lister, deliver = self.lister, self._deliver
         for change in changes:
             kind, old, new = change.kind, change.old, change.new
             if new is None:
-                assert old is not None, "a change of nothing"
+                assert old is not None, "neither an old nor a new object"
                 lister.remove(kind, change.key, old)
             elif old is None:
                 lister.add(kind, change.key, new)
             else:
                 lister.replace(kind, change.key, old, new)
-            tell(kind, old, new)
+            deliver(kind, old, new)
 
-    def _tell(
+    def _deliver(
         self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
-        """Tell of a change those to whom it matters; the view has it."""
-        line = self._workqueue
+        """Deliver a change, which the lister has already, to its subscribers."""
+        workqueue = self._workqueue
         for name, observe, pending_work in self._subscriptions.of(kind, old, new):
             if pending_work is None or pending_work:
                 for key in observe(old, new):
-                    line[name, key] = None
+                    workqueue[name, key] = None
 
-    def _enter(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
+    def _enqueue(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:
             self._workqueue[controller.name, key] = None
 
@@ -164,33 +170,35 @@ class ControllerLoop:
             return []
         name, key = next(iter(self._workqueue))
         del self._workqueue[name, key]
-        self._refused_owners.clear()
+        self._rejected_owners.clear()
         actions: list[ControllerAction] = []
         for action in self._controllers[name].sync(key, now_ns):
             if isinstance(action, SyncAt):
-                place = (action.event.controller, action.event.key)
-                known = self._requeue_at.get(place)
+                item = (action.event.controller, action.event.key)
+                known = self._requeue_at.get(item)
                 if known is not None and now_ns < known <= action.due_ns:
                     continue
-                self._requeue_at[place] = action.due_ns
+                self._requeue_at[item] = action.due_ns
             actions.append(action)
         return actions
 
-    # -------------------------------------------------------------------- writing down
+    # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> ControllerLoopState:
-        """Write down what cannot be seen in the objects."""
+        """Return the state that the objects do not show."""
         return ControllerLoopState(
-            line=tuple(self._workqueue),
-            wakes=tuple((name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()),
-            memories={name: each.state() for name, each in self._controllers.items()},
+            workqueue=tuple(self._workqueue),
+            requeue_at=tuple(
+                (name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()
+            ),
+            controllers={name: each.state() for name, each in self._controllers.items()},
         )
 
     def restore(self, state: ControllerLoopState, objects: Iterable[KubernetesObject]) -> None:
-        """Become as those were that `state` was taken of; these have to be new."""
+        """Restore the result of `state` and the objects; the loop must be new."""
         for obj in objects:
-            self._tell(kind_of(obj), self.lister.put(obj), obj)
-        self._workqueue = dict.fromkeys(state.line)
-        self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.wakes}
+            self._deliver(kind_of(obj), self.lister.put(obj), obj)
+        self._workqueue = dict.fromkeys(state.workqueue)
+        self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
         for name, each in self._controllers.items():
-            each.restore(state.memories[name])
+            each.restore(state.controllers[name])

@@ -1,7 +1,7 @@
-"""Events about pods that got their names from the store.
+"""SuccessfulCreate Events about pods whose names the API server generates.
 
-A controller that creates a pod does not know its name yet. It remembers how many it asked for,
-and when they have appeared, at its next look, it says what they are called.
+A controller that creates a pod does not know its name yet. It expects a number of pods, observes
+their additions, and records the Events with their names at its next sync.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from podwright.store import kind_of
 
 
 class CreationEvents:
-    """How many pods owners wait for, and which have come."""
+    """The number of pods that each owner expects, and the pods created so far."""
 
     def __init__(self) -> None:
         self._expected: dict[NamespacedName, int] = {}
         self._created: dict[NamespacedName, list[str]] = {}
 
     def expect(self, owner: NamespacedName, count: int) -> None:
-        """Wait for pods."""
+        """Expect a number of new pods."""
         self._expected[owner] = count
 
     def observe(self, owner: NamespacedName, pod: Pod) -> None:
-        """Take note of a pod that appeared, if it is one that is waited for."""
+        """Keep the name of an added pod, if its owner expects one."""
         expected = self._expected.get(owner, 0)
         if expected:
             self._expected[owner] = expected - 1
@@ -36,7 +36,7 @@ class CreationEvents:
             created.append(pod.metadata.name)
 
     def events(self, owner: KubernetesObject, source: str) -> list[ControllerAction]:
-        """Return the Events about what created since the last look, and wait no longer.
+        """Return the Events about the pods created since the last sync, and expect no more.
 
         Notes
         -----
@@ -52,18 +52,18 @@ class CreationEvents:
         ]
 
     def forget(self, owner: NamespacedName) -> None:
-        """Forget an owner that is gone."""
+        """Forget an owner that was removed."""
         self._expected.pop(owner, None)
         self._created.pop(owner, None)
 
     def state(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return the state for a checkpoint."""
         return {
             "awaited": dict(self._expected),
             "came": {key: list(names) for key, names in self._created.items()},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what was written down."""
+        """Restore the result of `state`."""
         self._expected = dict(state["awaited"])
         self._created = {key: list(names) for key, names in state["came"].items()}

@@ -85,7 +85,7 @@ class CronJobController:
     ) -> Iterable[NamespacedName]:
         """Look at a cron job that changed, or one of whose jobs came, ended or went."""
         obj = new if new is not None else old
-        assert obj is not None, "a change of nothing"
+        assert obj is not None, "neither an old nor a new object"
         if obj.kind == "CronJob":
             return (obj.key,)
         owner = obj.metadata.controller

@@ -159,7 +159,7 @@ class DaemonSetController:
             if is_same and old.spec.taints == new.spec.taints:
                 return ()
         node = new if new is not None else old
-        assert node is not None, "a change of nothing"
+        assert node is not None, "neither an old nor a new object"
         daemons = [each for each in self._daemons.values() if each.key]
         for daemon in daemons:
             daemon.nodes.dirty[node.name] = None

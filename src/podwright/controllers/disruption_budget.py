@@ -128,7 +128,7 @@ class DisruptionController:
     ) -> Iterable[NamespacedName]:
         """Look at a budget that changed, or one of whose pods counts otherwise now."""
         obj = new if new is not None else old
-        assert obj is not None, "a change of nothing"
+        assert obj is not None, "neither an old nor a new object"
         if isinstance(obj, Pod):
             budgets = self._covered.get(obj.namespace)
             return () if budgets is None else self._observe_pod(budgets, obj, is_gone=new is None)

@@ -72,7 +72,7 @@ class GarbageCollector:
     ) -> Iterable[NamespacedName]:
         """Look at dependents of what is gone, at whose owner is gone, at owners that wait."""
         if new is None:
-            assert old is not None, "a change of nothing"
+            assert old is not None, "neither an old nor a new object"
             return self._observe_removal(old)
         metadata = new.metadata
         owners = metadata.owner_references

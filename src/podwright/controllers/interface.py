@@ -1,16 +1,16 @@
-"""What controllers are told, what they want, and what each of them must offer.
+"""The events and actions of controllers, and the interface that each controller implements.
 
 Theory of operation
 -------------------
-A controller looks at the cluster as it is and at what an object asks for, and wants the
-difference gone. It is told of every change of its kinds (`observe`), of pods only what it says
-it reads, and says which of its objects have to be looked at again; later, one object after the
-other, it looks (`sync`) and returns what is to be done. In between it keeps nothing that it
-could not see again, but for what it remembers on purpose, such as how often a job has failed.
+A controller compares the state of the cluster with the desired state of an object and returns
+the writes that remove the difference. Every change of its kinds is delivered to it (`observe`);
+of pods, only the changes that its class attributes select. It returns the keys of the objects
+to sync. `ControllerLoop` then syncs one object at a time (`sync`). Between two syncs a
+controller keeps only what the objects do not show, such as how often a job has failed.
 
-Whoever drives the controllers does the actions of one sync and tells them of the changes
-before the next sync. So a sync always sees what every earlier one has done, and needs none of
-the expectations and conflict retries by which upstream's controllers live with slow caches.
+The driver executes the actions of one sync and delivers the resulting changes before the next
+sync. Each sync therefore sees the effects of all earlier ones, and controllers need none of the
+expectations and conflict retries that upstream needs because its caches lag behind.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ __all__ = [
 ]
 
 ALL_KINDS: Final[GroupKind] = ("*", "*")
-"""Among the kinds of a controller: it is told of the changes of all."""
+"""In `Controller.kinds`: the changes of all kinds are delivered."""
 
 
 class PodChange(IntFlag):
-    """What a change of a pod may be about: the parts in which two versions of it may differ.
+    """What a change of a pod changes.
 
     Attributes
     ----------
     METADATA, SPEC, STATUS
-        All of it.
+        Any field of that section.
     TERMINAL, READY
-        Of the status: whether the pod has ended; the condition Ready, or since when it is so.
+        In the status: the pod terminated; the condition Ready or its transition time changed.
     DISRUPTION_TARGET
-        Of the status: conditions, among which there is a DisruptionTarget now.
+        In the status: the conditions changed and include DisruptionTarget.
     ADDED, DELETED
-        The pod itself.
+        The pod was created or removed.
     """
 
     METADATA = 1
@@ -94,18 +94,18 @@ class PodChange(IntFlag):
 
 
 class SyncNext(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The next object is to be looked at; nothing happens if there is none."""
+    """Sync the next object of the workqueue; nothing happens if it is empty."""
 
 
 class SyncDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The time of a `SyncAt` has come; harmless at any other time."""
+    """The time of a `SyncAt` has come; ignored at any earlier time."""
 
     controller: str
     key: NamespacedName
 
 
 class DrainNode(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Somebody drains a node: it is cordoned, and its pods are evicted as budgets allow."""
+    """Drain a node: cordon it, and evict its pods as their disruption budgets allow."""
 
     node: str
 
@@ -116,21 +116,21 @@ NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
 
 
 class CreateRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The API server did not let in what a controller wanted.
+    """The API server rejected an object that a controller creates.
 
     Attributes
     ----------
-    wanted : CreateObject
+    request : CreateObject
     message : str
-        Why.
+        The reason.
     """
 
-    wanted: CreateObject
+    request: CreateObject
     message: str
 
 
 class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Send `SyncDue` at a time; an earlier wish for the same object still holds."""
+    """Send `SyncDue` at a time; an earlier time for the same object remains valid."""
 
     due_ns: int
     event: SyncDue
@@ -148,17 +148,16 @@ ControllerAction: TypeAlias = (
 
 
 class Controller(Protocol):
-    """One controller: a pure machine that `ControllerLoop` runs with others.
+    """A controller: a deterministic state machine that `ControllerLoop` runs.
 
-    Its constructor takes the `Lister` that all of them share.
+    The constructor takes the `Lister` that all controllers share.
 
     Attributes
     ----------
     name : str
-        As the source component of its Events is called upstream, such as
-        `replicaset-controller`.
+        The source component of its Events upstream, such as `replicaset-controller`.
     kinds : sequence of GroupKind
-        The kinds whose changes it is told of.
+        The kinds whose changes are delivered to it.
     """
 
     name: str
@@ -167,31 +166,31 @@ class Controller(Protocol):
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Return the keys that a change makes worth looking at; the view has it already.
+        """Return the keys of the objects to sync after a change, which the lister has already.
 
-        `old` is None for an object that appeared, `new` for one that is gone.
+        `old` is None for an added object, `new` for a removed one.
         """
         ...
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Look at one object, which may be gone, and return what is to be done."""
+        """Sync one object, which may no longer exist, and return the actions."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """Return what it remembers that the view does not show, as JSON values."""
+        """Return the state that the lister does not show, as JSON values."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did; the view is filled already."""
+        """Restore the result of `state`; the lister has all objects already."""
         ...
 
 
 @runtime_checkable
 class PodOwnerController(Protocol):
-    """A controller to which only pods of its own kind of owner matter, and pods of nobody.
+    """A controller that observes only the pods of its own kind of owner, and orphans.
 
-    It is not told of the changes of a pod that an owner of another kind controls, before and
-    after.
+    The changes of a pod that an owner of another kind controls, before and after the change, are
+    not delivered to it.
 
     Attributes
     ----------
@@ -203,9 +202,9 @@ class PodOwnerController(Protocol):
 
 @runtime_checkable
 class PodReader(Protocol):
-    """A controller to which not all of a pod matters.
+    """A controller that observes only some changes of pods.
 
-    It is only told of changes of a pod that are about one of these parts.
+    Only the changes of a pod that include one of these are delivered to it.
 
     Attributes
     ----------
@@ -217,7 +216,7 @@ class PodReader(Protocol):
 
 @runtime_checkable
 class PodVolumeController(Protocol):
-    """A controller to which only pods with volumes matter.
+    """A controller that observes only pods with volumes.
 
     Attributes
     ----------
@@ -229,34 +228,34 @@ class PodVolumeController(Protocol):
 
 @runtime_checkable
 class PendingWorkController(Protocol):
-    """A controller to which pods matter only while it has something in hand.
+    """A controller that observes pods only while it has pending work.
 
     Attributes
     ----------
     pending_work : sized
-        While it is empty, the controller is not told of pods that come or change, only of those
-        that go. Always the same collection, whatever is in it.
+        While it is empty, only removals of pods are delivered. The property always returns the
+        same collection, so that subscriptions can keep it.
     """
 
     @property
     def pending_work(self) -> Sized:
-        """What makes pods matter."""
+        """The pending work, such as the nodes that are being drained."""
         ...
 
 
 @runtime_checkable
 class NodeController(Protocol):
-    """A controller that is also told what happens to nodes and cannot be seen in objects."""
+    """A controller that also receives node events, which no object shows."""
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
-        """Return the keys that an event makes worth looking at."""
+        """Return the keys to sync after an event."""
         ...
 
 
 @runtime_checkable
 class CreateRejectedController(Protocol):
-    """A controller that is also told if what it wants is refused, once for all of one look."""
+    """A controller that is also notified of rejected objects, once per owner and sync."""
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
-        """Return the keys that are worth looking at now; not to try the same again at once."""
+        """Return the keys to sync; the controller must not retry the same create at once."""
         ...

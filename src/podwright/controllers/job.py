@@ -153,7 +153,7 @@ class JobController:
         self, old: KubernetesObject | None, new: KubernetesObject | None, key: str
     ) -> Iterable[NamespacedName]:
         if new is None:
-            assert old is not None, "a change of nothing"
+            assert old is not None, "neither an old nor a new object"
             self._record_deleted_job(key, old.uid)
             self._orphans.remove_owner(old)
         elif (
@@ -187,7 +187,7 @@ class JobController:
         self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
     ) -> None:
         pod = new if new is not None else old
-        assert pod is not None, "a change of nothing"
+        assert pod is not None, "neither an old nor a new object"
         is_tracked = new is not None and TRACKING in new.metadata.finalizers
         if is_tracked and not (pod.is_terminal or pod.is_terminating):
             return

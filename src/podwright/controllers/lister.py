@@ -1,10 +1,10 @@
-"""The cluster as controllers see it: every object, by the relations they ask for.
+"""The objects of the cluster, indexed by the relations that controllers look up.
 
-All controllers share one lister, and whoever runs them puts every change into it before any of
-them hears of it. Objects are shared with the store, never changed.
+All controllers share one lister. `ControllerLoop` updates it before it delivers a change to
+them. Objects are shared with the store and never changed in place.
 
-What is returned is in the order in which objects appeared; a controller that lets an order
-decide sorts by something that can be seen in the objects.
+Results are in the order in which objects were added; a controller whose decision depends on
+the order sorts by a field of the objects.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from podwright.store import kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
 Keys: TypeAlias = dict[NamespacedName, None]
-Place = TypeVar("Place")
+IndexValue = TypeVar("IndexValue")
 
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 
 
 class Lister:
-    """Every object of a cluster, by kind, namespace, controller and node.
+    """All objects of a cluster, indexed by kind, namespace, controlling owner and node.
 
-    Nearly all changes leave an object where it is, so only the names of objects are kept by
-    namespace, controller and node: another version of one is then a change in one place.
+    The indexes hold keys only, so that a new version of an object, which seldom moves between
+    index entries, updates one dictionary.
     """
 
     def __init__(self) -> None:
         self._objects: dict[GroupKind, Objects] = {}
-        # Of the kinds that somebody has asked about: nobody asks about most.
+        # Built for a kind on its first lookup: most kinds are never looked up by namespace.
         self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
         self._controlled_by: dict[tuple[str, GroupKind], Keys] = {}
         self._pods_on: dict[str, Keys] = {}
@@ -55,7 +55,7 @@ class Lister:
         if names is None:
             names = self._in_namespace[kind] = {}
             for key, obj in self.all(kind).items():
-                _enter(names, obj.metadata.namespace, key)
+                _add_key(names, obj.metadata.namespace, key)
         return self._named(kind, names.get(namespace))
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
@@ -75,11 +75,11 @@ class Lister:
         return {key: objects[key] for key in keys}
 
     def kinds(self) -> list[GroupKind]:
-        """Return the kinds of which there are or have been objects, sorted."""
+        """Return the kinds that have or had objects, sorted."""
         return sorted(self._objects)
 
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
-        """Take an object in and return what it was before."""
+        """Add or replace an object and return its previous version."""
         kind, key = kind_of(obj), obj.key
         objects = self._objects.get(kind)
         old = None if objects is None else objects.get(key)
@@ -90,71 +90,71 @@ class Lister:
         return old
 
     def delete(self, obj: KubernetesObject) -> KubernetesObject | None:
-        """Forget an object and return what it was."""
+        """Remove an object and return its last version."""
         kind, key = kind_of(obj), obj.key
         old = self.get(kind, key)
         if old is not None:
             self.remove(kind, key, old)
         return old
 
-    # ------------------------------------------------------- by whoever knows what there was
+    # ------------------------------------------ updates by callers that know the old version
 
     def add(self, kind: GroupKind, key: NamespacedName, obj: KubernetesObject) -> None:
-        """Take in an object that was not there."""
+        """Add an object that does not exist yet."""
         objects = self._objects.get(kind)
         if objects is None:
             objects = self._objects[kind] = {}
         objects[key] = obj
         names = self._in_namespace.get(kind)
         if names is not None:
-            _enter(names, obj.metadata.namespace, key)
+            _add_key(names, obj.metadata.namespace, key)
         owner = obj.metadata.controller
         if owner is not None:
-            _enter(self._controlled_by, (owner.uid, kind), key)
+            _add_key(self._controlled_by, (owner.uid, kind), key)
         if type(obj) is Pod and obj.spec.node_name:
-            _enter(self._pods_on, obj.spec.node_name, key)
+            _add_key(self._pods_on, obj.spec.node_name, key)
 
     def replace(
         self, kind: GroupKind, key: NamespacedName, old: KubernetesObject, new: KubernetesObject
     ) -> None:
-        """Take in another version of an object."""
+        """Replace an object by a new version."""
         self._objects[kind][key] = new
         if old.metadata.owner_references is not new.metadata.owner_references:
             was, now = old.metadata.controller, new.metadata.controller
             if was is not None and (now is None or was.uid != now.uid):
-                _leave(self._controlled_by, (was.uid, kind), key)
+                _remove_key(self._controlled_by, (was.uid, kind), key)
             if now is not None:
-                _enter(self._controlled_by, (now.uid, kind), key)
+                _add_key(self._controlled_by, (now.uid, kind), key)
         if type(new) is Pod and type(old) is Pod and old.spec is not new.spec:
             node, node_before = new.spec.node_name, old.spec.node_name
             if node != node_before:
                 if node_before:
-                    _leave(self._pods_on, node_before, key)
+                    _remove_key(self._pods_on, node_before, key)
                 if node:
-                    _enter(self._pods_on, node, key)
+                    _add_key(self._pods_on, node, key)
 
     def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
-        """Forget an object that was there."""
+        """Remove an object that exists."""
         del self._objects[kind][key]
         names = self._in_namespace.get(kind)
         if names is not None:
-            _leave(names, old.metadata.namespace, key)
+            _remove_key(names, old.metadata.namespace, key)
         owner = old.metadata.controller
         if owner is not None:
-            _leave(self._controlled_by, (owner.uid, kind), key)
+            _remove_key(self._controlled_by, (owner.uid, kind), key)
         if type(old) is Pod and old.spec.node_name:
-            _leave(self._pods_on, old.spec.node_name, key)
+            _remove_key(self._pods_on, old.spec.node_name, key)
 
 
-def _enter(index: dict[Place, Keys], place: Place, key: NamespacedName) -> None:
-    keys = index.get(place)
+def _add_key(index: dict[IndexValue, Keys], value: IndexValue, key: NamespacedName) -> None:
+    keys = index.get(value)
     if keys is None:
-        keys = index[place] = {}
+        keys = index[value] = {}
     keys[key] = None
 
 
-def _leave(index: dict[Place, Keys], place: Place, key: NamespacedName) -> None:
-    keys = index[place]
+def _remove_key(index: dict[IndexValue, Keys], value: IndexValue, key: NamespacedName) -> None:
+    keys = index[value]
     del keys[key]
     if not keys:
-        del index[place]
+        del index[value]

@@ -67,7 +67,7 @@ class NamespaceController:
     ) -> Iterable[NamespacedName]:
         """Look at a namespace that came, is deleted or is gone, and at what leaves one."""
         obj = new if new is not None else old
-        assert obj is not None, "a change of nothing"
+        assert obj is not None, "neither an old nor a new object"
         namespace = obj.metadata.namespace
         if namespace:
             return (namespace,) if namespace in self._terminating else ()

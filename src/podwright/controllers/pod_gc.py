@@ -75,7 +75,7 @@ class PodGarbageCollector:
             self._terminated.pop(old.key, None)
             return ()
         node = new if new is not None else old
-        assert node is not None, "a change of nothing"
+        assert node is not None, "neither an old nor a new object"
         if new is not None:
             self._gone_since_ns.pop(node.name, None)
             is_news = _is_out_of_service(new) and not _is_out_of_service(old)

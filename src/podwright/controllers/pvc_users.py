@@ -1,4 +1,4 @@
-"""Which pods use which claims."""
+"""The pods that use each PersistentVolumeClaim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podwright.objects import KubernetesObject, NamespacedName, Pod
 
 
 def claims_of(pod: Pod) -> Iterator[NamespacedName]:
-    """Yield the keys of the claims of a pod, those of its ephemeral volumes among them."""
+    """Yield the keys of the claims of a pod, including those of its ephemeral volumes."""
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
@@ -19,12 +19,12 @@ def claims_of(pod: Pod) -> Iterator[NamespacedName]:
 
 
 class PvcUsers:
-    """The pods of every claim; a pod's volumes never change.
+    """The pods of each claim, updated when pods are added or removed: volumes are immutable.
 
     Attributes
     ----------
     pods : dict
-        By the key of a claim: the keys of its pods; to read.
+        The keys of the pods, by the key of their claim; read-only for callers.
     """
 
     def __init__(self, lister: Lister) -> None:
@@ -32,7 +32,7 @@ class PvcUsers:
         self.pods: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def observe(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
-        """Take note of a pod that came or is gone."""
+        """Process an added or removed pod."""
         if old is None and isinstance(new, Pod):
             for claim in claims_of(new):
                 self.pods.setdefault(claim, {})[new.key] = None
@@ -44,7 +44,7 @@ class PvcUsers:
                     self.pods.pop(claim, None)
 
     def of(self, claim: NamespacedName) -> Iterator[Pod]:
-        """Yield the pods that use a claim, in the order of their names."""
+        """Yield the pods that use a claim, sorted by key."""
         for key in sorted(self.pods.get(claim, ())):
             pod = self._lister.get(POD, key)
             if isinstance(pod, Pod):

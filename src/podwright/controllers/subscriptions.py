@@ -1,8 +1,8 @@
-"""Who hears of which change.
+"""Which controllers observe which changes.
 
-Nearly all changes are changes of pods, and to nearly all controllers most of these do not matter:
-what a controller says about itself (`contract.py`) leaves it out. For every kind of owner, and
-for what differs between two versions of a pod, it is worked out once who is left.
+Nearly all changes are changes of pods, and most of them concern few controllers. The class
+attributes of a controller (`interface.py`) say which changes it observes. The subscribers are
+computed once for each kind of owner and each combination of `PodChange` flags.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from podwright.controllers.interface import (
 from podwright.objects import Condition, KubernetesObject, NamespacedName, OwnerReference, Pod
 from podwright.store import POD
 
-# As plain numbers, because they are added for every change.
+# As plain integers: they are combined for every change, and IntFlag arithmetic is slow.
 _METADATA: Final = int(PodChange.METADATA)
 _SPEC: Final = int(PodChange.SPEC)
 _STATUS: Final = int(PodChange.STATUS)
@@ -35,21 +35,22 @@ _GONE: Final = int(PodChange.DELETED)
 _HAS_VOLUMES: Final = 1 << 16
 
 _ANY_OWNER: Final = "*"
-"""In the place of an owner's kind: the pod has none, or has come to another one."""
+"""Instead of an owner's kind: the pod has no controlling owner, or its owner changed."""
 
-Listener: TypeAlias = tuple[
+Subscriber: TypeAlias = tuple[
     str,
     Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
     Sized | None,
 ]
-"""The name of a controller, its `observe`, and what it has in hand if that matters."""
+"""The name of a controller, its `observe`, and its pending work if that decides the delivery."""
 
 
 def differences(old: Pod, new: Pod) -> int:
-    """Return what differs between two versions of a pod, as a `PodChange`.
+    """Return the difference between two versions of a pod as `PodChange` flags.
 
-    What a write leaves alone is the same object in both versions, so METADATA, SPEC and STATUS
-    may be there though all is equal. The version itself does not count.
+    Sections are compared by identity, because a write shares what it does not change with the
+    previous version; METADATA, SPEC and STATUS may thus be set for equal values. The
+    resourceVersion is ignored.
     """
     parts = 0
     was, now = old.metadata, new.metadata
@@ -98,29 +99,35 @@ def _condition_differences(old: Sequence[Condition], new: Sequence[Condition]) -
 
 
 class Subscriptions:
-    """Knows of some controllers which of them hear of a change, in their order."""
+    """The subscriptions of controllers to changes.
+
+    Parameters
+    ----------
+    controllers : iterable of Controller
+        In the order of delivery.
+    """
 
     def __init__(self, controllers: Iterable[Controller]) -> None:
         self._controllers = tuple(controllers)
-        self._of_kinds: dict[GroupKind, tuple[Listener, ...]] = {}
-        # By the kind of the owner, and what differs.
-        self._of_pods: dict[str, dict[int, tuple[Listener, ...]]] = {}
+        self._of_kinds: dict[GroupKind, tuple[Subscriber, ...]] = {}
+        # By the kind of the owner, then by the change.
+        self._of_pods: dict[str, dict[int, tuple[Subscriber, ...]]] = {}
         self._references: tuple[OwnerReference, ...] | None = None
         self._owner_kind = ""
 
     def of(
         self, kind: GroupKind, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> tuple[Listener, ...]:
-        """Return those that hear of a change of an object of a kind."""
+    ) -> tuple[Subscriber, ...]:
+        """Return the subscribers of a change."""
         pod = new if new is not None else old
-        assert pod is not None, "a change of nothing"
+        assert pod is not None, "neither an old nor a new object"
         if type(pod) is not Pod:
             return self._of_kind(kind)
         references = pod.metadata.owner_references
         if references is self._references:
             owner_kind = self._owner_kind
         else:
-            # Pods of one owner share the reference, and often change one after the other.
+            # Pods of one owner share the reference and often change one after the other.
             owner = pod.metadata.controller
             owner_kind = _ANY_OWNER if owner is None else owner.kind
             self._references, self._owner_kind = references, owner_kind
@@ -138,26 +145,26 @@ class Subscriptions:
         of_owner = self._of_pods.get(owner_kind)
         if of_owner is None:
             of_owner = self._of_pods[owner_kind] = {}
-        listeners = of_owner.get(parts)
-        if listeners is None:
-            listeners = of_owner[parts] = self._told_of_pods(owner_kind, parts)
-        return listeners
+        subscribers = of_owner.get(parts)
+        if subscribers is None:
+            subscribers = of_owner[parts] = self._pod_subscribers(owner_kind, parts)
+        return subscribers
 
-    def _of_kind(self, kind: GroupKind) -> tuple[Listener, ...]:
-        listeners = self._of_kinds.get(kind)
-        if listeners is None:
-            listeners = self._of_kinds[kind] = tuple(
-                (each.name, each.observe, None) for each in self._told_of(kind)
+    def _of_kind(self, kind: GroupKind) -> tuple[Subscriber, ...]:
+        subscribers = self._of_kinds.get(kind)
+        if subscribers is None:
+            subscribers = self._of_kinds[kind] = tuple(
+                (each.name, each.observe, None) for each in self._subscribers_of(kind)
             )
-        return listeners
+        return subscribers
 
-    def _told_of(self, kind: GroupKind) -> list[Controller]:
+    def _subscribers_of(self, kind: GroupKind) -> list[Controller]:
         of_kind = [each for each in self._controllers if kind in each.kinds]
         return of_kind + [each for each in self._controllers if ALL_KINDS in each.kinds]
 
-    def _told_of_pods(self, owner_kind: str, parts: int) -> tuple[Listener, ...]:
-        told: list[Listener] = []
-        for each in self._told_of(POD):
+    def _pod_subscribers(self, owner_kind: str, parts: int) -> tuple[Subscriber, ...]:
+        subscribers: list[Subscriber] = []
+        for each in self._subscribers_of(POD):
             if isinstance(each, PodOwnerController) and owner_kind not in (
                 each.owner_kind,
                 _ANY_OWNER,
@@ -168,5 +175,5 @@ class Subscriptions:
             if isinstance(each, PodVolumeController) and not parts & _HAS_VOLUMES:
                 continue
             pending_work = each.pending_work if isinstance(each, PendingWorkController) else None
-            told.append((each.name, each.observe, None if parts & _GONE else pending_work))
-        return tuple(told)
+            subscribers.append((each.name, each.observe, None if parts & _GONE else pending_work))
+        return tuple(subscribers)

@@ -1,4 +1,4 @@
-"""What workload controllers read and write of documents whose status is not typed."""
+"""Access to the spec, status and annotations of workloads, whose status is not typed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 def spec_of(obj: KubernetesObject) -> Document:
-    """Return the document of an object's spec."""
+    """Return the spec of an object as a document."""
     spec: Document = obj.raw.get("spec") or {}
     return spec
 
 
 def status_of(obj: KubernetesObject) -> Document:
-    """Return the document of an object's status."""
+    """Return the status of an object as a document."""
     status: Document = obj.raw.get("status") or {}
     return status
 
 
 def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
-    """Whether a change leaves all that somebody asks for as it was."""
+    """Whether a change leaves the spec and the relevant metadata as they were."""
     if old is None or new is None:
         return False
     was, now = old.metadata, new.metadata
@@ -47,12 +47,12 @@ def is_only_status(old: KubernetesObject | None, new: KubernetesObject | None) -
 
 
 def with_status(obj: T, status: Document) -> T:
-    """Return an object of a kind whose status is not typed, with another status."""
+    """Return an object, of a kind whose status is not typed, with a new status."""
     return msgspec.structs.replace(obj, raw=obj.raw | {"status": status})
 
 
 def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:
-    """Return an object with other annotations."""
+    """Return an object with its annotations replaced."""
     metadata = dict(obj.raw.get("metadata") or {})
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -66,7 +66,7 @@ def with_annotations(obj: T, annotations: Mapping[str, str]) -> T:
 
 
 def without_zeros(counts: Mapping[str, Any], always: Iterable[str]) -> Document:
-    """Return counts as the API writes them: zeros only where a field must be there."""
+    """Return counts as the API serializes them: zeros only for the required fields."""
     kept = tuple(always)
     return {name: value for name, value in counts.items() if value or name in kept}
 
@@ -74,11 +74,11 @@ def without_zeros(counts: Mapping[str, Any], always: Iterable[str]) -> Document:
 def put_status(
     actions: list[ControllerAction], obj: KubernetesObject, status: Document, controller: str
 ) -> None:
-    """Add the write of a status, if it is another one."""
+    """Append the update of a status, if it changes."""
     if status != status_of(obj):
         actions.append(UpdateObject(with_status(obj, status), "status", controller))
 
 
 def requeue_at(controller: str, key: NamespacedName, due_ns: int) -> SyncAt:
-    """Return the wish to look at an object at a time."""
+    """Return the action that requeues an object at a time."""
     return SyncAt(due_ns, SyncDue(controller, key))

@@ -48,7 +48,7 @@ def test_a_drain_cordons_the_node_and_evicts_its_pods():
     )
     cluster.run(21)
     assert on_node(cluster) == []
-    assert cluster.controllers.state().memories["drain"] == {"leaving": {}, "tried_ns": {}}
+    assert cluster.controllers.state().controllers["drain"] == {"leaving": {}, "tried_ns": {}}
 
 
 def test_daemons_and_mirror_pods_stay():
@@ -103,7 +103,7 @@ def test_pods_that_come_later_are_not_evicted():
 def test_a_drain_of_a_node_that_is_not_there_ends_at_once():
     cluster = cluster_with(a_pod("a"))
     cluster.tell(DrainNode("n2"))
-    assert cluster.controllers.state().memories["drain"] == {"leaving": {}, "tried_ns": {}}
+    assert cluster.controllers.state().controllers["drain"] == {"leaving": {}, "tried_ns": {}}
     assert on_node(cluster) == ["a"]
 
 

@@ -259,7 +259,7 @@ def test_a_pod_that_is_gone_before_it_had_to_leave():
     cluster.run(5)
     cluster.delete(POD, "default/a", grace_seconds=0)
     assert cluster.said("TaintManagerEviction") == [CANCELLED]
-    memories = cluster.controllers.state().memories
+    memories = cluster.controllers.state().controllers
     assert memories["taint-eviction-controller"] == {"leaving": {}}
 
 
@@ -552,7 +552,7 @@ def test_faults_that_are_over_leave_no_trace_on_nodes(data):
         assert taints(cluster, node) == []
         assert ready(cluster, NODE, node)["status"] == "True"
     assert not [pod.name for pod in cluster.pods() if pod.is_terminating]
-    memories = cluster.controllers.state().memories
+    memories = cluster.controllers.state().controllers
     assert memories["node-lifecycle-controller"]["silent_since_ns"] == {}
     assert memories["node-lifecycle-controller"]["look_ns"] is None
     for zone in memories["node-lifecycle-controller"]["zones"].values():
