@@ -1,4 +1,4 @@
-"""Controller revisions: what the templates of a set were, each under its own name.
+"""Controller revisions: the template history of a stateful or daemon set.
 
 Upstream: pkg/controller/history/controller_history.go;
 pkg/controller/statefulset/stateful_set_control.go, getStatefulSetRevisions, truncateHistory
@@ -19,20 +19,20 @@ from podwright.controllers.pod_template import controller_reference_document
 from podwright.objects import Document, KubernetesObject, decode
 
 REVISION_LABEL: Final = "controller-revision-hash"
-"""On pods: the revision that they were made of."""
+"""The label of a pod with the revision that it was created from."""
 
 _PREFIX_LENGTH_MAX: Final = 223
 
 
 class RevisionNaming(msgspec.Struct, frozen=True):
-    """How a kind of set names its revisions.
+    """How the sets of one kind name their revisions.
 
     Attributes
     ----------
     hash_of : callable
-        From data and collision count to a hash.
+        Computes a hash from the data and the collision count.
     label : str
-        The label that a revision has its hash in.
+        The label of a revision that holds the hash.
     """
 
     hash_of: Callable[[Document, int | None], str]
@@ -48,26 +48,26 @@ class Revisions:
     owner : KubernetesObject
         The set.
     data : dict
-        What a revision of the present template keeps.
+        The data of a revision of the current template.
     naming : RevisionNaming
     collision_count : int or None
-        How often a name was taken.
+        The number of hash collisions so far.
     source : str
-        The controller that writes.
+        The name of the controller that writes.
     initial : (str, int), optional
-        Hash and number that the first revision gets if none is there, as pods have them that
-        came from elsewhere without it.
+        The hash and number of the first revision if none exists, taken from pods that were
+        imported without their revision.
 
     Attributes
     ----------
     all : list of KubernetesObject
-        Those that are there, oldest first.
+        The existing revisions, oldest first.
     update : KubernetesObject
-        The one of the present template, there or about to be.
+        The revision of the current template, existing or created by `actions`.
     collision_count : int or None
-        As it is now.
+        The updated number of hash collisions.
     actions : list
-        What makes it so.
+        The writes that create or renumber a revision.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Revisions:
             return self._create(data, naming, number)
         found = equal[-1]
         if found is not self.all[-1]:
-            # A template from before: its revision becomes the newest.
+            # A rollback to an earlier template: its revision becomes the newest.
             found = msgspec.structs.replace(found, raw=found.raw | {"revision": number})
             self.actions.append(UpdateObject(found, "main", self._source))
         return found
@@ -140,11 +140,11 @@ class Revisions:
         return made
 
     def named(self, name: str) -> KubernetesObject:
-        """Return the revision of a name; the present one if there is none."""
+        """Return the revision of a name; the current one if there is none."""
         return next((each for each in self.all if each.name == name), self.update)
 
     def truncate_history(self, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
-        """Delete the oldest that nobody uses and that are more than a limit."""
+        """Delete the oldest unused revisions beyond a limit."""
         past = [each for each in self.all if each.name not in live]
         for each in past[: max(len(past) - limit, 0)]:
             yield deletion_by(self._source, each)
@@ -156,7 +156,7 @@ def number_of(revision: KubernetesObject) -> int:
 
 
 def data_of(revision: KubernetesObject) -> Document:
-    """Return what a revision keeps."""
+    """Return the data of a revision."""
     data: Document = revision.raw.get("data") or {}
     return data
 

@@ -1,8 +1,8 @@
-"""What one daemon set knows of the nodes: kept up to date node by node.
+"""The nodes of one daemon set, updated one node at a time.
 
-Of each node it remembers what it contributes to the status, and where it update_states in a rolling
-update. A node is judged anew when it or a pod on it has changed, when the template has, or
-when a time has come; so a change of one node costs the same with five thousand others.
+For each node it holds the contribution to the status and the state in a rolling update. A node is
+evaluated again when the node, one of its pods or the template changed, or when a pod becomes
+available. The cost of a change does not depend on the number of nodes.
 
 Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 """
@@ -23,18 +23,18 @@ from podwright.objects import NamespacedName, Pod
 
 
 class UpdateState(Enum):
-    """Where a node update_states in a rolling update."""
+    """The state of a node in a rolling update."""
 
-    ASIDE = "nothing runs there and nothing should"
-    DONE = "a pod of the newest revision is available"
+    NOT_INVOLVED = "no pod runs there and none should"
+    UPDATED = "a pod of the newest revision is available"
     UNAVAILABLE = "no pod, or one of the newest revision that is not available"
-    BOTH = "an old pod and a new one, or several"
-    BROKEN = "an old pod that is not available"
-    CANDIDATE = "an old pod that is available"
+    SEVERAL = "an old pod and a new one, or several of one revision"
+    OLD_UNAVAILABLE = "an old pod that is not available"
+    OLD_AVAILABLE = "an old pod that is available"
 
 
 class NodeContribution(msgspec.Struct, frozen=True):
-    """What a node contributes to the status of a daemon set; each is 0 or 1."""
+    """The contribution of a node to the status of a daemon set; each count is 0 or 1."""
 
     desired: int = 0
     current: int = 0
@@ -42,33 +42,33 @@ class NodeContribution(msgspec.Struct, frozen=True):
     ready: int = 0
     available: int = 0
     updated: int = 0
-    update_state: UpdateState = UpdateState.ASIDE
+    update_state: UpdateState = UpdateState.NOT_INVOLVED
 
 
 _NOTHING: Final = NodeContribution()
 
 
 class DaemonNodes:
-    """Nodes and pods as one daemon set sees them.
+    """The nodes and pods of one daemon set.
 
     Attributes
     ----------
     dirty : dict
-        Nodes that have to be judged anew.
+        The nodes to evaluate again.
     counts : dict
-        The sums of all shares, by the names of their fields.
+        The sums of all contributions, by field name.
     update_states : dict
-        How many nodes update_state where.
-    candidates, broken : list of str
-        Nodes with old pods, sorted by name.
+        The number of nodes in each state.
+    old_available, old_unavailable : list of str
+        The nodes with old pods, sorted by name.
     """
 
     def __init__(self) -> None:
         self.dirty: dict[str, None] = {}
         self.counts = dict.fromkeys(NodeContribution.__struct_fields__[:-1], 0)
         self.update_states = dict.fromkeys(UpdateState, 0)
-        self.candidates: list[str] = []
-        self.broken: list[str] = []
+        self.old_available: list[str] = []
+        self.old_unavailable: list[str] = []
         self._contributions: dict[str, NodeContribution] = {}
         self._pods_on: dict[str, dict[NamespacedName, None]] = {}
         self._known: dict[NamespacedName, tuple[str, str]] = {}
@@ -79,7 +79,7 @@ class DaemonNodes:
     # ------------------------------------------------------------------------------- pods
 
     def put_pod(self, pod: Pod) -> None:
-        """Take note of a pod that came or changed."""
+        """Process an added or changed pod."""
         node = target_node(pod)
         revision = pod.metadata.labels.get(REVISION_LABEL, "")
         known = self._known.get(pod.key)
@@ -93,7 +93,7 @@ class DaemonNodes:
         self._revisions[revision] = self._revisions.get(revision, 0) + 1
 
     def remove_pod(self, key: NamespacedName) -> bool:
-        """Take note of a pod that is gone; return whether it was known."""
+        """Process a removed pod; return whether it was tracked."""
         known = self._known.pop(key, None)
         if known is None:
             return False
@@ -109,28 +109,28 @@ class DaemonNodes:
         return True
 
     def pods_on(self, node: str) -> Iterable[NamespacedName]:
-        """Return the pods on a node, or meant for it."""
+        """Return the pods that run on a node or are tied to it."""
         return self._pods_on.get(node, ())
 
     def node_of(self, key: NamespacedName) -> str:
-        """Return the node that a pod is on, or meant for."""
+        """Return the node that a pod runs on or is tied to."""
         return self._known[key][0]
 
     @property
     def live_revisions(self) -> Iterable[str]:
-        """The revisions that pods are of."""
+        """The revisions that existing pods were created from."""
         return self._revisions
 
     # ------------------------------------------------------------------------------ shares
 
     def evaluate_all(self, nodes: Iterable[str]) -> None:
-        """Let every node be judged anew, those that are gone included."""
+        """Mark all nodes for evaluation, including removed ones."""
         self.dirty.update(dict.fromkeys(nodes))
         self.dirty.update(dict.fromkeys(self._contributions))
         self.dirty.update(dict.fromkeys(self._pods_on))
 
     def set_contribution(self, node: str, contribution: NodeContribution) -> None:
-        """Write down what a node contributes from now on."""
+        """Replace the contribution of a node."""
         was = self._contributions.get(node, _NOTHING)
         if was == contribution:
             return
@@ -143,8 +143,8 @@ class DaemonNodes:
         self.update_states[was.update_state] -= 1
         self.update_states[contribution.update_state] += 1
         for update_state, names in (
-            (UpdateState.CANDIDATE, self.candidates),
-            (UpdateState.BROKEN, self.broken),
+            (UpdateState.OLD_AVAILABLE, self.old_available),
+            (UpdateState.OLD_UNAVAILABLE, self.old_unavailable),
         ):
             if was.update_state is update_state and contribution.update_state is not update_state:
                 del names[bisect_left(names, node)]
@@ -154,13 +154,13 @@ class DaemonNodes:
     # ------------------------------------------------------------------------------- times
 
     def evaluate_at(self, node: str, due_ns: int) -> None:
-        """Judge a node anew at a time."""
+        """Evaluate a node again at a time."""
         if self._due.get(node) != due_ns:
             self._due[node] = due_ns
             heappush(self._times, (due_ns, node))
 
     def wake(self, now_ns: int) -> None:
-        """Let the nodes be judged whose time has come."""
+        """Mark the nodes whose time has come."""
         while self._times and self._times[0][0] <= now_ns:
             due_ns, node = heappop(self._times)
             if self._due.get(node) == due_ns:
@@ -168,7 +168,7 @@ class DaemonNodes:
                 self.dirty[node] = None
 
     def next_ns(self) -> int | None:
-        """Return when the next node is to be judged anew."""
+        """Return when the next node is due for evaluation."""
         while self._times and self._due.get(self._times[0][1]) != self._times[0][0]:
             heappop(self._times)
         return self._times[0][0] if self._times else None

@@ -1,4 +1,4 @@
-"""The pods of daemon sets: on which nodes they belong, and how they are tied to one.
+"""The pods of daemon sets: their eligible nodes, and the affinity that ties a pod to its node.
 
 Upstream: pkg/controller/daemon/daemon_controller.go, NodeShouldRunDaemonPod;
 pkg/controller/daemon/util/daemonset_util.go
@@ -35,7 +35,7 @@ _NO_SCHEDULE: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unsc
 
 
 def daemon_tolerations(spec: Document) -> list[Document]:
-    """Return the tolerations of a template and those that every daemon pod has.
+    """Return the tolerations of a template, with those that each daemon pod gets.
 
     Notes
     -----
@@ -63,7 +63,7 @@ def daemon_tolerations(spec: Document) -> list[Document]:
 def base_daemon_pod(
     owner: KubernetesObject, template: Document, revision: str, generation: int
 ) -> Pod:
-    """Return what the pods of a daemon set have in common on all nodes; see `pod_from_template`."""
+    """Return the pod of a daemon set without a target node; see `pod_from_template`."""
     metadata: Document = template.get("metadata") or {}
     labels = {
         **(metadata.get("labels") or {}),
@@ -85,8 +85,8 @@ def daemon_pod(base: Pod, node: str) -> Pod:
 
     Notes
     -----
-    Upstream: daemonset_util.go, ReplaceDaemonSetPodNodeNameNodeAffinity: the node's name
-    takes the place of all that the template requires of nodes; it has been asked already.
+    Upstream: daemonset_util.go, ReplaceDaemonSetPodNodeNameNodeAffinity. The node's name replaces
+    the node affinity that the template requires, which `Placement` has evaluated already.
     """
     written: Document = base.raw["spec"]
     affinity: Document = written.get("affinity") or {}
@@ -109,7 +109,7 @@ def daemon_pod(base: Pod, node: str) -> Pod:
 
 
 def target_node(pod: Pod) -> str:
-    """Return the node that a daemon pod is on or is meant for; empty if that cannot be seen.
+    """Return the node that a daemon pod runs on or is tied to; empty if it has none.
 
     Notes
     -----
@@ -127,12 +127,12 @@ def target_node(pod: Pod) -> str:
 
 
 class Placement:
-    """Where the pods of a daemon set belong.
+    """The nodes on which the pods of a daemon set should run.
 
     Parameters
     ----------
     base : Pod
-        What they have in common.
+        The result of `base_daemon_pod`.
     """
 
     def __init__(self, base: Pod) -> None:
@@ -145,7 +145,7 @@ class Placement:
         self._terms: NodeTerms | None = node_selector(required) if required else None
 
     def verdict(self, node: Node) -> tuple[bool, bool]:
-        """Return whether a pod should run on a node, and whether one that does may stay.
+        """Return whether a pod should run on a node, and whether a running one may continue.
 
         Notes
         -----

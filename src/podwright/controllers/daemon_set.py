@@ -1,9 +1,8 @@
-"""Daemon sets: one pod on every node that one belongs on.
+"""Daemon sets: one pod on each eligible node.
 
-At each sync the nodes that may have changed are judged: a pod is made where one is missing, and
-deleted where there is one too many, or one that should not be there or has failed. Then a
-rolling update deletes old pods, or makes new ones beside them. Pods are tied to their nodes by
-affinity; that the scheduler then binds them is its business.
+Each sync evaluates the nodes that may have changed. It creates missing pods, and deletes
+duplicate, misplaced and failed ones. A rolling update then deletes old pods, or creates new ones
+beside them. A required node affinity ties each pod to its node; the scheduler binds it.
 
 Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 """
@@ -68,10 +67,10 @@ from podwright.objects import (
 )
 
 BURST: Final = 250
-"""How many pods are created, and deleted, at one sync (`daemon.BurstReplicas`)."""
+"""How many pods one sync creates at most, and deletes at most (`daemon.BurstReplicas`)."""
 
 _GENERATION: Final = "deprecated.daemonset.template.generation"
-"""On daemon sets: how many templates they have had, by the API server's count."""
+"""The annotation of a daemon set that counts the changes of its template."""
 
 _NAMING: Final = RevisionNaming(template_hash, REVISION_LABEL)
 _SECOND_NS: Final = 1_000_000_000
@@ -80,7 +79,7 @@ _BACKOFF_MAX_NS: Final = 15 * 60 * _SECOND_NS
 
 
 class _Daemon:
-    """What is known about one daemon set."""
+    """The state of one daemon set between syncs."""
 
     def __init__(self) -> None:
         self.key: NamespacedName = ""
@@ -94,12 +93,12 @@ class _Daemon:
 
 
 class DaemonSetController:
-    """Keeps a pod of each daemon set on every node it belongs on.
+    """Maintains one pod of each daemon set on each eligible node.
 
     Parameters
     ----------
     lister : Lister
-        The cluster.
+        The objects of the cluster.
     """
 
     name = "daemonset-controller"
@@ -111,7 +110,7 @@ class DaemonSetController:
         self._daemons: dict[str, _Daemon] = {}
         self._orphans = Orphans(lister, POD)
         self._creation_events = CreationEvents()
-        # Per daemon set and node: how long to wait with a failed pod, and since when.
+        # The delay before a failed pod is replaced, and its start, by daemon set and node.
         self._backoff: dict[str, tuple[int, int]] = {}
 
     # ----------------------------------------------------------------------------- changes
@@ -119,7 +118,7 @@ class DaemonSetController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Note which nodes have to be judged anew, by which daemon sets."""
+        """Mark the nodes to evaluate again, and return their daemon sets."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
             return self._pod_changed(old, new)
@@ -198,7 +197,7 @@ class DaemonSetController:
     # -------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Make and delete pods where that is due, and say what there is."""
+        """Create and delete pods where necessary, and update the status."""
         owner = self._lister.get(DAEMON_SET, key)
         if owner is None:
             return []
@@ -207,7 +206,7 @@ class DaemonSetController:
         template: Document = spec_of(owner).get("template") or {}
         labels = (template.get("metadata") or {}).get("labels") or {}
         if owner.metadata.deletion_timestamp is not None or not daemon.selector.matches(labels):
-            # The API server refuses a selector that does not match the template.
+            # The API server rejects a selector that does not match the template.
             return actions
         adoptions = [
             UpdateObject(adopted(pod, owner), "main", self.name)
@@ -243,7 +242,7 @@ class DaemonSetController:
     def _sync_revisions(
         self, owner: KubernetesObject, daemon: _Daemon, template: Document
     ) -> Revisions | InvalidObject:
-        """Find the revision of the template; another one makes every node be judged anew."""
+        """Find the revision of the template; a different one marks all nodes for evaluation."""
         collisions = status_of(owner).get("collisionCount")
         data = template_patch(template)
         initial = self._initial_revision(owner)
@@ -261,10 +260,11 @@ class DaemonSetController:
         return revisions
 
     def _initial_revision(self, owner: KubernetesObject) -> tuple[str, int] | None:
-        """Return the hash and generation of pods that are of the present template for sure.
+        """Return the hash and generation of imported pods that have the current template.
 
-        A dump of a cluster seldom has its revisions, and nobody else can make upstream's hash;
-        pods of the set's generation need not be replaced for that.
+        A dump of a cluster seldom includes its controller revisions, and upstream's hash cannot
+        be computed here. The generation label still shows which pods are up to date, so that
+        they are not replaced.
 
         Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
         """
@@ -277,23 +277,23 @@ class DaemonSetController:
         hashes = [each[REVISION_LABEL] for each in current if each.get(REVISION_LABEL)]
         return (min(hashes), int(generation)) if hashes else None
 
-    # -------------------------------------------------------------------- writing down
+    # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Write down what waits to be told, and how long failed pods are left alone."""
+        """Return the Events that are still to be recorded, and the delays of failed pods."""
         return {
             "creations": self._creation_events.state(),
             "backoff": {place: list(each) for place, each in self._backoff.items()},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         self._creation_events.restore(state["creations"])
         self._backoff = {place: (each[0], each[1]) for place, each in state["backoff"].items()}
 
 
 class _Sync:
-    """One sync at one daemon set."""
+    """One sync of one daemon set."""
 
     def __init__(
         self,
@@ -330,13 +330,13 @@ class _Sync:
 
     @property
     def actions(self) -> list[ControllerAction]:
-        """What is to be done: creations first."""
+        """The actions, creations before deletions."""
         return [*self._events, *self._writes, *self._deletions]
 
     # ------------------------------------------------------------------------------- nodes
 
     def evaluate(self) -> None:
-        """Judge all nodes that may have changed, in the order of their names.
+        """Evaluate all nodes that may have changed, sorted by name.
 
         Upstream: daemon_controller.go, manage
         """
@@ -350,11 +350,11 @@ class _Sync:
     def _evaluate(self, name: str) -> None:
         self._release_unmatched(name)
         if not name:
-            return  # Nobody knows which node they are meant for.
+            return  # pods without a target node
         node = self._lister.get(NODE, name)
         pods = self._pods_on(name)
         if not isinstance(node, Node):
-            # A pod that is bound goes with its node; that is not for daemon sets to do.
+            # The pod garbage collector deletes bound pods of a removed node.
             for pod in pods:
                 if not pod.spec.node_name and not pod.is_terminating:
                     self._delete(pod)
@@ -362,7 +362,7 @@ class _Sync:
             return
         should_run, may_stay = self._placement.verdict(node)
         if should_run and not pods:
-            # If the API refuses it, the next sync tries again.
+            # If the API server rejects the pod, the next sync retries.
             self._nodes.dirty[name] = None
             self._create(name)
         elif may_stay:
@@ -374,14 +374,14 @@ class _Sync:
         self._nodes.set_contribution(name, self._contribution(name, pods, should_run=should_run))
 
     def _pods_on(self, name: str) -> list[Pod]:
-        """Return the pods on a node, oldest first, those that are bound before the others."""
+        """Return the pods of a node: bound ones first, then by age, oldest first."""
         found = map(self._pod, self._nodes.pods_on(name))
         matching = (pod for pod in found if self._selector.matches(pod.metadata.labels))
         return sorted(matching, key=_by_creation)
 
     def _pod(self, key: NamespacedName) -> Pod:
         pod = self._lister.get(POD, key)
-        assert isinstance(pod, Pod), f"{key} is known and not in the view"
+        assert isinstance(pod, Pod), f"{key} is tracked but not in the lister"
         return pod
 
     def _release_unmatched(self, name: str) -> None:
@@ -391,7 +391,7 @@ class _Sync:
                 self._writes.append(UpdateObject(released(pod, self._owner), "main", self._source))
 
     def _delete_excess(self, name: str, pods: list[Pod]) -> None:
-        """Delete pods that have ended, and those too many.
+        """Delete terminated and duplicate pods.
 
         Upstream: daemon_controller.go, podsShouldBeOnNode
         """
@@ -435,7 +435,7 @@ class _Sync:
     # ------------------------------------------------------------------------------ shares
 
     def _contribution(self, name: str, pods: list[Pod], *, should_run: bool) -> NodeContribution:
-        """Return what a node contributes.
+        """Return the contribution of a node to the status.
 
         Upstream: daemon_controller.go, updateDaemonSetStatus; update.go, findUpdatedPodsOnNode
         """
@@ -462,11 +462,11 @@ class _Sync:
         if not pods:
             return UpdateState.UNAVAILABLE
         if len(pods) > 1:
-            return UpdateState.BOTH
+            return UpdateState.SEVERAL
         is_available = self._is_available(name, pods[0])
         if self._is_new(pods[0]):
-            return UpdateState.DONE if is_available else UpdateState.UNAVAILABLE
-        return UpdateState.CANDIDATE if is_available else UpdateState.BROKEN
+            return UpdateState.UPDATED if is_available else UpdateState.UNAVAILABLE
+        return UpdateState.OLD_AVAILABLE if is_available else UpdateState.OLD_UNAVAILABLE
 
     def _is_new(self, pod: Pod) -> bool:
         return pod.metadata.labels.get(REVISION_LABEL) == self._revision
@@ -483,12 +483,12 @@ class _Sync:
     # ----------------------------------------------------------------------- rolling update
 
     def roll(self) -> None:
-        """Delete old pods, or make new ones beside them, as many as may be at once.
+        """Delete old pods, or create new ones beside them, as many as the strategy allows.
 
         Upstream: update.go, rollingUpdate, updatedDesiredNodeCounts
         """
         nodes = self._nodes
-        if not self._rolls or not (nodes.candidates or nodes.broken):
+        if not self._rolls or not (nodes.old_available or nodes.old_unavailable):
             return
         desired = nodes.counts["desired"]
         surge = scaled_value(self._rolling.get("maxSurge"), desired, round_up=True)
@@ -497,13 +497,15 @@ class _Sync:
         if desired and not surge and not at_once:
             at_once = 1
         if surge:
-            left = max(surge - nodes.update_states[UpdateState.BOTH], 0)
-            for name in [*nodes.broken, *nodes.candidates[:left]]:
+            left = max(surge - nodes.update_states[UpdateState.SEVERAL], 0)
+            for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
                 self._surge(name)
             return
-        busy = nodes.update_states[UpdateState.UNAVAILABLE] + nodes.update_states[UpdateState.BOTH]
+        busy = (
+            nodes.update_states[UpdateState.UNAVAILABLE] + nodes.update_states[UpdateState.SEVERAL]
+        )
         left = max(at_once - busy, 0)
-        for name in [*nodes.broken, *nodes.candidates[:left]]:
+        for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
             for pod in self._old_pods(name):
                 self._delete(pod)
 
@@ -545,7 +547,7 @@ class _Sync:
         )
 
     def status(self, collision_count: int | None) -> Document:
-        """Return what the set says of itself."""
+        """Return the status of the daemon set."""
         counts = self._nodes.counts
         status = without_zeros(
             {

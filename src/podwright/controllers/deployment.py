@@ -1,9 +1,8 @@
-"""Deployments: replica sets, one per template, of which the newest takes over.
+"""Deployments: one replica set per template, and rollouts from the old ones to the new one.
 
-At each look: the replica set of the present template is found or made; then, depending on what
-is going on, the sets are scaled, or one step of the rollout is taken (`rollout.py`); then the
-status is written (`deployment_status.py`). Each step changes replica sets, and what becomes of
-these leads to the next look.
+Each sync finds or creates the replica set of the current template. It then scales the replica
+sets or takes one step of the rollout (`rollout.py`), and writes the status
+(`deployment_status.py`). The changes of the replica sets requeue the deployment.
 
 Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.go, recreate.go
 """
@@ -72,18 +71,18 @@ _NOT_COPIED: Final = (
     MAX_REPLICAS,
     "deprecated.deployment.rollback.to",
 )
-"""Annotations that a replica set does not get from its deployment."""
+"""Annotations of a deployment that are not copied to its replica sets."""
 
 _ENDED: Final = ("Succeeded", "Failed")
 
 
 class DeploymentController:
-    """Rolls deployments out.
+    """Rolls out deployments.
 
     Parameters
     ----------
     lister : Lister
-        The cluster.
+        The objects of the cluster.
     """
 
     name = "deployment-controller"
@@ -101,7 +100,7 @@ class DeploymentController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at deployments that changed, and at those whose replica sets did."""
+        """Return deployments that changed, or whose replica sets or last old pod did."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
             return self._pod_changed(old, new)
@@ -134,7 +133,7 @@ class DeploymentController:
     def _pod_changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Whoever waits for the last old pod to end hears of it.
+        """Requeue Recreate deployments when one of their pods terminates.
 
         Upstream: deployment_controller.go, deletePod
         """
@@ -154,16 +153,17 @@ class DeploymentController:
         strategy: Document = spec_of(deployment).get("strategy") or {}
         return (key,) if strategy.get("type") == "Recreate" else ()
 
-    # -------------------------------------------------------------------------------- look
+    # -------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Take the next step of a deployment."""
+        """Scale the deployment or take the next step of its rollout."""
         deployment = self._lister.get(DEPLOYMENT, key)
         if deployment is None:
             return []
         parsed = self._parsed[key]
         if not parsed.selects_own_pods:
-            # The API server refuses it: replica sets would be made and let go without end.
+            # The API server rejects such a selector. Without this check, replica sets would be
+            # created and released endlessly.
             text = "This deployment does not select its own pods."
             if not spec_of(deployment).get("selector"):
                 text = "This deployment is selecting all pods. A non-empty selector is required."
@@ -191,19 +191,19 @@ class DeploymentController:
             if not selector.matches(each.metadata.labels)
         ]
 
-    # -------------------------------------------------------------------- writing down
+    # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Write down nothing: all that it knows can be seen."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
         del state
 
 
 class _ParsedDeployment(msgspec.Struct, frozen=True):
-    """What a deployment asks for, read once for each of its generations."""
+    """The spec and selector of a deployment, parsed once per generation."""
 
     spec: DeploymentSpec
     selector: Selector
@@ -218,7 +218,7 @@ class _ParsedDeployment(msgspec.Struct, frozen=True):
 
 
 class _Sync:
-    """One look at one deployment."""
+    """One sync of one deployment."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class _Sync:
         return rollout.is_scaling_event and rollout.scale()
 
     def _roll(self, rollout: Rollout) -> bool:
-        """Take a step; False if the template is no template."""
+        """Take one step of the rollout; False if the template is invalid."""
         if not self._spec.is_recreate:
             if rollout.new is None and not self._make_new(rollout):
                 return False
@@ -288,12 +288,12 @@ class _Sync:
             return True
         if rollout.new is None and not self._make_new(rollout):
             return False
-        assert rollout.new is not None, "it was found or made"
+        assert rollout.new is not None, "no new replica set"
         rollout.resize(rollout.new, self._spec.replicas)
         return True
 
     def _check_paused_conditions(self) -> None:
-        """Say that a rollout is paused, or goes on.
+        """Set the condition Progressing when a rollout is paused or resumed.
 
         Upstream: sync.go, checkPausedConditions
         """
@@ -311,9 +311,9 @@ class _Sync:
     # ------------------------------------------------------------------------ replica sets
 
     def _rollout(self) -> Rollout:
-        """Return the sets as they are; the one of the present template is the new one.
+        """Return the current replica sets; the one with the deployment's template is the new one.
 
-        Upstream: deployment_util.go, FindNewReplicaSet: of several, the oldest.
+        Upstream: deployment_util.go, FindNewReplicaSet; the oldest match wins.
         """
         new: RolloutSet | None = None
         old = []
@@ -329,7 +329,7 @@ class _Sync:
         return Rollout(self._spec, new, old)
 
     def _sync_new(self, rollout: Rollout) -> None:
-        """Keep the set of the present template up to date, if there is one.
+        """Update the replica set of the current template, if it exists.
 
         Upstream: sync.go, getNewReplicaSet
         """
@@ -373,7 +373,7 @@ class _Sync:
         return True
 
     def _free_name(self) -> tuple[str, str]:
-        """Return name and hash of a new replica set; each name that is taken counts."""
+        """Return the name and hash of a new replica set; each collision increments the count."""
         while True:
             label = template_hash(self._spec.template, self._collisions)
             name = f"{self._deployment.name}-{label}"
@@ -386,7 +386,7 @@ class _Sync:
         return max((each.revision for each in rollout.old), default=0) + 1
 
     def _set_annotations(self, new: RolloutSet, revision: int, *, is_there: bool) -> None:
-        """Copy annotations, and give the set a newer revision if it is not the newest.
+        """Copy the deployment's annotations, and raise the revision of a set that is not newest.
 
         Upstream: deployment_util.go, SetNewReplicaSetAnnotations
         """
@@ -407,7 +407,7 @@ class _Sync:
             self._annotations = self._annotations | {REVISION: revision}
 
     def _are_old_pods_running(self, rollout: Rollout) -> bool:
-        """Whether pods of old templates are still there.
+        """Whether pods of old replica sets are still running.
 
         Upstream: recreate.go, oldPodsRunning
         """
@@ -426,7 +426,7 @@ class _Sync:
         for each in rollout.sets:
             obj = self._objects[each.name]
             if not obj.uid:
-                continue  # made in this look
+                continue  # created by this sync
             changed = _with_size(obj, each)
             if changed is not obj:
                 yield UpdateObject(changed, "main", self._source)
@@ -455,7 +455,7 @@ def _selector_of(deployment: KubernetesObject) -> Selector:
 
 
 def same_template(one: Document, other: Document) -> bool:
-    """Whether two templates are equal but for the hash.
+    """Whether two templates are equal, ignoring the template hash label.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What a deployment says about itself.
+"""The status of deployments: counts, and the conditions Available and Progressing.
 
 Upstream: pkg/controller/deployment/progress.go; sync.go, calculateStatus;
 pkg/controller/deployment/util/deployment_util.go
@@ -22,23 +22,23 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class StatusDraft:
-    """The status of a deployment while it is being looked at.
+    """The status of a deployment while it is synced.
 
     Parameters
     ----------
     deployment : KubernetesObject
     now_ns : int
     collision_count : int, optional
-        How often a replica set's name was taken.
+        The number of hash collisions of replica set names.
 
     Attributes
     ----------
-    was : dict
-        The status as it is.
+    current : dict
+        The stored status.
     conditions : list of dict
-        Those that the next one will have.
+        The conditions of the next status.
     collision_count : int, optional
-        As above; may be set.
+        As the parameter; callers may set it.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class StatusDraft:
         return next((each for each in self.conditions if each.get("type") == kind), None)
 
     def remove(self, kind: str) -> None:
-        """Take a condition away."""
+        """Remove a condition."""
         self.conditions = [each for each in self.conditions if each.get("type") != kind]
 
     def set(self, kind: str, status: str, reason: str, message: str) -> None:
-        """Set a condition; one with the same status and reason stays as it is.
+        """Set a condition, unless it has the same status and reason already.
 
         Notes
         -----
@@ -88,14 +88,14 @@ class StatusDraft:
         )
 
     def finish(self, rollout: Rollout, *, is_rolling: bool) -> Document:
-        """Return the status.
+        """Return the new status.
 
         Parameters
         ----------
         rollout : Rollout
-            The sets; what they report is summed up.
+            The replica sets, whose counts are added up.
         is_rolling : bool
-            Whether progress is judged: not while paused, nor in the look that scales.
+            Whether to evaluate progress: false while paused and in a sync that scales.
         """
         counts = self._counts(rollout)
         available = counts["availableReplicas"]
@@ -131,7 +131,7 @@ class StatusDraft:
     # ---------------------------------------------------------------------------- progress
 
     def _set_progress(self, rollout: Rollout, counts: dict[str, int]) -> None:
-        """Say whether the rollout is done, goes on, or has taken too long.
+        """Set the condition Progressing: complete, in progress, or timed out.
 
         Notes
         -----
@@ -159,7 +159,7 @@ class StatusDraft:
             self.set(PROGRESSING, "False", TIMED_OUT, text)
 
     def _set_replica_failure(self, rollout: Rollout) -> None:
-        """Say that a replica set cannot have its pods, the new one before old ones.
+        """Copy the condition ReplicaFailure from a replica set; the new one has precedence.
 
         Notes
         -----
@@ -202,11 +202,11 @@ class StatusDraft:
         return begun_ns + deadline * _SECOND_NS < self._now_ns
 
     def deadline_ns(self, rollout: Rollout, status: Document) -> int | None:
-        """Return when it is late, None if it cannot be or is already.
+        """Return when progress times out, None if it cannot or has already.
 
         Notes
         -----
-        Upstream: progress.go, requeueStuckDeployment, which adds the second too.
+        Upstream: progress.go, requeueStuckDeployment, which also adds one second.
         """
         present = self.condition(PROGRESSING)
         deadline = rollout.spec.progress_deadline_seconds
@@ -219,13 +219,13 @@ class StatusDraft:
 
 
 def is_complete(rollout: Rollout, counts: Document) -> bool:
-    """Whether all pods are of the present template and available, and no other is left.
+    """Whether all replicas are updated and available, and no old pod is left.
 
     Notes
     -----
-    Upstream: deployment_util.go, DeploymentComplete; that the status is of this generation is
-    so for every status that is written here.
+    Upstream: deployment_util.go, DeploymentComplete, which also compares the generations; each
+    status that is written here has the current one.
     """
-    wanted = rollout.spec.replicas
+    replicas = rollout.spec.replicas
     names = ("updatedReplicas", "replicas", "availableReplicas")
-    return all(counts.get(name, 0) == wanted for name in names)
+    return all(counts.get(name, 0) == replicas for name in names)

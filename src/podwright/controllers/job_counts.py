@@ -1,4 +1,4 @@
-"""The numbers of a job: who is active, who has ended, how long to wait, whom to give up.
+"""The pod counts of a job, the backoff after failures, and the choice of pods to delete.
 
 Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
 """
@@ -25,18 +25,18 @@ _BACK_OFF_MAX_NS: Final = 600_000_000_000
 
 
 class TerminatedPod(msgspec.Struct, frozen=True):
-    """A pod that has ended and is not counted yet.
+    """A terminated pod that the status does not count yet.
 
     Attributes
     ----------
     index : int
-        Of an indexed job, -1 without one.
+        The completion index; -1 without one.
     ended_ns : int
-        When; -1 if the pod does not say.
+        The time of termination; -1 if the pod has none.
     action, message : str
-        What the failure policy makes of it.
+        The result of the pod failure policy.
     failures, ignored : int
-        How often its index had failed before, if that is counted.
+        How often its index had failed before, if the job counts failures per index.
     """
 
     uid: str
@@ -51,13 +51,13 @@ class TerminatedPod(msgspec.Struct, frozen=True):
 
 
 class BackoffRecord(msgspec.Struct, frozen=True):
-    """How many pods have failed since the last success, and when the last one did."""
+    """The number of failures since the last success, and the time of the last one."""
 
     failures: int = 0
     failed_ns: int = 0
 
     def ends_ns(self) -> int:
-        """Return when new pods may be made."""
+        """Return the time from which new pods may be created."""
         if not self.failures:
             return 0
         wait_ns = _BACK_OFF_NS << min(self.failures - 1, 10)
@@ -65,14 +65,14 @@ class BackoffRecord(msgspec.Struct, frozen=True):
 
 
 class JobCounts(msgspec.Struct):
-    """The numbers of a job while it is looked at.
+    """The pod counts of a job during one sync.
 
     Attributes
     ----------
     delayed : int
-        Of the failed ones, those that the status counts later.
+        How many of the failed pods the status counts later.
     failed_indexes : set of int, optional
-        None in a job whose indexes do not fail on their own.
+        None for a job without `backoffLimitPerIndex`.
     """
 
     active: list[Pod]
@@ -89,16 +89,16 @@ class JobCounts(msgspec.Struct):
 def count_pods(
     pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[TerminatedPod]
 ) -> JobCounts:
-    """Count what has ended on top of what the status says, and who is still active.
+    """Add the terminated pods to the counts of the status, and collect the active pods.
 
     Parameters
     ----------
     pods : iterable of Pod
-        All that the job controls.
+        All pods that the job controls.
     spec, status
-        Of the job, before this look.
+        The job's, before this sync.
     ended : sequence of TerminatedPod
-        What is not in the status yet.
+        The pods that the status does not count yet.
     """
     active: list[Pod] = []
     terminating = 0
@@ -156,7 +156,7 @@ def backoff_after(
 
 
 def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
-    """Whether a job has all its completions."""
+    """Whether a job has reached its completions and has no active pod."""
     if counts.active:
         return False
     if spec.completions is None:
@@ -165,7 +165,7 @@ def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
 
 
 def desired_active(spec: JobSpec, counts: JobCounts) -> int:
-    """Return how many pods should be active."""
+    """Return the desired number of active pods."""
     if spec.suspend:
         return 0
     if spec.completions is None:
@@ -174,7 +174,7 @@ def desired_active(spec: JobSpec, counts: JobCounts) -> int:
 
 
 def active_pods_for_removal(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
-    """Return the pods to delete: those of indexes that have a pod or are done, then others.
+    """Return the pods to delete: duplicate and completed indexes first.
 
     Notes
     -----
@@ -198,7 +198,7 @@ def active_pods_for_removal(spec: JobSpec, counts: JobCounts, wanted: int) -> li
 
 
 def _removal_order(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
-    """Order pods for deletion: without a node, pending, not ready, young ones first."""
+    """Return a sort key: pods without a node, pending, not ready and young pods come first."""
     phases = {"Pending": 0, "Unknown": 1}
     created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
     return (
@@ -211,7 +211,7 @@ def _removal_order(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
 
 
 def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
-    """Whether containers that are restarted in place have failed too often.
+    """Whether the in-place restarts of containers exceed the backoff limit.
 
     Notes
     -----
@@ -229,7 +229,7 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
 
 
 def set_status_counts(status: Document, spec: JobSpec, counts: JobCounts) -> None:
-    """Write the numbers of a job into its status."""
+    """Set the counts in the status of a job."""
     numbers = {
         "active": len(counts.active),
         "succeeded": counts.succeeded,

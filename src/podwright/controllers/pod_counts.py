@@ -1,7 +1,7 @@
-"""What the pods of one owner add up to, kept up to date pod by pod.
+"""The counts of one owner's pods, updated with every change of a pod.
 
-A change of one pod costs the same however many others there are; only who has a difference
-in numbers to act on looks at the pods themselves.
+The cost of an update does not depend on the number of pods. Controllers list the pods themselves
+only when a count differs from the desired one.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ UNMATCHED: Final = 16
 
 
 class PodCriteria(msgspec.Struct, frozen=True):
-    """How an owner counts.
+    """What decides how a pod of an owner is counted.
 
     Attributes
     ----------
     selector : Selector
-        A pod that it does not match is a stranger.
+        A pod that it does not match is counted as unmatched only.
     labels : dict
-        Those of the template; a pod that has them all is fully labeled.
+        The labels of the template; a pod that has all of them is fully labeled.
     min_ready_seconds : int
-        How long a pod has to be ready to be available.
+        How long a pod must be ready to be available.
     """
 
     selector: Selector = EVERYTHING
@@ -46,43 +46,43 @@ class PodCounts:
     Attributes
     ----------
     active, ready, labeled, terminating : int
-        Pods that match the selector and count; of these the ready ones and those that have all
-        labels of the template; pods whose deletion has begun.
+        Pods that match the selector and are neither terminated nor being deleted; the ready and
+        the fully labeled ones among these; pods that are being deleted.
     unmatched : int
         Pods that the owner controls and that its selector does not match.
     """
 
-    def __init__(self, rules: PodCriteria | None = None) -> None:
-        self.rules = rules or PodCriteria()
+    def __init__(self, criteria: PodCriteria | None = None) -> None:
+        self.criteria = criteria or PodCriteria()
         self.active = 0
         self.ready = 0
         self.labeled = 0
         self.terminating = 0
         self.unmatched = 0
-        # By the names of pods, which are all in one namespace.
+        # By the names of the pods, which are all in one namespace.
         self._known: dict[str, int] = {}
         self._labels: dict[str, str] | None = None
         self._label_flags = UNMATCHED
-        # Ready pods that are not known to be available yet, and when they will be.
+        # Ready pods that may not be available yet, and when they will be.
         self._not_yet_available: dict[str, int] = {}
         self._due: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def recount(self, rules: PodCriteria, pods: Iterable[Pod]) -> None:
-        """Count everything anew."""
-        self.__init__(rules)  # type: ignore[misc]  # as new, for whoever holds it
+    def recount(self, criteria: PodCriteria, pods: Iterable[Pod]) -> None:
+        """Reset the counts in place, and count pods by new criteria."""
+        self.__init__(criteria)  # type: ignore[misc]  # callers keep a reference to this object
         for pod in pods:
             self.put(pod)
 
     def put(self, pod: Pod) -> bool:
-        """Count a pod that came or changed; return whether that makes a difference."""
+        """Count an added or changed pod; return whether a count changed."""
         name = pod.metadata.name
         flags = self._flags(pod)
         was = self._known.get(name)
         is_other = False
-        if self.rules.min_ready_seconds > 0:
+        if self.criteria.min_ready_seconds > 0:
             is_other = self._track_availability(name, pod, flags)
         if was == flags:
             return is_other
@@ -93,7 +93,7 @@ class PodCounts:
         return True
 
     def remove(self, name: str) -> bool:
-        """Forget a pod; return whether it was known."""
+        """Remove a pod; return whether it was counted."""
         was = self._known.pop(name, None)
         if was is None:
             return False
@@ -102,7 +102,7 @@ class PodCounts:
         return True
 
     def available(self, now_ns: int) -> int:
-        """Return how many pods are available; time does not go backwards."""
+        """Return the number of available pods; `now_ns` must not decrease between calls."""
         due = self._due
         while due and due[0][0] <= now_ns:
             from_ns, name = heappop(due)
@@ -135,13 +135,13 @@ class PodCounts:
         return flags
 
     def _label_flags_of(self, labels: dict[str, str]) -> int:
-        """Return what an active pod with labels counts as."""
-        if not self.rules.selector.matches(labels):
+        """Return the flags of an active pod with labels."""
+        if not self.criteria.selector.matches(labels):
             return UNMATCHED
-        return ACTIVE | LABELED if self.rules.labels.items() <= labels.items() else ACTIVE
+        return ACTIVE | LABELED if self.criteria.labels.items() <= labels.items() else ACTIVE
 
     def _track_availability(self, name: str, pod: Pod, flags: int) -> bool:
-        from_ns = available_from_ns(pod, self.rules.min_ready_seconds) if flags & READY else None
+        from_ns = available_from_ns(pod, self.criteria.min_ready_seconds) if flags & READY else None
         if from_ns is None:
             self._not_yet_available.pop(name, None)
             return False

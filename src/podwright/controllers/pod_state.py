@@ -1,4 +1,4 @@
-"""What controllers ask about a pod, and in which order they give pods up.
+"""The state of a pod as controllers evaluate it, and the order in which they delete pods.
 
 Upstream: pkg/controller/controller_utils.go; pkg/api/v1/pod/util.go
 """
@@ -22,7 +22,7 @@ _MAX_INT32: Final = 2**31
 
 
 def is_active(pod: Pod) -> bool:
-    """Whether a pod counts: it has not ended and nobody deletes it.
+    """Whether a pod is neither terminated nor being deleted.
 
     Notes
     -----
@@ -32,7 +32,7 @@ def is_active(pod: Pod) -> bool:
 
 
 def ready_since_ns(pod: Pod) -> int | None:
-    """Return since when a pod is ready, None if it is not; 0 if that is not known."""
+    """Return the time since which a pod is ready: None if it is not, 0 if unknown."""
     condition = condition_of(pod, "Ready")
     if condition is None or condition.status != "True":
         return None
@@ -40,7 +40,7 @@ def ready_since_ns(pod: Pod) -> int | None:
 
 
 def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:
-    """Return when a ready pod becomes available, None if it is not ready.
+    """Return the time from which a ready pod is available, None if it is not ready.
 
     Notes
     -----
@@ -53,13 +53,13 @@ def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:
 
 
 def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:
-    """Whether a pod has been ready for long enough."""
+    """Whether a pod has been ready for `minReadySeconds`."""
     from_ns = available_from_ns(pod, min_ready_seconds)
     return from_ns is not None and from_ns <= now_ns
 
 
 def is_equivalent(old: Pod, new: Pod) -> bool:
-    """Whether nothing changed that a set of pods looks at."""
+    """Whether two versions of a pod are equal in all that stateful and daemon sets evaluate."""
     return (
         old.uid == new.uid
         and old.status.phase == new.status.phase
@@ -70,25 +70,25 @@ def is_equivalent(old: Pod, new: Pod) -> bool:
     )
 
 
-# ------------------------------------------------------------------- whom to delete first
+# ------------------------------------------------------------------- order of deletion
 
 
 def deletion_order(pods: list[Pod], ranks: Mapping[NamespacedName, int], now_ns: int) -> list[Pod]:
-    """Return pods in the order in which a replica set gives them up.
+    """Return pods in the order in which a replica set deletes them.
 
     Parameters
     ----------
     pods : list of Pod
-        Active ones.
+        Active pods.
     ranks : mapping
-        Per pod, how many related pods share its node; more go first.
+        The number of related pods on the same node, by pod; higher ranks are deleted first.
     now_ns : int
-        Ages are compared by their order of magnitude as seen from now.
+        The time to which ages refer; they are compared by their order of magnitude.
 
     Notes
     -----
-    Upstream: controller_utils.go, ActivePodsWithRanks. Upstream takes the logarithm of an age
-    as a float; here it is the number of its bits, which is the same without rounding.
+    Upstream: controller_utils.go, ActivePodsWithRanks. Upstream compares the base-2 logarithms of
+    ages as floats, rounded down; here it is the bit length, which has no rounding error.
     """
 
     def compare(one: _Candidate, other: _Candidate) -> int:
@@ -109,7 +109,7 @@ def deletion_order(pods: list[Pod], ranks: Mapping[NamespacedName, int], now_ns:
 
 
 class _Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A pod that may be given up, and what decides when."""
+    """A pod with the values that decide the order of deletion."""
 
     pod: Pod
     identity: tuple[str, str]
@@ -137,7 +137,7 @@ def _identity(candidate: _Candidate) -> tuple[str, str]:
 
 
 def _deletion_cost(pod: Pod) -> int:
-    """Return what the annotation says; what is no 32-bit integer costs nothing.
+    """Return the value of the annotation; 0 if it is not a 32-bit integer.
 
     Notes
     -----
@@ -159,7 +159,7 @@ def _younger(
     difference = _magnitude(first_ns, now_ns) - _magnitude(second_ns, now_ns)
     if difference:
         return difference
-    # Upstream: of one order of magnitude, the uids decide, as good as a draw.
+    # Upstream: ages of one order of magnitude are ordered by uid, which is as good as random.
     return -1 if one.identity < other.identity else 1
 
 
@@ -169,7 +169,7 @@ def _magnitude(since_ns: int | None, now_ns: int) -> int:
 
 
 def _restarts(pod: Pod) -> tuple[int, int]:
-    """Return the most restarts of a container, and of a sidecar."""
+    """Return the largest restart count of the containers, and of the sidecars."""
     status: dict[str, Any] = pod.raw.get("status") or {}
     regular = 0
     for entry in status.get("containerStatuses") or ():

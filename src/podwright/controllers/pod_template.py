@@ -1,7 +1,7 @@
-"""From a template to a pod.
+"""Pods from pod templates.
 
-A template is read once; what all pods of one owner have in common they share, the document of
-their spec included, so that whoever completes pods does it once for all of them.
+A template is decoded once. All pods of one owner share the resulting objects, including the
+document of the spec, so that admission completes that document once for all of them.
 
 Upstream: pkg/controller/controller_utils.go, GetPodFromTemplate
 """
@@ -28,7 +28,7 @@ _METADATA = ("labels", "annotations", "finalizers")
 
 
 def controller_reference_document(owner: KubernetesObject) -> Document:
-    """Return the reference by which an owner controls what it makes, as documents have it."""
+    """Return the controller reference to an owner as a document."""
     reference = controller_reference(owner)
     return {
         "apiVersion": reference.api_version,
@@ -41,19 +41,19 @@ def controller_reference_document(owner: KubernetesObject) -> Document:
 
 
 def pod_from_template(owner: KubernetesObject, template: Document) -> Pod:
-    """Return the pod that an owner makes of a template; its name is left to the store.
+    """Return the pod of a template, with a `generateName` and no name.
 
     Parameters
     ----------
     owner : KubernetesObject
-        Who controls it.
+        The controlling owner.
     template : dict
-        The document of a pod template.
+        A pod template as a document.
 
     Raises
     ------
     InvalidObject
-        The template is not one.
+        The template is invalid.
     """
     written: Document = template.get("metadata") or {}
     metadata: dict[str, Any] = {
@@ -74,10 +74,10 @@ def pod_from_template(owner: KubernetesObject, template: Document) -> Pod:
 
 
 def owners_with_priority_class(lister: Lister, kind: GroupKind, name: str) -> list[NamespacedName]:
-    """Return the owners whose pods are of a priority class, sorted.
+    """Return the owners whose template names a priority class, sorted.
 
-    Pods of a class that does not exist are refused. Upstream tries again and again; here their
-    owners are looked at again when the class is there.
+    Admission rejects pods whose priority class does not exist. Upstream retries with backoff;
+    here the owners are requeued when the class is created.
     """
     return sorted(
         key
@@ -90,26 +90,27 @@ def owners_with_priority_class(lister: Lister, kind: GroupKind, name: str) -> li
 
 
 class PodTemplates:
-    """The pods of owners, each made once for all of its replicas."""
+    """A cache of the pods that owners create, one per template."""
 
     def __init__(self) -> None:
-        # The template is kept beside the pod: an address alone could be somebody else's later.
+        # The template is kept beside the pod and compared by identity: keeping a reference
+        # prevents another object from reusing its address.
         self._pods: dict[str, tuple[Document, Pod]] = {}
 
     def pod(self, owner: KubernetesObject, template: Document) -> Pod:
-        """Return the pod that an owner makes of a template; see `pod_from_template`."""
+        """Return the pod of an owner's template; see `pod_from_template`."""
         known = self._pods.get(owner.uid)
         if known is None or known[0] is not template:
             known = self._pods[owner.uid] = (template, pod_from_template(owner, template))
         return known[1]
 
     def forget(self, owner: KubernetesObject) -> None:
-        """Forget an owner that is gone."""
+        """Forget an owner that was removed."""
         self._pods.pop(owner.uid, None)
 
 
 def with_labels(pod: Pod, labels: dict[str, str]) -> Pod:
-    """Return a pod with more labels."""
+    """Return a pod with labels added."""
     merged = {**pod.metadata.labels, **labels}
     metadata: ObjectMeta = msgspec.structs.replace(pod.metadata, labels=merged)
     document = {**pod.raw, "metadata": {**pod.raw["metadata"], "labels": merged}}

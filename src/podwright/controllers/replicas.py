@@ -135,10 +135,10 @@ class ReplicasController(ABC):
         if new is None or is_only_status(old, new):
             return ()
         selector = self.selector_of(new)
-        rules = PodCriteria(selector, _template_labels(new), _min_ready_seconds(new))
+        criteria = PodCriteria(selector, _template_labels(new), _min_ready_seconds(new))
         counts = self._counts.setdefault(new.uid, PodCounts())
-        if counts.rules != rules:
-            counts.recount(rules, self._pods_of(new.uid))
+        if counts.criteria != criteria:
+            counts.recount(criteria, self._pods_of(new.uid))
         self._orphans.put_owner(new, selector)
         return (new.key,)
 
@@ -203,7 +203,7 @@ class ReplicasController(ABC):
             return actions + ownership_changes
         # The API server rejects a selector that does not match the template. Without this
         # check, an owner that bypassed it would create and release pods endlessly.
-        can_create = counts.rules.selector.matches(counts.rules.labels)
+        can_create = counts.criteria.selector.matches(counts.criteria.labels)
         difference = 0
         if owner.metadata.deletion_timestamp is None and can_create:
             wanted = spec_of(owner).get("replicas")
@@ -238,7 +238,7 @@ class ReplicasController(ABC):
             if isinstance(pod, Pod) and is_active(pod)
         ]
         if counts.unmatched:
-            selector = counts.rules.selector
+            selector = counts.criteria.selector
             actions += [
                 UpdateObject(released(pod, owner), "main", self.name)
                 for pod in sorted(self._pods_of(owner.uid), key=_key)

@@ -1,4 +1,4 @@
-"""Names of revisions: hashes of templates, in the form that upstream gives them.
+"""Hashes of templates for the names of revisions, in upstream's form.
 
 Upstream: pkg/controller/controller_utils.go, ComputeHash; pkg/controller/history/
 controller_history.go; staging/src/k8s.io/apimachinery/pkg/util/rand/rand.go
@@ -20,7 +20,7 @@ _ESCAPED: Final = re.compile("[<>&\u2028\u2029]")
 
 
 def go_json(document: Any) -> bytes:
-    """Return a document as Go writes maps in JSON: sorted keys, no `<`, `>` and `&`."""
+    """Return a document as Go encodes maps: sorted keys, `<`, `>` and `&` escaped."""
     text = msgspec.json.encode(document, order="sorted").decode()
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
@@ -42,15 +42,15 @@ def fnv32a(data: bytes) -> int:
 
 
 def safe_encoded(number: int) -> str:
-    """Return a number in letters and digits that spell no words."""
+    """Return a number in an alphabet without vowels, which spells no words."""
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
 def template_hash(template: Document, collision_count: int | None) -> str:
-    """Return the hash by which deployments and daemon sets name a template.
+    """Return the hash of a template for deployments and daemon sets.
 
-    Upstream hashes a dump of Go's memory, which nobody else can make; this has its form, not
-    its value.
+    Upstream hashes a dump of Go's in-memory structs, which cannot be reproduced in Python. This
+    hash has the same form but another value.
     """
     data = go_json(template)
     if collision_count is not None:
@@ -59,7 +59,7 @@ def template_hash(template: Document, collision_count: int | None) -> str:
 
 
 def revision_hash(data: Document, collision_count: int | None) -> str:
-    """Return the hash by which stateful sets name a revision: the same as upstream's.
+    """Return the hash of a revision for stateful sets, with upstream's value.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def revision_hash(data: Document, collision_count: int | None) -> str:
 
 
 def template_patch(template: Document) -> Document:
-    """Return what a revision keeps of a set: a patch that puts its template back.
+    """Return the data of a revision: a patch that restores the template.
 
     Notes
     -----
@@ -82,7 +82,7 @@ def template_patch(template: Document) -> Document:
 
 
 def template_of_patch(data: Document) -> Document:
-    """Return the template that a revision keeps."""
+    """Return the template in the data of a revision."""
     template: Document = (data.get("spec") or {}).get("template") or {}
     return {name: value for name, value in template.items() if name != "$patch"}
 

@@ -1,10 +1,11 @@
-"""How many pods each replica set of a deployment should have next.
+"""The next size of each replica set of a deployment.
 
-Arithmetic only: the sets as they are go in, with what they report; out come new sizes, in small
-steps, as replica sets report progress. Nothing here reads or writes an object.
+Pure arithmetic: the input is the replica sets with their reported counts, the output their new
+sizes. A rollout takes one step at a time, as replica sets report progress. The module reads and
+writes no objects.
 
-A rolling update keeps two promises, counted in asked-for replicas: never more than `replicas +
-maxSurge` in all, and never so few that less than `replicas - maxUnavailable` are available.
+A rolling update holds two limits: at most `replicas + maxSurge` replicas in total, and at least
+`replicas - maxUnavailable` available ones.
 
 Upstream: pkg/controller/deployment/rolling.go, recreate.go, sync.go;
 pkg/controller/deployment/util/deployment_util.go
@@ -28,7 +29,7 @@ _NO_DEADLINE: Final = 2**31 - 1
 
 
 def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """Return a number, or a percentage of a total; what is neither counts as 0.
+    """Return a number, or a percentage of a total; 0 for an invalid value.
 
     Notes
     -----
@@ -44,14 +45,14 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
 
 
 class DeploymentSpec(msgspec.Struct, frozen=True):
-    """What a deployment asks for, with the defaults of the API.
+    """The spec of a deployment, with the defaults of the API.
 
     Attributes
     ----------
     max_surge, max_unavailable : int
-        As numbers of pods.
-    revision_history_limit, progress_deadline_seconds : int, optional
-        None: no limit, no deadline.
+        Resolved to numbers of pods.
+    progress_deadline_seconds : int, optional
+        None for no deadline.
     """
 
     replicas: int
@@ -66,12 +67,12 @@ class DeploymentSpec(msgspec.Struct, frozen=True):
 
     @property
     def max_replicas(self) -> int:
-        """The most pods that there may be."""
+        """The largest allowed number of replicas in total."""
         return self.replicas + self.max_surge
 
     @property
     def min_available(self) -> int:
-        """How many pods must stay available."""
+        """The smallest allowed number of available replicas."""
         return self.replicas - self.max_unavailable
 
 
@@ -93,7 +94,7 @@ def deployment_spec(spec: Document) -> DeploymentSpec:
         share = rolling.get("maxUnavailable", "25%")
         unavailable = scaled_value(share, replicas, round_up=False)
         if not surge and not unavailable:
-            # Upstream: neither more nor less would mean that nothing ever moves.
+            # Upstream: with both at 0 a rollout could never take a step.
             unavailable = 1
     deadline = _number(spec.get("progressDeadlineSeconds"), 600)
     return DeploymentSpec(
@@ -114,26 +115,26 @@ def _number(value: Any, default: int) -> int:
 
 
 class RolloutSet(msgspec.Struct):
-    """One replica set as a rollout sees it, and resizes it.
+    """A replica set during a rollout.
 
     Attributes
     ----------
     name, created : str
-        Its name, and when it was made, which sorts as text.
+        The name, and the creation timestamp, which sorts as text.
     replicas : int
-        The size asked for; changed by a rollout.
+        `spec.replicas`; a rollout changes it.
     annotations : dict
-        Its annotations; changed by a rollout.
+        A rollout changes them.
     reported, ready, available, terminating : int
-        What its status says.
+        The counts of the status: `replicas`, `readyReplicas` and so on.
     min_ready_seconds : int
-        As its spec has it.
+        `spec.minReadySeconds`.
     is_observed : bool
-        Whether its status is about its present spec.
+        Whether the status belongs to the current generation.
     is_terminating : bool
-        Whether somebody deletes it.
+        Whether the replica set is being deleted.
     failure : dict, optional
-        Its condition that says that it cannot have its pods.
+        The condition ReplicaFailure.
     """
 
     name: str
@@ -151,12 +152,12 @@ class RolloutSet(msgspec.Struct):
 
     @property
     def revision(self) -> int:
-        """Its revision, 0 if it has none."""
+        """The revision, 0 without one."""
         return revision_number(self.annotations.get(REVISION))
 
 
 def revision_number(text: str | None) -> int:
-    """Return a revision as a number, 0 if it is none."""
+    """Return a revision as a number, 0 if it is not one."""
     return int(text) if text and text.isascii() and text.isdigit() else 0
 
 
@@ -166,20 +167,20 @@ def by_age(sets: Iterable[RolloutSet]) -> list[RolloutSet]:
 
 
 class Rollout:
-    """The replica sets of one deployment, being resized.
+    """The replica sets of one deployment while they are resized.
 
     Parameters
     ----------
     spec : DeploymentSpec
     new : RolloutSet or None
-        The set of the present template, if there is one.
+        The set of the current template, if it exists.
     old : list of RolloutSet
         All others.
 
     Attributes
     ----------
     event_notes : list of str
-        What Events would say of it.
+        The notes of the ScalingReplicaSet Events.
     """
 
     def __init__(self, spec: DeploymentSpec, new: RolloutSet | None, old: list[RolloutSet]) -> None:
@@ -195,13 +196,13 @@ class Rollout:
 
     @property
     def total(self) -> int:
-        """How many pods are asked for in all."""
+        """The desired replicas of all sets together."""
         return sum(each.replicas for each in self.sets)
 
     # ------------------------------------------------------------------------- resizing
 
     def resize(self, each: RolloutSet, replicas: int) -> bool:
-        """Give a set another size; return whether it had not that size already."""
+        """Set the size of a replica set; return whether that changes it."""
         was = each.replicas
         if was != replicas:
             each.replicas = replicas
@@ -213,7 +214,12 @@ class Rollout:
         return was != replicas
 
     def set_replicas_annotations(self, each: RolloutSet) -> None:
-        """Write on a set how many pods the deployment is to have, and may have."""
+        """Set the annotations with the deployment's desired and maximal replicas.
+
+        Notes
+        -----
+        Upstream: deployment_util.go, SetReplicasAnnotations
+        """
         each.annotations = each.annotations | {
             DESIRED_REPLICAS: str(self.spec.replicas),
             MAX_REPLICAS: str(self.spec.max_replicas),
@@ -221,7 +227,7 @@ class Rollout:
 
     @property
     def is_scaling_event(self) -> bool:
-        """Whether the deployment is to have another size than its sets were made for.
+        """Whether `spec.replicas` differs from the size that the sets are annotated with.
 
         Notes
         -----
@@ -234,7 +240,7 @@ class Rollout:
         )
 
     def scale(self) -> bool:
-        """Spread another size over the sets in proportion to theirs; return whether it did.
+        """Distribute a new size over the sets in proportion to theirs; return whether it did.
 
         Notes
         -----
@@ -243,8 +249,8 @@ class Rollout:
         spec = self.spec
         only = self._active_or_newest()
         if only is not None:
-            # Upstream leaves the marks of a set that has the size already, and takes the
-            # deployment for one that is being scaled for ever after.
+            # Upstream leaves the annotations of a set that already has the size, and then
+            # detects a scaling event at every later sync.
             self.set_replicas_annotations(only)
             self.resize(only, spec.replicas)
             return True
@@ -287,14 +293,14 @@ class Rollout:
             sizes.append(each.replicas + share)
             added += share
         if sizes and to_add:
-            # What rounding leaves goes to the largest.
+            # The remainder of the rounding goes to the largest set.
             sizes[0] = max(sizes[0] + to_add - added, 0)
         for each, size in zip(active, sizes, strict=True):
             self.set_replicas_annotations(each)
             self.resize(each, size)
 
     def _proportion(self, each: RolloutSet, left: int) -> int:
-        """Return by how much a set grows or shrinks, at most by what is left.
+        """Return by how much a set grows or shrinks, limited to what is left to distribute.
 
         Notes
         -----
@@ -317,7 +323,7 @@ class Rollout:
     # -------------------------------------------------------------------- rolling update
 
     def roll(self) -> None:
-        """Take one step: the new set grows, or old ones shrink.
+        """Take one step: scale up the new set, or scale down old ones.
 
         Notes
         -----
@@ -329,7 +335,7 @@ class Rollout:
             self._scale_down_old_available()
 
     def new_size(self) -> int:
-        """Return how large the new set may be now.
+        """Return the size that the new set may have now.
 
         Notes
         -----
@@ -362,7 +368,7 @@ class Rollout:
                 left -= fewer
 
     def _clean_up_unhealthy(self, most: int) -> None:
-        """Take away first what is not available anyway."""
+        """Scale down unavailable replicas first, which does not reduce availability."""
         for each in self.old:
             if most <= 0:
                 break
@@ -372,7 +378,7 @@ class Rollout:
                 most -= fewer
 
     def scale_down_old(self) -> bool:
-        """Take all pods from old sets; return whether any had some."""
+        """Scale all old sets to 0; return whether any changed."""
         filled = [each for each in self.old if each.replicas]
         for each in filled:
             self.resize(each, 0)
@@ -381,7 +387,7 @@ class Rollout:
     # ---------------------------------------------------------------------------- history
 
     def excess_history(self) -> list[RolloutSet]:
-        """Return the old sets that are more than the history is to hold, oldest first.
+        """Return the old sets beyond the revision history limit, oldest first.
 
         Notes
         -----

@@ -1,4 +1,4 @@
-"""The pods of stateful sets: their names, their claims, and whom the claims belong to.
+"""The pods of stateful sets: their names, labels and claims, and the owners of the claims.
 
 Upstream: pkg/controller/statefulset/stateful_set_utils.go, stateful_pod_control.go
 """
@@ -32,20 +32,20 @@ _NAME: Final = re.compile("(.*)-([0-9]+)", re.DOTALL)
 
 
 class StatefulSpec(msgspec.Struct, frozen=True):
-    """What a stateful set asks for, with the defaults of the API.
+    """The spec of a stateful set, with the defaults of the API.
 
     Attributes
     ----------
     start : int
         The first ordinal.
     is_ordered : bool
-        One pod after the other, or all at once.
+        Whether the pod management policy is OrderedReady; otherwise it is Parallel.
     partition : int
-        So many ordinals, the lowest, keep the current revision.
+        The number of lowest ordinals that keep the current revision.
     max_unavailable : int
-        How many pods an update may take at once.
+        How many pods an update may make unavailable at once.
     deletes_claims, deletes_scaled_claims : bool
-        Whether claims go with the set, and with pods that a smaller size takes away.
+        Whether claims are deleted with the set, and with the pods that scaling down removes.
     """
 
     replicas: int
@@ -64,11 +64,11 @@ class StatefulSpec(msgspec.Struct, frozen=True):
     match_labels: dict[str, str]
 
     def includes(self, ordinal: int) -> bool:
-        """Whether an ordinal is one that there should be."""
+        """Whether an ordinal belongs to the replicas of the set."""
         return self.start <= ordinal < self.start + self.replicas
 
     def is_below_partition(self, ordinal: int) -> bool:
-        """Whether an ordinal is below the partition and is_below_partition the current revision."""
+        """Whether an ordinal is below the partition, and so has the current revision."""
         return ordinal - self.start < self.partition
 
 
@@ -108,7 +108,7 @@ def _number(value: Any, default: int) -> int:
 
 
 def parent_and_ordinal(name: str) -> tuple[str, int]:
-    """Return the name of the set and the ordinal that a pod's name says; ordinal -1 for none."""
+    """Return the set's name and the ordinal in a pod's name; the ordinal is -1 without one."""
     match = _NAME.fullmatch(name)
     return (match[1], int(match[2])) if match else ("", -1)
 
@@ -119,12 +119,12 @@ def ordinal_of(pod: Pod) -> int:
 
 
 def revision_of(pod: Pod) -> str:
-    """Return the name of the revision that a pod was made of."""
+    """Return the name of the revision that a pod was created from."""
     return pod.metadata.labels.get(REVISION_LABEL, "")
 
 
 def identity_labels(name: str, ordinal: int) -> dict[str, str]:
-    """Return the labels that tell a pod of a set from its siblings."""
+    """Return the labels that identify a pod within its set."""
     return {POD_NAME: name, POD_INDEX: str(ordinal)}
 
 
@@ -179,14 +179,14 @@ def _name_of(template: Document) -> str:
 
 
 def claim_name(template: Document, owner: KubernetesObject, ordinal: int) -> str:
-    """Return the name of the claim that an ordinal has of a template."""
+    """Return the name of an ordinal's claim."""
     return f"{_name_of(template)}-{owner.name}-{ordinal}"
 
 
 def stateful_claim(
     template: Document, owner: KubernetesObject, spec: StatefulSpec, ordinal: int
 ) -> PersistentVolumeClaim:
-    """Return the claim that an ordinal has of a template.
+    """Return an ordinal's claim of a template.
 
     Notes
     -----
@@ -212,7 +212,7 @@ def stateful_claim(
 
 
 def is_stale(claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim goes with a pod that was there before, or is going already.
+    """Whether a claim is being deleted, or will be with an earlier pod that owns it.
 
     Notes
     -----
@@ -227,7 +227,7 @@ def is_stale(claim: PersistentVolumeClaim) -> bool:
 def with_retention(
     claim: PersistentVolumeClaim, owner: KubernetesObject, pod: Pod, spec: StatefulSpec
 ) -> PersistentVolumeClaim:
-    """Return a claim owned by whom it is to go with; the same if it is so.
+    """Return a claim with the owner references of the retention policy; the same if it has them.
 
     Notes
     -----
@@ -244,6 +244,6 @@ def with_retention(
     if [each for each in present if each.uid in mine] == wanted:
         return claim
     if wanted and any(each.controller and each.uid not in mine for each in present):
-        return claim  # somebody else controls it
+        return claim  # another controller owns it
     kept = [each for each in present if each.uid not in mine]
     return with_fields(claim, "metadata", owner_references=(*kept, *wanted))

@@ -1,9 +1,9 @@
-"""Stateful sets: pods with names that stay, one after the other, each with its own claims.
+"""Stateful sets: pods with stable names and their own claims, created in order.
 
-At each look the ordinals are gone through from the lowest: what has ended is deleted, what is
-missing is made, and where the set is ordered nothing further happens before it is available.
-Only then pods of ordinals that are too many go, highest first, and only when that is done does
-an update delete pods of other revisions, highest first.
+Each sync processes the ordinals in ascending order: it deletes terminated pods and creates
+missing ones. In a set with the policy OrderedReady it stops at the first ordinal that is not
+available. It then deletes pods beyond the replicas in descending order. When that is complete,
+an update deletes the pods of other revisions in descending order.
 
 Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 """
@@ -78,12 +78,12 @@ _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
 
 
 class StatefulSetController:
-    """Keeps the pods of each stateful set.
+    """Maintains the pods and claims of each stateful set.
 
     Parameters
     ----------
     lister : Lister
-        The cluster.
+        The objects of the cluster.
     """
 
     name = "statefulset-controller"
@@ -99,7 +99,7 @@ class StatefulSetController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at sets that changed, and at those whose pods or claims did."""
+        """Return sets that changed, or whose pods or claims did."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
             return self._pod_changed(old, new)
@@ -127,7 +127,7 @@ class StatefulSetController:
         if was is None or now is None:
             keys += self._orphans.observe(old, new)
         if new is None and old is not None and was is None:
-            # A set may wait for the name of a pod that was nobody's.
+            # A removed orphan may free a name that a set needs.
             parent, ordinal = parent_and_ordinal(old.name)
             keys += [f"{old.namespace}/{parent}"] if ordinal >= 0 else []
         for obj, owner in ((old, was), (new, now)):
@@ -138,23 +138,25 @@ class StatefulSetController:
         return keys
 
     def _claim_deleted(self, claim: PersistentVolumeClaim) -> Iterable[NamespacedName]:
-        # An ordinal may wait for it to go, or a pod for it to come again.
+        # A stale claim may block an ordinal, and a pod may need its claim recreated.
         parent, ordinal = parent_and_ordinal(claim.name)
         if ordinal < 0:
             return ()
         owners = self._lister.in_namespace(STATEFUL_SET, claim.namespace)
         return sorted(key for key, each in owners.items() if parent.endswith(f"-{each.name}"))
 
-    # -------------------------------------------------------------------------------- look
+    # -------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Take the next steps of a set."""
+        """Create, delete and update the pods of a set, as far as its policy allows."""
         owner = self._lister.get(STATEFUL_SET, key)
         if not isinstance(owner, StatefulSet):
             return []
         selector = compiled_selector(owner.spec.selector)
         if not selector.matches(owner.spec.template.metadata.labels):
-            return []  # The API server refuses it: pods would be made and let go without end.
+            # The API server rejects such a selector. Without this check, pods would be created
+            # and released endlessly.
+            return []
         owned = self._lister.controlled_by(owner.uid, POD).values()
         pods = [pod for pod in owned if isinstance(pod, Pod)]
         if owner.metadata.deletion_timestamp is None:
@@ -173,19 +175,19 @@ class StatefulSetController:
                 return claims
         return _Sync(self._lister, self.name, owner, pods, now_ns).actions()
 
-    # -------------------------------------------------------------------- writing down
+    # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Write down nothing: all that it knows can be seen."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
         del state
 
 
 class _Sync:
-    """One look at one set."""
+    """One sync of one set."""
 
     def __init__(
         self, lister: Lister, source: str, owner: StatefulSet, pods: list[Pod], now_ns: int
@@ -242,7 +244,7 @@ class _Sync:
             self._roll()
 
     def _process_replica(self, ordinal: int) -> bool:
-        """See to one ordinal; return whether an ordered set waits for it.
+        """Process one ordinal; return whether an ordered set waits for it.
 
         Upstream: stateful_set_control.go, processReplica
         """
@@ -264,7 +266,7 @@ class _Sync:
         return False
 
     def _process_condemned(self, pod: Pod, first: Pod | None) -> bool:
-        """Delete a pod of an ordinal too many; return whether an ordered set waits now.
+        """Delete a pod beyond the replicas; return whether an ordered set waits for it.
 
         Upstream: stateful_set_control.go, processCondemned
         """
@@ -282,9 +284,9 @@ class _Sync:
     def _roll(self) -> None:
         """Delete pods of other revisions, highest ordinal first.
 
-        Upstream: stateful_set_control.go, updateStatefulSetAfterInvariantEstablished. There
-        pods that are not available hold an update up even if they are of an old revision; here
-        those go first, as they do upstream without the gate MaxUnavailableStatefulSet.
+        Upstream: stateful_set_control.go, updateStatefulSetAfterInvariantEstablished. There,
+        unavailable pods block an update even if they have an old revision. Here they are deleted
+        first, as upstream does without the gate MaxUnavailableStatefulSet.
         """
         ordinals = range(self._spec.start, self._spec.start + self._spec.replicas)
         healthy = [
@@ -302,7 +304,7 @@ class _Sync:
                     continue
                 left -= 1
             if pod.status.phase in _ENDED:
-                continue  # deleted already
+                continue  # _process_replica has deleted it
             self._delete(pod)
             if revision_of(pod) == self._current.name:
                 self._deleted_current += 1
@@ -314,7 +316,7 @@ class _Sync:
             self._claim(claim_name(t, self._owner, ordinal)) for t in self._spec.claim_templates
         ]
         if any(claim is not None and is_stale(claim) for claim in claims):
-            return  # it goes first
+            return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
         self._create_claims(ordinal)
         self._out.append(CreateObject(pod, self._source))
@@ -366,7 +368,7 @@ class _Sync:
                 )
 
     def _update_claims(self, pod: Pod) -> None:
-        """Let claims belong to whom they are to go with."""
+        """Set the owner references of a pod's claims as the retention policy requires."""
         for template in self._spec.claim_templates:
             claim = self._claim(claim_name(template, self._owner, ordinal_of(pod)))
             if claim is not None:
@@ -386,7 +388,7 @@ class _Sync:
         return not pod.is_terminating and self._is_available(pod)
 
     def _status(self) -> Document:
-        """Return what the set says of itself.
+        """Return the status of the set.
 
         Upstream: stateful_set_control.go, updateStatus, completeRollingUpdate
         """
