@@ -26,6 +26,7 @@ from podwright.framework.decision import Decision
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import PluginRunner
+from podwright.machine import SchedulerOptions
 from podwright.objects import Pod, decode, decode_pod
 from podwright.parity.decision import compare_explanation
 from podwright.preemption import Preemption
@@ -40,7 +41,9 @@ def profile_of(tie_rule: TieRule = TieRule.DRAWN, *plugins: Any) -> Profile:
         DEFAULT_GATES,
         implements=registry.points_of,
     )
-    return build_profiles(configuration, registry, tie_rule=tie_rule)["default-scheduler"]
+    return build_profiles(configuration, registry, SchedulerOptions(tie_rule=tie_rule))[
+        "default-scheduler"
+    ]
 
 
 SWEEPING = "sweeping"

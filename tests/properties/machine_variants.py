@@ -8,7 +8,7 @@ from podwright.assembly import Registry, build_machine
 from podwright.config import parse_gates
 from podwright.framework import Cycle, Plugin, Status
 from podwright.framework.binding import Pending, Progress
-from podwright.machine import Machine
+from podwright.machine import Machine, SchedulerOptions
 from podwright.parity.setup import effective_configuration
 from podwright.queueing import SECOND_NS
 
@@ -65,8 +65,7 @@ class Variant(NamedTuple):
         return build_machine(
             configuration,
             registry,
-            start_ns=START_NS,
-            assumed_pod_expiry_ns=self.assumed_pod_expiry_ns,
+            SchedulerOptions(start_ns=START_NS, assumed_pod_expiry_ns=self.assumed_pod_expiry_ns),
         )
 
     def configuration(self) -> dict[str, Any]:

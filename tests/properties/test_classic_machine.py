@@ -14,7 +14,7 @@ from tests.properties.test_machine import HISTORIES, live
 
 from podwright.assembly import Registry, build_machine
 from podwright.classic import ClassicQueue
-from podwright.machine import Machine
+from podwright.machine import Machine, SchedulerOptions
 from podwright.objects import Pod
 from podwright.parity.setup import effective_configuration
 from podwright.testing import make_pod
@@ -40,8 +40,9 @@ class ClassicVariant(Variant):
         return build_machine(
             effective_configuration(document, registry),
             registry,
-            start_ns=START_NS,
-            assumed_pod_expiry_ns=self.assumed_pod_expiry_ns or NEVER_NS,
+            SchedulerOptions(
+                start_ns=START_NS, assumed_pod_expiry_ns=self.assumed_pod_expiry_ns or NEVER_NS
+            ),
         )
 
 

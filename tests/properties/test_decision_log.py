@@ -17,6 +17,7 @@ from tests.properties.effort import effort
 from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
 from tests.properties.test_machine import HISTORIES, Surroundings, step
 
+from podwright.assembly import machine_of
 from podwright.config import read_configuration
 from podwright.framework import Plugin
 from podwright.framework.profile import TieRule
@@ -39,7 +40,7 @@ from podwright.recording import decision_log, log_files
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.explain import find_cycle
 from podwright.recording.log_format import decode_actions
-from podwright.recording.record import machine_of, record
+from podwright.recording.record import options_of, record
 from podwright.recording.recorded_state import queue_of
 from podwright.recording.replay import Replay
 from podwright.recording.resumption import resume
@@ -192,7 +193,7 @@ def check_going_on(
             block_events=4,
             checkpoint_events=checkpoint_events,
         )
-        recorder = Recorder(machine_of(told.setup, plugins=plugins), log)
+        recorder = Recorder(machine_of(options_of(told.setup, plugins=plugins)), log)
         for entry in told.entries():
             recorder.handle(entry.event, entry.now_ns)
         log.close()

@@ -1,4 +1,4 @@
-"""From an effective configuration to profiles that can run."""
+"""Build profiles from an effective configuration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 
 from podwright.assembly.registry import Registry
-from podwright.config import EffectiveConfiguration, EffectiveProfile, Gates
-from podwright.framework import Plugin, Profile, TieRule
+from podwright.config import (
+    EffectiveConfiguration,
+    EffectiveProfile,
+    Gates,
+    KubeSchedulerConfiguration,
+    effective,
+)
+from podwright.framework import Plugin, Profile
+from podwright.machine import DEFAULT_OPTIONS, SchedulerOptions
 
 _POINTS = {
     "preEnqueue": "pre_enqueue",
@@ -26,36 +33,48 @@ _POINTS = {
 }
 
 
-def build_profiles(
-    configuration: EffectiveConfiguration,
-    registry: Registry,
-    *,
-    tie_rule: TieRule = TieRule.DRAWN,
-    draws_preemption_offset: bool = True,
-    source: str = "configuration",
-) -> dict[str, Profile]:
-    """Make the profiles of a configuration, by schedulerName.
-
-    Each plugin is made once per profile and serves all its extension points.
-
-    Parameters
-    ----------
-    tie_rule : TieRule
-        How a node is chosen among equals.
-    draws_preemption_offset : bool
-        Whether a search for preemption's candidates begins at a drawn node; False: at the
-        first. It matters where the search ends before all nodes are tried.
+def prepare(options: SchedulerOptions) -> tuple[EffectiveConfiguration, Registry]:
+    """Return the effective configuration of options, and the registry of their plugins.
 
     Raises
     ------
     InputError
-        If a plugin does not take its arguments.
+        If the configuration is not valid.
+    """
+    registry = Registry(options.plugins)
+    configuration = effective(
+        registry.enable_own(options.configuration or KubeSchedulerConfiguration()),
+        options.gates,
+        implements=registry.points_of,
+        source=options.source,
+    )
+    return configuration, registry
+
+
+def build_profiles(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    options: SchedulerOptions = DEFAULT_OPTIONS,
+) -> dict[str, Profile]:
+    """Build the profiles of a configuration, by schedulerName.
+
+    One instance of each plugin per profile serves all extension points of the plugin.
+
+    Parameters
+    ----------
+    options : SchedulerOptions
+        Of these, `tie_rule`, `draws_preemption_offset` and `source` matter here.
+
+    Raises
+    ------
+    InputError
+        If a plugin rejects its arguments.
     """
     return {
         profile.scheduler_name: msgspec.structs.replace(
-            _build(profile, registry, configuration.gates, source),
-            tie_rule=tie_rule,
-            draws_preemption_offset=draws_preemption_offset,
+            _build(profile, registry, configuration.gates, options.source),
+            tie_rule=options.tie_rule,
+            draws_preemption_offset=options.draws_preemption_offset,
         )
         for profile in configuration.profiles
     }
@@ -87,9 +106,10 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
 def _in_order(
     point: str, entries: tuple[tuple[str, int], ...], made: Mapping[str, Plugin]
 ) -> tuple[Plugin, ...]:
-    """Return the plugins of one extension point that have something to do there.
+    """Return the plugins of one extension point that implement it, in run order.
 
-    In-tree plugins are named where upstream's are; where ours does nothing, it is not asked.
+    In-tree names are configured at the points where upstream's plugins are; some of ours do not
+    implement all of them.
     """
     return tuple(
         made[name] for name, _ in entries if name in made and point in made[name].extension_points()

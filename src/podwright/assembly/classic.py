@@ -6,7 +6,6 @@ Upstream: cmd/kube-scheduler/app/options/options.go, pkg/scheduler/factory/facto
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import msgspec
 
@@ -31,9 +30,18 @@ from podwright.classic import (
     read_policy,
 )
 from podwright.columns import Cluster
-from podwright.config import EffectiveConfiguration, Extender, Rules
+from podwright.config import DEFAULT_GATES, EffectiveConfiguration, Extender, Rules
 from podwright.framework import CalledExtender, ClusterEvent, Plugin, Profile, Runner
-from podwright.machine import Asked, BindingCycles, Ruled, RunningProfile, State
+from podwright.machine import (
+    DEFAULT_OPTIONS,
+    BindingCycles,
+    Machine,
+    QueueCallbacks,
+    RuleParts,
+    RunningProfile,
+    SchedulerOptions,
+    State,
+)
 from podwright.objects import FieldError, InputError, Pod, nearest
 
 ASSUMED_POD_EXPIRY_NS = 30_000_000_000
@@ -193,39 +201,51 @@ def classic_profiles(
     }
 
 
-class ClassicParts(NamedTuple):
-    """What a `Scheduler` is made of."""
-
-    profiles: dict[str, Profile]
-    extenders: tuple[CalledExtender, ...]
-    cluster: Cluster
-    runners: dict[str, Runner]
-
-
-def classic_parts(
-    configuration: EffectiveConfiguration,
-    registry: Registry,
-    *,
-    seed: int,
-    parallelize_until: ParallelizeUntil | None,
-    source: str,
-) -> ClassicParts:
-    """Make the parts of a `Scheduler` under the classic rules.
+class V116Assembly:
+    """The parts of a scheduler under the rules of 1.16: an `Assembly`.
 
     Raises
     ------
     InputError
-        With everything that is wrong with the rules.
+        With all errors of the rules.
     """
-    setup = classic_setup(
-        configuration, parallelize_until=parallelize_until or in_order, source=source
-    )
-    profiles = classic_profiles(configuration, registry, source=source)
-    cluster = MirroredCluster()
-    runners: dict[str, Runner] = {
-        name: setup.runner(profile, cluster, seed=seed) for name, profile in profiles.items()
-    }
-    return ClassicParts(profiles, called_extenders(setup.algorithm), cluster, runners)
+
+    def __init__(
+        self,
+        configuration: EffectiveConfiguration,
+        registry: Registry,
+        options: SchedulerOptions,
+        parallelize_until: ParallelizeUntil,
+    ) -> None:
+        self._setup = classic_setup(
+            configuration, parallelize_until=parallelize_until, source=options.source
+        )
+        self.profiles = classic_profiles(configuration, registry, source=options.source)
+        self.extenders = called_extenders(self._setup.algorithm)
+        # The gates of 1.36 do not apply to these rules.
+        self._options = msgspec.structs.replace(
+            options,
+            gates=DEFAULT_GATES,
+            assumed_pod_expiry_ns=options.assumed_pod_expiry_ns or ASSUMED_POD_EXPIRY_NS,
+        )
+
+    def new_cluster(self) -> Cluster:
+        """Return an empty cluster with the objects that the rules read beside its columns."""
+        return MirroredCluster()
+
+    def reads(self, cluster: Cluster) -> bool:
+        """Report whether a cluster has the objects that the rules read."""
+        return isinstance(cluster, MirroredCluster)
+
+    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
+        """Return the runner of a scheduler name."""
+        assert isinstance(cluster, MirroredCluster), "the cluster is not that of these rules"
+        return self._setup.runner(profile, cluster, seed=self._options.seed)
+
+    def machine(self) -> Machine:
+        """Return a machine that runs every profile."""
+        rules = V116RuleSet(self._setup, self._options)
+        return Machine(self.profiles, self._options, rules=rules)
 
 
 class _MachineQueue(ClassicQueue):
@@ -248,40 +268,32 @@ class _MachineQueue(ClassicQueue):
         return []
 
 
-class ClassicRules:
-    """The rules of kube-scheduler 1.16, for a machine.
-
-    Parameters
-    ----------
-    setup : ClassicSetup
-    seed : int
-        Of all draws.
-    start_ns : int
-        The time at which the machine begins to run: the phase of both flushes.
-    """
+class V116RuleSet:
+    """The rules of kube-scheduler 1.16 for a machine: a `RuleSet`."""
 
     can_snapshot = False
-    """Its node tree has a history that objects do not tell; a run is repeated from its start."""
+    """The node tree depends on the order of past events, which the objects do not contain. A run
+    is repeated from its start."""
 
-    def __init__(self, setup: ClassicSetup, *, seed: int = 0, start_ns: int = 0) -> None:
+    def __init__(self, setup: ClassicSetup, options: SchedulerOptions = DEFAULT_OPTIONS) -> None:
         self._setup = setup
-        self._seed = seed
-        self._start_ns = start_ns
+        self._options = options
 
-    def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
-        """Make the queue in three parts, and a runner per scheduler name over one cluster."""
-        queue = _MachineQueue(self._setup.queue, start_ns=self._start_ns, lookup=asked.lookup)
+    def build(self, profiles: Mapping[str, Profile], callbacks: QueueCallbacks) -> RuleParts:
+        """Build the queue of 1.16, and a runner per scheduler name over one cluster."""
+        start_ns, seed = self._options.start_ns, self._options.seed
+        queue = _MachineQueue(self._setup.queue, start_ns=start_ns, lookup=callbacks.lookup)
         cluster = MirroredCluster(queue.nominator)
-        running: dict[str, RunningProfile] = {
-            name: RunningProfile(self._setup.runner(profile, cluster, seed=self._seed))
+        running = {
+            name: RunningProfile(self._setup.runner(profile, cluster, seed=seed))
             for name, profile in profiles.items()
         }
-        return Ruled(cluster, queue, running)
+        return RuleParts(cluster, queue, running)
 
     def evictions(self, state: State, bindings: BindingCycles) -> ClassicEvictions:
-        """Remove victims at once."""
+        """Delete victims at once."""
         return ClassicEvictions(state, bindings)
 
     def event_handlers(self, state: State, bindings: BindingCycles) -> ClassicEventHandlers:
-        """Tell the queue that something changed."""
+        """Report changes to the queue without details, as 1.16 does."""
         return ClassicEventHandlers(state, bindings)

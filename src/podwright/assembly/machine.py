@@ -1,92 +1,138 @@
-"""From a configuration to a machine."""
+"""Build a machine from a configuration, by the rules that the configuration chooses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Protocol
 
-from podwright.assembly.build import build_profiles
+import msgspec
+
+from podwright.assembly.build import build_profiles, prepare
+from podwright.assembly.classic import V116Assembly
 from podwright.assembly.registry import Registry
+from podwright.classic import ParallelizeUntil, in_order
+from podwright.columns import Cluster
 from podwright.config import EffectiveConfiguration
-from podwright.framework import Profile, TieRule, extenders_of
-from podwright.machine import Machine
-from podwright.machine.profiles import sort_order
-from podwright.queueing import QueueSettings, SortKey
+from podwright.framework import CalledExtender, PluginRunner, Profile, Runner, extenders_of
+from podwright.machine import DEFAULT_OPTIONS, Machine, SchedulerOptions
+from podwright.queueing import QueueSettings
 
 
-def build_machine(  # noqa: PLR0913 - what a machine can be told
+class Assembly(Protocol):
+    """The parts of a scheduler under one rule set.
+
+    Attributes
+    ----------
+    profiles : dict of str to Profile
+        By schedulerName.
+    extenders : tuple of CalledExtender
+        In the order in which they are called.
+    """
+
+    profiles: dict[str, Profile]
+    extenders: tuple[CalledExtender, ...]
+
+    def new_cluster(self) -> Cluster:
+        """Return an empty cluster of the form that the rules read."""
+
+    def reads(self, cluster: Cluster) -> bool:
+        """Report whether a cluster has the form that the rules read."""
+
+    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
+        """Return the runner of a profile over such a cluster."""
+
+    def machine(self) -> Machine:
+        """Return a machine that runs every profile."""
+
+
+class V136Assembly:
+    """The parts of a scheduler under the rules of 1.36: an `Assembly`."""
+
+    def __init__(
+        self, configuration: EffectiveConfiguration, registry: Registry, options: SchedulerOptions
+    ) -> None:
+        self.profiles = build_profiles(configuration, registry, options)
+        self.extenders = extenders_of(configuration)
+        self._options = msgspec.structs.replace(
+            options,
+            gates=configuration.gates,
+            batching=options.batching and "OpportunisticBatching" in configuration.gates,
+            queue=QueueSettings(
+                initial_backoff_ns=configuration.pod_initial_backoff_ns,
+                max_backoff_ns=configuration.pod_max_backoff_ns,
+                pop_from_backoff="SchedulerPopFromBackoffQ" in configuration.gates,
+            ),
+            parallelism=configuration.parallelism,
+            extenders=self.extenders,
+        )
+
+    def new_cluster(self) -> Cluster:
+        """Return an empty cluster."""
+        return Cluster()
+
+    def reads(self, cluster: Cluster) -> bool:
+        """Report that every cluster can be read."""
+        return True
+
+    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
+        """Return the runner of a profile."""
+        return PluginRunner(profile, cluster, seed=self._options.seed, extenders=self.extenders)
+
+    def machine(self) -> Machine:
+        """Return a machine that runs every profile."""
+        return Machine(self.profiles, self._options)
+
+
+def assemble(
     configuration: EffectiveConfiguration,
     registry: Registry,
+    options: SchedulerOptions = DEFAULT_OPTIONS,
     *,
-    seed: int = 0,
-    tie_rule: TieRule = TieRule.DRAWN,
-    draws_preemption_offset: bool = True,
-    start_ns: int = 0,
-    batching: bool = False,
-    assumed_pod_expiry_ns: int = 0,
-    source: str = "configuration",
-) -> Machine:
-    """Make a machine that runs every profile of a configuration, by the rules that it chooses.
+    parallelize_until: ParallelizeUntil | None = None,
+) -> Assembly:
+    """Return the parts of a scheduler, by the rules that a configuration chooses.
 
     Parameters
     ----------
-    seed : int
-        Of all draws.
-    draws_preemption_offset : bool
-        As for `build_profiles`.
-    start_ns : int
-        The time at which the machine begins to run.
-    batching : bool
-        Whether opportunistic batching takes part; the gate OpportunisticBatching can still
-        switch it off.
-    assumed_pod_expiry_ns : int
-        How long a pod counts on its node after it was bound if the API server's word does not
-        come; 0: for ever, under the classic rules half a minute.
+    parallelize_until : ParallelizeUntil, optional
+        How the rules of 1.16 run independent pieces of work; one after the other if left out.
 
     Raises
     ------
     InputError
-        If a plugin does not take its arguments, or the classic rules are not valid.
+        If a plugin rejects its arguments, or the rules of 1.16 are not valid.
     """
     if configuration.is_classic:
-        # Imported when chosen: nobody else waits for them.
-        from podwright.assembly import classic
-
-        return Machine(
-            classic.classic_profiles(configuration, registry, source=source),
-            rules=classic.ClassicRules(
-                classic.classic_setup(configuration, source=source), seed=seed, start_ns=start_ns
-            ),
-            assumed_pod_expiry_ns=assumed_pod_expiry_ns or classic.ASSUMED_POD_EXPIRY_NS,
-        )
-    profiles = build_profiles(
-        configuration,
-        registry,
-        tie_rule=tie_rule,
-        draws_preemption_offset=draws_preemption_offset,
-        source=source,
-    )
-    return Machine(
-        profiles,
-        settings=QueueSettings(
-            initial_backoff_ns=configuration.pod_initial_backoff_ns,
-            max_backoff_ns=configuration.pod_max_backoff_ns,
-            pop_from_backoff="SchedulerPopFromBackoffQ" in configuration.gates,
-        ),
-        sort_key=_sort_key(profiles.values()),
-        seed=seed,
-        parallelism=configuration.parallelism,
-        extenders=extenders_of(configuration),
-        start_ns=start_ns,
-        batching=batching and "OpportunisticBatching" in configuration.gates,
-        gates=configuration.gates,
-        assumed_pod_expiry_ns=assumed_pod_expiry_ns,
-    )
+        return V116Assembly(configuration, registry, options, parallelize_until or in_order)
+    return V136Assembly(configuration, registry, options)
 
 
-def _sort_key(profiles: Iterable[Profile]) -> SortKey | None:
-    """Return the order that the QueueSort plugin gives; None is PrioritySort's.
+def build_machine(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    options: SchedulerOptions = DEFAULT_OPTIONS,
+) -> Machine:
+    """Build a machine that runs every profile of a configuration, by the rules that it chooses.
 
-    All profiles have the same QueueSort plugin; validation sees to it.
+    Parameters
+    ----------
+    options : SchedulerOptions
+        Of these, everything but `configuration`, `plugins` and `gates`, which `configuration`
+        and `registry` already contain.
+
+    Raises
+    ------
+    InputError
+        If a plugin rejects its arguments, or the rules of 1.16 are not valid.
     """
-    first = next(iter(profiles), None)
-    return None if first is None else sort_order(first)
+    return assemble(configuration, registry, options).machine()
+
+
+def machine_of(options: SchedulerOptions) -> Machine:
+    """Build the machine that options describe.
+
+    Raises
+    ------
+    InputError
+        If the configuration is not valid, or a plugin rejects its arguments.
+    """
+    return build_machine(*prepare(options), options)

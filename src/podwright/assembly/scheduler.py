@@ -7,40 +7,31 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from podwright.assembly.build import build_profiles
-from podwright.assembly.registry import Registry
+from podwright.assembly.build import prepare
+from podwright.assembly.machine import assemble
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
 from podwright.assembly.without_effect import idle_arguments
 from podwright.columns import Cluster
-from podwright.config import (
-    DEFAULT_GATES,
-    EffectiveConfiguration,
-    Gates,
-    KubeSchedulerConfiguration,
-    effective,
-)
+from podwright.config import EffectiveConfiguration, KubeSchedulerConfiguration
 from podwright.framework import (
     CalledExtender,
     CallExtender,
     Decision,
     Explanation,
-    Plugin,
-    PluginRunner,
     PostFilterResult,
     Profile,
     Runner,
     Status,
-    TieRule,
-    extenders_of,
     run_steps,
 )
+from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
     FieldError,
     InputError,
@@ -72,20 +63,10 @@ class Scheduler:
 
     Parameters
     ----------
-    configuration : KubeSchedulerConfiguration, optional
-        As `read_configuration` gives it; the default profile if left out.
-    plugins : sequence of type
-        Plugin classes of your own. Those that the configuration does not name are enabled
-        in every profile.
-    gates : Gates
-        Feature gates.
-    seed : int
-        Of the draws among equal nodes.
-    tie_rule : TieRule
-        How a node is chosen among equals.
-    draws_preemption_offset : bool
-        Whether a search for preemption's candidates begins at a drawn node, as upstream's;
-        False: at the first one.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        As `read_configuration` returns it; the default profile if left out.
+    plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `SchedulerOptions`.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration, which needs it if it has some:
         `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
@@ -114,65 +95,30 @@ class Scheduler:
     ['large']
     """
 
-    def __init__(  # noqa: PLR0913 - what a scheduler can be told
+    def __init__(
         self,
-        configuration: KubeSchedulerConfiguration | None = None,
+        configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
         *,
-        plugins: Sequence[type[Plugin]] = (),
-        gates: Gates = DEFAULT_GATES,
-        seed: int = 0,
-        tie_rule: TieRule = TieRule.DRAWN,
-        draws_preemption_offset: bool = True,
-        source: str = "configuration",
         call_extender: CallExtender | None = None,
         parallelize_until: ParallelizeUntil | None = None,
+        **keywords: Unpack[DecisionKeywords],
     ) -> None:
-        registry = Registry(plugins)
-        self.configuration: EffectiveConfiguration = effective(
-            registry.enable_own(configuration or KubeSchedulerConfiguration()),
-            gates,
-            implements=registry.points_of,
-            source=source,
-        )
-        wrong = idle_arguments(
-            self.configuration.configuration,
-            tie_rule=tie_rule,
-            draws_preemption_offset=draws_preemption_offset,
-            has_workers=parallelize_until is not None,
-        )
+        options = SchedulerOptions.of(configuration, **keywords)
+        ready, registry = prepare(options)
+        wrong = idle_arguments(options, has_workers=parallelize_until is not None)
         if wrong:
             raise InputError(wrong)
+        parts = assemble(ready, registry, options, parallelize_until=parallelize_until)
+        self.configuration: EffectiveConfiguration = ready
+        self.profiles: dict[str, Profile] = parts.profiles
+        self.cluster: Cluster = parts.new_cluster()
         self._call_extender = call_extender
-        self.cluster: Cluster
-        self.profiles: dict[str, Profile]
-        self._runners: dict[str, Runner]
-        if not self.configuration.is_classic:
-            self.profiles = build_profiles(
-                self.configuration,
-                registry,
-                tie_rule=tie_rule,
-                draws_preemption_offset=draws_preemption_offset,
-                source=source,
-            )
-            self._extenders = extenders_of(self.configuration)
-            self.cluster = Cluster()
-            self._runners = {
-                name: PluginRunner(profile, self.cluster, seed=seed, extenders=self._extenders)
-                for name, profile in self.profiles.items()
-            }
-        else:
-            # Imported when chosen: nobody else waits for them.
-            from podwright.assembly.classic import classic_parts
-
-            self.profiles, self._extenders, self.cluster, self._runners = classic_parts(
-                self.configuration,
-                registry,
-                seed=seed,
-                parallelize_until=parallelize_until,
-                source=source,
-            )
+        self._extenders = parts.extenders
+        self._runners: dict[str, Runner] = {
+            name: parts.runner(profile, self.cluster) for name, profile in parts.profiles.items()
+        }
         if self._extenders and call_extender is None:
-            raise InputError([_nobody_calls(self._extenders[0], source)])
+            raise InputError([_nobody_calls(self._extenders[0], options.source)])
         self.pending: dict[str, Pod] = {}
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}

@@ -13,6 +13,7 @@ from podwright.config import (
     without_effect,
 )
 from podwright.framework import TieRule
+from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError
 
 _PLACEMENT = ("placement_generate", "placement_score")
@@ -56,21 +57,15 @@ def idle_choices(
     return ("; ".join(parts),) if parts else ()
 
 
-def idle_arguments(
-    configuration: KubeSchedulerConfiguration | None,
-    *,
-    tie_rule: TieRule,
-    draws_preemption_offset: bool,
-    has_workers: bool = False,
-) -> list[FieldError]:
-    """Return what is wrong with arguments that the rules of a configuration do not read."""
-    if configuration is None or not _is_classic(configuration):
+def idle_arguments(options: SchedulerOptions, *, has_workers: bool = False) -> list[FieldError]:
+    """Return an error for each option that the rules of the configuration do not read."""
+    if options.configuration is None or not _is_classic(options.configuration):
         wrong = {"parallelize_until": has_workers}
         why = "it has no effect with the modern rules: only the classic ones divide their work"
     else:
         wrong = {
-            "tie_rule": tie_rule is not TieRule.DRAWN,
-            "draws_preemption_offset": not draws_preemption_offset,
+            "tie_rule": options.tie_rule is not TieRule.DRAWN,
+            "draws_preemption_offset": not options.draws_preemption_offset,
         }
         why = "it has no effect with the classic rules, which always draw and try every node"
     return [

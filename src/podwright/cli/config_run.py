@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.assembly import BrokenPlugin, Registry, build_profiles, classic_setup, idle_choices
+from podwright.assembly import BrokenPlugin, Registry, assemble, classic_setup, idle_choices
 from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.console import (
     hint_at_plugins,
@@ -37,6 +37,7 @@ from podwright.config import (
     to_document,
 )
 from podwright.framework import Plugin
+from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError
 
 
@@ -205,10 +206,8 @@ def _effective(
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )
-    if made.is_classic:
-        classic_setup(made, source=source)
-    else:
-        build_profiles(made, registry, source=source)
+    # Plugins and classic rules check their arguments when they are built.
+    assemble(made, registry, SchedulerOptions(source=source))
     return made
 
 

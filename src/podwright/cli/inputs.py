@@ -27,6 +27,7 @@ from podwright.config import (
 )
 from podwright.files import LoadedObjects, load
 from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
 from podwright.store import GroupKind, kind_of
 
@@ -194,15 +195,22 @@ def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
         If the configuration is wrong.
     """
     return Scheduler(
-        inputs.configuration,
-        plugins=inputs.plugins,
+        options_of(inputs, setup),
+        call_extender=caller_of(inputs.configuration, inputs.source),
+        parallelize_until=None if setup.workers == 1 else _threads(setup.workers),
+    )
+
+
+def options_of(inputs: Inputs, setup: Setup) -> SchedulerOptions:
+    """Return the options of the scheduler that the command line and its files give."""
+    return SchedulerOptions(
+        configuration=inputs.configuration,
+        plugins=tuple(inputs.plugins),
         gates=inputs.gates,
         seed=setup.seed,
         tie_rule=TieRule(setup.tie_rule.value),
         draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
         source=inputs.source,
-        call_extender=caller_of(inputs.configuration, inputs.source),
-        parallelize_until=None if setup.workers == 1 else _threads(setup.workers),
     )
 
 

@@ -30,6 +30,7 @@ from podwright.cli.inputs import (
     are_idle,
     caller_of,
     inputs_of,
+    options_of,
     require_objects,
     warn_of_kinds,
     warn_of_missing_resources,
@@ -39,7 +40,6 @@ from podwright.config import (
     format_duration,
 )
 from podwright.files import LoadedObjects, load_bytes, numbered_lines, read_paths
-from podwright.framework import TieRule
 from podwright.objects import FieldError, InputError, Pod
 from podwright.recording import (
     InputFile,
@@ -253,7 +253,6 @@ def _read(chosen: Chosen) -> tuple[RunOptions, Inputs, Manifest]:
                 require_objects(loaded, chosen.files)
         told = inputs_of(loaded, setup, collected)
         configuration, source = told.configuration, told.source
-        plugins, gates = told.plugins, told.gates
         with collected:
             files += _hashed(chosen)
         events = _events(chosen.events, errors)
@@ -281,14 +280,8 @@ def _read(chosen: Chosen) -> tuple[RunOptions, Inputs, Manifest]:
     if not chosen.events and are_idle(loaded):
         say("Nothing to simulate: no pods, nothing that makes pods, and no events.")
     rules = RunOptions(
-        configuration=configuration,
-        plugins=tuple(plugins),
-        gates=gates,
-        seed=setup.seed,
-        start_ns=start_ns,
+        scheduler=msgspec.structs.replace(options_of(told, setup), start_ns=start_ns),
         until_ns=until_ns,
-        tie_rule=TieRule(setup.tie_rule.value),
-        draws_preemption_offset=setup.preemption_offset is OffsetName.drawn,
         call_extender=caller_of(configuration, source),
         sample_ns=sample_ns,
         checkpoint_events=chosen.checkpoint_events,
@@ -413,15 +406,15 @@ def _steps(simulation: Simulation, inputs: Inputs, rules: RunOptions, stop: _Sto
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        total_ns = max(end_ns - rules.start_ns, 1)
+        total_ns = max(end_ns - rules.scheduler.start_ns, 1)
         task = bar.add_task("", total=total_ns, when="0s", told="")
         for now_ns in simulation.steps():
             counts, clock = simulation.tables.counts, bar.tasks[0].elapsed or 0.0
             rate = counts.decisions / clock if clock else 0.0
             bar.update(
                 task,
-                completed=now_ns - rules.start_ns,
-                when=format_duration(now_ns - rules.start_ns),
+                completed=now_ns - rules.scheduler.start_ns,
+                when=format_duration(now_ns - rules.scheduler.start_ns),
                 told=f"{counts.decisions:,} decisions, {rate:,.0f}/s",
             )
             if stop.is_asked:

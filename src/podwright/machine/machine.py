@@ -29,8 +29,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 
 from podwright.columns import Cluster
-from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import CalledExtender, Decision, Profile, Runner
+from podwright.framework import Decision, Profile, Runner
 from podwright.machine.actions import Action, WakeAt
 from podwright.machine.binding import Binding, BindingCycles
 from podwright.machine.cycle import SchedulingCycles
@@ -52,9 +51,10 @@ from podwright.machine.failure import Failure
 from podwright.machine.handle import MachineHandle
 from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
+from podwright.machine.options import DEFAULT_OPTIONS, SchedulerOptions
 from podwright.machine.plugin_state import PluginStates
 from podwright.machine.reporting import emit_failed
-from podwright.machine.rules import Asked, MachineRules, ModernRules
+from podwright.machine.rules import QueueCallbacks, RuleSet, V136RuleSet
 from podwright.machine.snapshot import (
     MachineSnapshot,
     ObjectNumbering,
@@ -71,7 +71,7 @@ from podwright.objects import (
     Pod,
     without_pod_level_resources,
 )
-from podwright.queueing import PodQueue, QueueSettings, SortKey, Touch
+from podwright.queueing import PodQueue, Touch
 
 
 class Machine:
@@ -80,30 +80,13 @@ class Machine:
     Parameters
     ----------
     profiles : mapping of str to Profile
-        By schedulerName; pods of other schedulers are left alone.
-    settings : QueueSettings, optional
-        Durations of the queue.
-    sort_key : SortKey, optional
-        The order of the queue; None is PrioritySort.
-    seed : int
-        Of all draws.
-    parallelism : int
-        How many victims of one preemptor are removed at the same time.
-    extenders : tuple of CalledExtender
-        In the order in which they are asked.
-    start_ns : int
-        The time at which the machine begins to run.
-    batching : bool
-        Whether opportunistic batching takes part; see `batching`.
-    gates : Gates
+        By schedulerName; pods of other schedulers are ignored.
+    options : SchedulerOptions
+        As `podwright.assembly` fills them in from a configuration. Of the gates,
         SchedulerAsyncPreemption, NominatedNodeNameForExpectation and PodLevelResources matter
         here.
-    assumed_pod_expiry_ns : int
-        How long a pod counts on its node after it was bound if the API server's word does not
-        come; 0: for ever.
-    rules : MachineRules, optional
-        Another rule set than that of kube-scheduler 1.36; all arguments but the profiles are
-        then its business.
+    rules : RuleSet, optional
+        The rule set; that of kube-scheduler 1.36 with these options if left out.
 
     Attributes
     ----------
@@ -113,42 +96,25 @@ class Machine:
         Pending pods; to read.
     """
 
-    def __init__(  # noqa: PLR0913 - what a machine can be told
+    def __init__(
         self,
         profiles: Mapping[str, Profile],
+        options: SchedulerOptions = DEFAULT_OPTIONS,
         *,
-        settings: QueueSettings | None = None,
-        sort_key: SortKey | None = None,
-        seed: int = 0,
-        parallelism: int = 16,
-        extenders: tuple[CalledExtender, ...] = (),
-        start_ns: int = 0,
-        batching: bool = False,
-        gates: Gates = DEFAULT_GATES,
-        assumed_pod_expiry_ns: int = 0,
-        rules: MachineRules | None = None,
+        rules: RuleSet | None = None,
     ) -> None:
-        if rules is None:
-            rules = ModernRules(
-                settings=settings,
-                sort_key=sort_key,
-                seed=seed,
-                parallelism=parallelism,
-                extenders=extenders,
-                start_ns=start_ns,
-                batching=batching,
-                gates=gates,
-            )
-        ruled = rules.begin(profiles, Asked(self._pod_of, self._run_pre_enqueue))
-        self.cluster: Cluster = ruled.cluster
-        self.queue: PodQueue = ruled.queue
+        rules = V136RuleSet(options) if rules is None else rules
+        gates = options.gates
+        parts = rules.build(profiles, QueueCallbacks(self._pod_of, self._run_pre_enqueue))
+        self.cluster: Cluster = parts.cluster
+        self.queue: PodQueue = parts.queue
         self._reads_pod_level_resources = "PodLevelResources" in gates
         self._rules = rules
-        self._state = state = State(ruled.cluster, ruled.queue, ruled.profiles)
+        self._state = state = State(parts.cluster, parts.queue, parts.profiles)
         self._bindings = BindingCycles(
             state,
             announces_nodes="NominatedNodeNameForExpectation" in gates,
-            assumed_pod_expiry_ns=assumed_pod_expiry_ns,
+            assumed_pod_expiry_ns=options.assumed_pod_expiry_ns,
         )
         self._evictions = rules.evictions(state, self._bindings)
         self._cycles = SchedulingCycles(state, self._bindings, self._evictions)

@@ -1,12 +1,11 @@
-"""The place where the machine's rules are chosen.
+"""The rule sets that a machine can run by.
 
-A rule set says what the machine knows of the cluster, which queue holds the pods, who decides
-for each scheduler name, what a change of an object means to the queue, and how victims are
-removed. Everything else (cycles, assumed pods, binding, calls and their answers, metrics) is
-the machine's and the same under all rules.
+A rule set makes the cluster, the queue, what decides for each scheduler name, the handlers of
+object changes and the eviction of victims. Everything else (cycles, assumed pods, binding, calls
+and their answers, metrics) belongs to the machine and is the same under all rules.
 
-`ModernRules` is kube-scheduler 1.36. The classic rules of 1.16 are in `podwright.assembly`,
-since they are made of a room beside this one.
+`V136RuleSet` is kube-scheduler 1.36. The rule set of 1.16 is in `podwright.assembly`, since it
+is made of the room `classic`, which is on the same level as this one.
 """
 
 from __future__ import annotations
@@ -15,139 +14,111 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from podwright.columns import Cluster
-from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import CalledExtender, PluginRunner, Profile
+from podwright.framework import PluginRunner, Profile
 from podwright.machine.batching import Batch
 from podwright.machine.binding import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
 from podwright.machine.evictions import BlockingEvictions, Evictions
-from podwright.machine.profiles import RunningProfile, hint_table
+from podwright.machine.options import DEFAULT_OPTIONS, SchedulerOptions
+from podwright.machine.profiles import RunningProfile, hint_table, sort_order
 from podwright.machine.state import State
 from podwright.objects import Pod
-from podwright.queueing import PodQueue, QueueSettings, SchedulingQueue, SortKey
+from podwright.queueing import PodQueue, SchedulingQueue
 
 
-class Asked(NamedTuple):
-    """What a rule set may ask the machine.
+class QueueCallbacks(NamedTuple):
+    """What the queue calls back in the machine.
 
     Parameters
     ----------
     lookup : callable
-        The newest version of a pod by `namespace/name`; None if it is gone.
+        Returns the newest version of a pod by `namespace/name`; None if it is gone.
     run_pre_enqueue : callable
-        The plugin that keeps a pod out of the queue, and why; None if none does.
+        Returns the plugin that gates a pod, and its reasons; None if no plugin does.
     """
 
     lookup: Callable[[str], Pod | None]
     run_pre_enqueue: Callable[[Pod], tuple[str, tuple[str, ...]] | None]
 
 
-class Ruled(NamedTuple):
-    """What the rules are applied to, new and empty."""
+class RuleParts(NamedTuple):
+    """The parts of a machine that depend on the rules, new and empty."""
 
     cluster: Cluster
     queue: PodQueue
     profiles: dict[str, RunningProfile]
 
 
-class MachineRules(Protocol):
+class RuleSet(Protocol):
     """A rule set for a machine."""
 
     @property
     def can_snapshot(self) -> bool:
-        """Whether a machine under these rules can be written down."""
+        """Whether the state of a machine under these rules can be captured."""
 
-    def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
-        """Make the cluster, the queue, and who decides, by scheduler name."""
+    def build(self, profiles: Mapping[str, Profile], callbacks: QueueCallbacks) -> RuleParts:
+        """Build the cluster, the queue and the running profiles, by scheduler name."""
 
     def evictions(self, state: State, bindings: BindingCycles) -> Evictions:
-        """Make what removes victims."""
+        """Build what deletes victims."""
 
     def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
-        """Make what takes changes of objects in."""
+        """Build what handles changes of objects."""
 
 
-class ModernRules:
+class V136RuleSet:
     """The rules of kube-scheduler 1.36.
 
     Parameters
     ----------
-    settings : QueueSettings, optional
-        Durations of the queue.
-    sort_key : SortKey, optional
-        The order of the queue; None is PrioritySort.
-    seed : int
-        Of all draws.
-    parallelism : int
-        How many victims of one preemptor are removed at the same time.
-    extenders : tuple of CalledExtender
-        In the order in which they are asked.
-    start_ns : int
-        The time at which the machine begins to run.
-    batching : bool
-        Whether opportunistic batching takes part.
-    gates : Gates
-        SchedulerAsyncPreemption matters here.
+    options : SchedulerOptions
+        As `podwright.assembly` fills them in from a configuration.
     """
 
     can_snapshot = True
 
-    def __init__(
-        self,
-        *,
-        settings: QueueSettings | None = None,
-        sort_key: SortKey | None = None,
-        seed: int = 0,
-        parallelism: int = 16,
-        extenders: tuple[CalledExtender, ...] = (),
-        start_ns: int = 0,
-        batching: bool = False,
-        gates: Gates = DEFAULT_GATES,
-    ) -> None:
-        self.settings = settings
-        self.sort_key = sort_key
-        self.seed = seed
-        self.parallelism = parallelism
-        self.extenders = extenders
-        self.start_ns = start_ns
-        self.batching = batching
-        self.gates = gates
+    def __init__(self, options: SchedulerOptions = DEFAULT_OPTIONS) -> None:
+        self._options = options
 
-    def begin(self, profiles: Mapping[str, Profile], asked: Asked) -> Ruled:
-        """Make columns, the queue with its hints, and a runner per profile."""
-        cluster = Cluster()
+    def build(self, profiles: Mapping[str, Profile], callbacks: QueueCallbacks) -> RuleParts:
+        """Build columns, the queue with its hints, and a runner per profile."""
+        options, cluster = self._options, Cluster()
+        first = next(iter(profiles.values()), None)
         queue = SchedulingQueue(
-            self.settings,
+            options.queue,
             hints={
-                name: hint_table(profile, has_extenders=bool(self.extenders))
+                name: hint_table(profile, has_extenders=bool(options.extenders))
                 for name, profile in profiles.items()
             },
-            pre_enqueue=asked.run_pre_enqueue,
-            sort_key=self.sort_key,
-            lookup=asked.lookup,
+            pre_enqueue=callbacks.run_pre_enqueue,
+            # Validation ensures that all profiles have the same QueueSort plugin.
+            sort_key=None if first is None else sort_order(first),
+            lookup=callbacks.lookup,
             mirror=cluster,
-            start_ns=self.start_ns,
+            start_ns=options.start_ns,
         )
         running = {name: self._running(profile, cluster) for name, profile in profiles.items()}
-        return Ruled(cluster, queue, running)
+        return RuleParts(cluster, queue, running)
 
     def _running(self, profile: Profile, cluster: Cluster) -> RunningProfile:
-        is_batching = self.batching and not self.extenders
+        options = self._options
+        # Extenders may change their answers at any time, so nothing is kept beside them.
+        is_batching = options.batching and not options.extenders
         runner = PluginRunner(
             profile,
             cluster,
-            seed=self.seed,
-            extenders=self.extenders,
+            seed=options.seed,
+            extenders=options.extenders,
             keeps_totals=is_batching,
         )
         return RunningProfile(runner, Batch(runner) if is_batching else None)
 
     def evictions(self, state: State, bindings: BindingCycles) -> Evictions:
-        """Remove victims while other pods are being scheduled, or in the cycle."""
-        is_beside = "SchedulerAsyncPreemption" in self.gates
-        kind = Evictions if is_beside else BlockingEvictions
-        return kind(state, bindings, parallelism=self.parallelism)
+        """Delete victims while other pods are scheduled, or within the cycle."""
+        is_asynchronous = "SchedulerAsyncPreemption" in self._options.gates
+        kind = Evictions if is_asynchronous else BlockingEvictions
+        return kind(state, bindings, parallelism=self._options.parallelism)
 
     def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
-        """Tell the queue what exactly changed."""
+        """Pass each change to the queue as the events that it consists of."""
         return EventHandlers(state, bindings)

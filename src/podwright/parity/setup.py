@@ -19,6 +19,7 @@ from podwright.config import (
     read_configuration,
 )
 from podwright.framework import Profile, TieRule
+from podwright.machine import SchedulerOptions
 from podwright.objects import decode
 
 
@@ -38,7 +39,8 @@ def profiles_of(
 ) -> dict[str, Profile]:
     """Build the profiles of a case's configuration, by schedulerName."""
     registry = Registry()
-    return build_profiles(effective_configuration(document, registry), registry, tie_rule=tie_rule)
+    options = SchedulerOptions(tie_rule=tie_rule)
+    return build_profiles(effective_configuration(document, registry), registry, options)
 
 
 def cluster_of(objects: Iterable[dict[str, Any]]) -> Cluster:

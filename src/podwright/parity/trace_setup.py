@@ -19,7 +19,7 @@ from podwright.framework import (
     Status,
     TieRule,
 )
-from podwright.machine import Machine
+from podwright.machine import Machine, SchedulerOptions
 from podwright.parity.comparison import Case
 from podwright.parity.setup import effective_configuration
 from podwright.queueing import SECOND_NS
@@ -132,10 +132,12 @@ def machine_of(
     return build_machine(
         configuration,
         registry,
-        tie_rule=TieRule.HEAP,
-        start_ns=start_ns,
-        batching=True,
-        assumed_pod_expiry_ns=script.get("assumed_pod_expiry_ns", 0),
+        SchedulerOptions(
+            tie_rule=TieRule.HEAP,
+            start_ns=start_ns,
+            batching=True,
+            assumed_pod_expiry_ns=script.get("assumed_pod_expiry_ns", 0),
+        ),
     )
 
 

@@ -3,57 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 
 from podwright._version import __version__
-from podwright.assembly import Registry, build_machine
+from podwright.assembly import machine_of
 from podwright.config import (
-    DEFAULT_GATES,
     Gates,
     KubeSchedulerConfiguration,
-    effective,
     read_configuration,
     to_document,
 )
 from podwright.framework import Plugin, TieRule
-from podwright.machine import Machine
+from podwright.machine import Machine, MachineKeywords, SchedulerOptions
 from podwright.objects import DEFAULT_SCHEDULER_NAME
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.log_format import LogError, Setup
 from podwright.recording.log_format import OwnPlugin as LoggedPlugin
 
 
-def machine_of(
+def setup_of(options: SchedulerOptions) -> Setup:
+    """Return the form in which a log stores options."""
+    written = options.configuration
+    return Setup(
+        configuration={} if written is None else dict(to_document(written)),
+        gates=dict(options.gates.changed),
+        seed=options.seed,
+        tie_rule=options.tie_rule.value,
+        start_ns=options.start_ns,
+        batching=options.batching,
+        draws_preemption_offset=options.draws_preemption_offset,
+        assumed_pod_expiry_ns=options.assumed_pod_expiry_ns,
+        plugins=tuple(LoggedPlugin(plugin.name, class_name(plugin)) for plugin in options.plugins),
+    )
+
+
+def options_of(
     setup: Setup, *, plugins: Iterable[type[Plugin]] = (), source: str = "configuration"
-) -> Machine:
-    """Make the machine that a setup describes.
+) -> SchedulerOptions:
+    """Return the options that a log stores.
 
     Parameters
     ----------
     plugins : iterable of type
-        The classes of the user's own plugins; the setup only has their names.
+        The classes of the user's own plugins; the setup has only their names.
 
     Raises
     ------
     InputError
         If the configuration is not valid.
     LogError
-        If plugins are missing or there are others.
+        If these are not the plugins of the setup.
     """
     own = tuple(plugins)
     _check_own(setup, own)
-    configuration = KubeSchedulerConfiguration()
+    configuration = None
     if setup.configuration:
         configuration = read_configuration(setup.configuration, source=source)
-    registry = Registry(own)
-    ready = effective(
-        registry.enable_own(configuration),
-        Gates(setup.gates),
-        implements=registry.points_of,
-        source=source,
-    )
-    return build_machine(
-        ready,
-        registry,
+    return SchedulerOptions(
+        configuration=configuration,
+        plugins=own,
+        gates=Gates(setup.gates),
         seed=setup.seed,
         tie_rule=TieRule(setup.tie_rule),
         draws_preemption_offset=setup.draws_preemption_offset,
@@ -96,19 +105,12 @@ def fingerprints_of(
     return found
 
 
-def record(  # noqa: PLR0913 - what a machine can be told
+def record(
     path: str | None = None,
-    configuration: KubeSchedulerConfiguration | None = None,
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
     *,
-    plugins: Iterable[type[Plugin]] = (),
-    gates: Gates = DEFAULT_GATES,
-    seed: int = 0,
-    tie_rule: TieRule = TieRule.DRAWN,
-    draws_preemption_offset: bool = True,
-    start_ns: int = 0,
-    batching: bool = False,
-    assumed_pod_expiry_ns: int = 0,
     checkpoint_events: int | None = None,
+    **keywords: Unpack[MachineKeywords],
 ) -> Recorder:
     """Make a machine, and a log in which everything that it does is recorded.
 
@@ -118,16 +120,10 @@ def record(  # noqa: PLR0913 - what a machine can be told
         A folder without a log, made if need be: every block of 1,024 events is written to it,
         and a process that dies takes those of an unfinished one with it. None keeps the log in
         memory: nothing is done with events until somebody looks, or calls `flush` or `save`.
-    configuration : KubeSchedulerConfiguration, optional
-        As `read_configuration` gives it; the default profile if left out.
-    plugins, gates, seed, tie_rule, draws_preemption_offset
-        As for `Scheduler`.
-    start_ns : int
-        The time at which the machine begins to run.
-    batching : bool
-        Whether opportunistic batching takes part.
-    assumed_pod_expiry_ns : int
-        As for `build_machine`.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        As `read_configuration` returns it; the default profile if left out.
+    plugins, gates, seed, tie_rule, draws_preemption_offset, start_ns, batching
+        As for `SchedulerOptions`, and `assumed_pod_expiry_ns`.
     checkpoint_events : int, optional
         The number of events between checkpoints; left out it is 100,000 in a folder, more where
         there are many objects, and in memory there are none.
@@ -144,22 +140,13 @@ def record(  # noqa: PLR0913 - what a machine can be told
     LogError
         If there is a log already, or the folder cannot be written.
     """
-    own = tuple(plugins)
-    written = KubeSchedulerConfiguration() if configuration is None else configuration
-    setup = Setup(
-        configuration={} if configuration is None else dict(to_document(written)),
-        gates=dict(gates.changed),
-        seed=seed,
-        tie_rule=tie_rule.value,
-        start_ns=start_ns,
-        batching=batching,
-        draws_preemption_offset=draws_preemption_offset,
-        assumed_pod_expiry_ns=assumed_pod_expiry_ns,
-        plugins=tuple(LoggedPlugin(plugin.name, class_name(plugin)) for plugin in own),
-    )
-    machine = machine_of(setup, plugins=own)
-    machine.watch_state({plugin.name for plugin in own})
-    names = [p.scheduler_name or DEFAULT_SCHEDULER_NAME for p in written.profiles]
+    options = SchedulerOptions.of(configuration, **keywords)
+    setup = setup_of(options)
+    # From the setup, as a replay makes it.
+    machine = machine_of(options_of(setup, plugins=options.plugins))
+    machine.watch_state({plugin.name for plugin in options.plugins})
+    profiles = () if options.configuration is None else options.configuration.profiles
+    names = [profile.scheduler_name or DEFAULT_SCHEDULER_NAME for profile in profiles]
     log = DecisionLog.create(
         path,
         setup,
@@ -179,7 +166,7 @@ def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Ma
     """
     header = log.header
     own = tuple(plugins)
-    machine = machine_of(header.setup, plugins=own, source="the log's configuration")
+    machine = machine_of(options_of(header.setup, plugins=own, source="the log's configuration"))
     machine.watch_state({plugin.name for plugin in own})
     now = fingerprints_of(machine, header.fingerprints)
     for name, points in header.fingerprints.items():

@@ -11,14 +11,14 @@ from typing import Literal
 
 import msgspec
 
-from podwright.assembly import Registry, build_profiles, classic_profiles, classic_setup
-from podwright.classic import MirroredCluster
-from podwright.config import Gates, KubeSchedulerConfiguration, effective
-from podwright.framework import Explanation, Plugin, PluginRunner, Runner, TieRule, extenders_of
+from podwright.assembly import assemble, prepare
+from podwright.config import KubeSchedulerConfiguration
+from podwright.framework import Explanation, Plugin, Runner
 from podwright.objects import NamespacedName, Node, PodwrightError, Taint, nearest, with_fields
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import PastCycle, find_cycle
 from podwright.recording.log_format import Setup
+from podwright.recording.record import options_of
 
 
 class ImpossibleChange(PodwrightError):  # noqa: N818 - named for what it is
@@ -120,37 +120,24 @@ def _runner(
 ) -> Runner:
     if configuration is None:
         return past.runner
-    registry = Registry(plugins)
-    ready = effective(
-        registry.enable_own(configuration),
-        Gates(setup.gates),
-        implements=registry.points_of,
-        source="configuration",
-    )
+    recorded = options_of(setup, plugins=plugins)
+    options = msgspec.structs.replace(recorded, configuration=configuration)
+    ready, registry = prepare(options)
+    parts = assemble(ready, registry, options)
     name = past.pod.spec.scheduler_name
-    if ready.is_classic:
-        profiles = classic_profiles(ready, registry)
-    else:
-        profiles = build_profiles(ready, registry, tie_rule=TieRule(setup.tie_rule))
-    if name not in profiles:
-        known = ", ".join(profiles)
+    if name not in parts.profiles:
+        known = ", ".join(parts.profiles)
         raise ImpossibleChange(f'no profile has schedulerName "{name}", as the pod has: {known}')
-    if ready.is_classic:
-        cluster = past.machine.cluster
-        if not isinstance(cluster, MirroredCluster):
-            raise ImpossibleChange(
-                "this run was decided by the modern rules, which do not keep what the classic ones"
-                " read; podwright compare-rules places the same pods by both"
-            )
-        return classic_setup(ready).runner(profiles[name], cluster, seed=past.runner.seed)
-    runner = PluginRunner(
-        profiles[name],
-        past.machine.cluster,
-        seed=past.runner.seed,
-        extenders=extenders_of(ready),
-    )
+    cluster = past.machine.cluster
+    if not parts.reads(cluster):
+        raise ImpossibleChange(
+            "this run was decided by the modern rules, which do not keep what the classic ones"
+            " read; podwright compare-rules places the same pods by both"
+        )
+    runner = parts.runner(parts.profiles[name], cluster)
     position = past.runner.search_position()
-    if isinstance(position, int):
+    # Each rule set has its own order of nodes; a position is of use to the same rules only.
+    if type(runner) is type(past.runner):
         runner.restore_search_position(position)
     return runner
 

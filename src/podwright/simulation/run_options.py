@@ -5,12 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from podwright.config import (
-    DEFAULT_GATES,
-    Gates,
-    KubeSchedulerConfiguration,
     parse_duration,
 )
-from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.framework import CallExtender
+from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, invalid, timestamp_ns
 from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS, START_NS
 
@@ -20,6 +18,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    scheduler : SchedulerOptions
     until_ns : int, optional
         When the run has to end; without it, when nothing is left to happen.
     sample_ns : int
@@ -29,14 +28,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         or if that is more, ten for each object that the scheduler knows or three for each at all.
     """
 
-    configuration: KubeSchedulerConfiguration | None = None
-    plugins: tuple[type[Plugin], ...] = ()
-    gates: Gates = DEFAULT_GATES
-    seed: int = 0
-    start_ns: int
+    scheduler: SchedulerOptions
     until_ns: int | None = None
-    tie_rule: TieRule = TieRule.DRAWN
-    draws_preemption_offset: bool = True
     call_extender: CallExtender | None = None
     sample_ns: int
     checkpoint_events: int | None = None

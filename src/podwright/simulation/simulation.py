@@ -112,13 +112,7 @@ class Simulation:
             self.world = self._restored(state, islice(inputs, taken, None))
         else:
             self.world = World(
-                options.configuration,
-                plugins=options.plugins,
-                gates=options.gates,
-                seed=options.seed,
-                start_ns=options.start_ns,
-                tie_rule=options.tie_rule,
-                draws_preemption_offset=options.draws_preemption_offset,
+                options.scheduler,
                 stages=inputs.stages,
                 call_extender=options.call_extender,
                 observers=(self.tables,),
@@ -219,14 +213,16 @@ class Simulation:
         assert self._folder is not None, "a run in memory cannot be gone on with"
         self.tables = RunTables.restore(state.tables)
         recorder = resume(
-            self._folder.log_path, until=state.world.event_count, plugins=self._options.plugins
+            self._folder.log_path,
+            until=state.world.event_count,
+            plugins=self._options.scheduler.plugins,
         )
         options = self._options
         world_options = WorldOptions(
             stages=self._stages,
             call_extender=options.call_extender,
             observers=(self.tables,),
-            plugins=options.plugins,
+            plugins=options.scheduler.plugins,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
         self.tables.attach(world.machine)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 import msgspec
 
 from podwright.assembly import idle_arguments
 from podwright.config import (
-    DEFAULT_GATES,
-    Gates,
     KubeSchedulerConfiguration,
     read_configuration,
     to_document,
 )
 from podwright.files import LoadedObjects, file_lines, load_bytes, read_paths
-from podwright.framework import CallExtender, Plugin, TieRule
+from podwright.framework import CallExtender
+from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
     CREATION_TIME,
     FieldError,
@@ -33,6 +32,7 @@ from podwright.recording import (
     InputFile,
     Manifest,
     RunFolder,
+    class_name,
     require_arrow,
     sha256_of,
     sha256_of_file,
@@ -86,7 +86,7 @@ def start_simulation(
         checkpoint = folder.go_on(manifest)
     else:
         # What cannot be made is refused before there is a folder.
-        World(options.configuration, plugins=options.plugins, gates=options.gates, controllers=())
+        World(options.scheduler, controllers=())
         folder = RunFolder.create(output, manifest)
     try:
         return Simulation(options, inputs, folder=folder, checkpoint=checkpoint)
@@ -95,17 +95,12 @@ def start_simulation(
         raise
 
 
-def simulate(  # noqa: PLR0913 - what a run can be told
+def simulate(  # noqa: PLR0913 - the options of a run
     objects: Any,
     *,
     events: Any = (),
     until: str | None = None,
-    seed: int = 0,
-    configuration: KubeSchedulerConfiguration | None = None,
-    plugins: Iterable[type[Plugin]] = (),
-    gates: Gates = DEFAULT_GATES,
-    tie_rule: TieRule = TieRule.DRAWN,
-    draws_preemption_offset: bool = True,
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
     start: str | None = None,
     sample: str = "1m",
     ending: Ending = "at_deletion_time",
@@ -113,6 +108,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     checkpoint_events: int | None = None,
     output: Any = None,
     resume: bool = False,
+    **keywords: Unpack[DecisionKeywords],
 ) -> Run:
     """Play objects and what happens to them to the end.
 
@@ -127,7 +123,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
         run is over when nothing is left to happen.
     seed : int
         Of all draws.
-    configuration : KubeSchedulerConfiguration, optional
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` gives it; without it the one among the files, or the default.
     plugins, gates, tie_rule, draws_preemption_offset
         As for `Scheduler`.
@@ -176,7 +172,8 @@ def simulate(  # noqa: PLR0913 - what a run can be told
     if resume and output is None:
         detail = "the folder of the run to go on with is expected"
         errors.append(option_error("output", f"Required value: {detail}, because of resume=True"))
-    check_seed("seed", seed, errors)
+    scheduler = SchedulerOptions.of(configuration, **keywords)
+    check_seed("seed", scheduler.seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
     loaded, files = _loaded(objects, errors)
     event_files, more = _events(events, errors)
@@ -190,27 +187,20 @@ def simulate(  # noqa: PLR0913 - what a run can be told
         errors.append(option_error("ending", why))
     if errors:
         raise InputError(errors)
-    if configuration is None and loaded.configuration is not None:
+    configured = scheduler.configuration
+    if configured is None and loaded.configuration is not None:
         found = loaded.configuration
-        configuration = read_configuration(found.document, source=found.source)
-    idle = idle_arguments(
-        configuration, tie_rule=tie_rule, draws_preemption_offset=draws_preemption_offset
-    )
+        configured = read_configuration(found.document, source=found.source)
+    scheduler = msgspec.structs.replace(scheduler, configuration=configured, start_ns=start_ns)
+    idle = idle_arguments(scheduler)
     if idle:
         raise InputError(idle)
     inputs = Inputs(
         loaded, event_files, start_ns=start_ns, ending=ending, is_endless=until_ns is None
     )
-    own = tuple(plugins)
     options = RunOptions(
-        configuration=configuration,
-        plugins=own,
-        gates=gates,
-        seed=seed,
-        start_ns=start_ns,
+        scheduler=scheduler,
         until_ns=until_ns,
-        tie_rule=tie_rule,
-        draws_preemption_offset=draws_preemption_offset,
         call_extender=call_extender,
         sample_ns=sample_ns,
         checkpoint_events=checkpoint_events,
@@ -219,7 +209,7 @@ def simulate(  # noqa: PLR0913 - what a run can be told
         require_arrow()
     other_options = {
         "ending": ending,
-        "plugins": [f"{plugin.__module__}:{plugin.__qualname__}" for plugin in own],
+        "plugins": [class_name(plugin) for plugin in scheduler.plugins],
     }
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
@@ -244,19 +234,20 @@ def manifest_of(
     other_options : mapping
         Options that only the caller knows, such as those of the inputs.
     """
+    scheduler = options.scheduler
     configuration: dict[str, Any] = {}
-    if options.configuration is not None:
-        configuration = dict(to_document(options.configuration))
+    if scheduler.configuration is not None:
+        configuration = dict(to_document(scheduler.configuration))
     return Manifest(
-        seed=options.seed,
-        start_ns=options.start_ns,
+        seed=scheduler.seed,
+        start_ns=scheduler.start_ns,
         until_ns=options.until_ns,
         inputs=tuple(files),
         configuration=configuration,
-        gates=dict(options.gates.changed),
+        gates=dict(scheduler.gates.changed),
         options={
-            "tie_rule": options.tie_rule.value,
-            "draws_preemption_offset": options.draws_preemption_offset,
+            "tie_rule": scheduler.tie_rule.value,
+            "draws_preemption_offset": scheduler.draws_preemption_offset,
             "sample_ns": options.sample_ns,
             "checkpoint_events": options.checkpoint_events,
             **other_options,

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from podwright.api import (
     API_CALLS,
@@ -51,7 +51,7 @@ from podwright.api import (
     check_workloads,
     execute,
 )
-from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.config import KubeSchedulerConfiguration
 from podwright.controllers import (
     Controller,
     CreateRejected,
@@ -64,7 +64,6 @@ from podwright.controllers import (
     SyncNext,
 )
 from podwright.framework import CallExtender as ExtenderCaller
-from podwright.framework import Plugin, TieRule
 from podwright.machine import (
     Bind,
     CallDone,
@@ -76,6 +75,8 @@ from podwright.machine import (
     FlushBackoff,
     FlushUnschedulable,
     Machine,
+    MachineKeywords,
+    SchedulerOptions,
     TimerFired,
     WakeAt,
 )
@@ -145,7 +146,7 @@ class World:
 
     Parameters
     ----------
-    configuration : KubeSchedulerConfiguration, optional
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` returns it; the default profile if left out.
     plugins, gates, tie_rule, draws_preemption_offset, batching
         As for `record`.
@@ -189,17 +190,10 @@ class World:
     'n1'
     """
 
-    def __init__(  # noqa: PLR0913 - the options of a world
+    def __init__(
         self,
-        configuration: KubeSchedulerConfiguration | None = None,
+        configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
         *,
-        plugins: Iterable[type[Plugin]] = (),
-        gates: Gates = DEFAULT_GATES,
-        seed: int = 0,
-        start_ns: int = START_NS,
-        tie_rule: TieRule = TieRule.DRAWN,
-        draws_preemption_offset: bool = True,
-        batching: bool = False,
         stages: Iterable[Stage] | None = None,
         controllers: Iterable[Callable[[Lister], Controller]] | None = None,
         call_extender: ExtenderCaller | None = None,
@@ -207,31 +201,27 @@ class World:
         log: str | None = None,
         checkpoint_events: int | None = None,
         components: WorldComponents | None = None,
+        **keywords: Unpack[MachineKeywords],
     ) -> None:
         is_new = components is None
         if components is None:
-            check_start(start_ns)
-            own = tuple(plugins)
+            if not isinstance(configuration, SchedulerOptions):
+                keywords.setdefault("start_ns", START_NS)
+            scheduler = SchedulerOptions.of(configuration, **keywords)
+            check_start(scheduler.start_ns)
             recorder = record(
-                None if log is None else str(log),
-                configuration,
-                plugins=own,
-                gates=gates,
-                seed=seed,
-                tie_rule=tie_rule,
-                draws_preemption_offset=draws_preemption_offset,
-                start_ns=start_ns,
-                batching=batching,
-                checkpoint_events=checkpoint_events,
+                None if log is None else str(log), scheduler, checkpoint_events=checkpoint_events
             )
             options = WorldOptions(
                 stages=stages,
                 controllers=controllers,
                 call_extender=call_extender,
                 observers=tuple(observers),
-                plugins=own,
+                plugins=scheduler.plugins,
             )
-            components = build_components(recorder, options, seed=seed, start_ns=start_ns)
+            components = build_components(
+                recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns
+            )
         self.components = components
         self.seed = components.seed
         self.start_ns = components.start_ns

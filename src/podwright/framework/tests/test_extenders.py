@@ -22,6 +22,7 @@ from podwright.framework.extenders import (
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
 from podwright.framework.profile import TieRule
 from podwright.framework.run import PluginRunner
+from podwright.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
 
@@ -106,7 +107,9 @@ def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Plug
     configuration, registry = configured(
         *extenders, plugins={"score": {"disabled": [{"name": "*"}]}}
     )
-    profile = build_profiles(configuration, registry, tie_rule=tie_rule)["default-scheduler"]
+    profile = build_profiles(configuration, registry, SchedulerOptions(tie_rule=tie_rule))[
+        "default-scheduler"
+    ]
     cluster = Cluster()
     for i, zone in enumerate("aabb"):
         labels = {"topology.kubernetes.io/zone": zone}

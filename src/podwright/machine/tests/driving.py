@@ -21,6 +21,7 @@ from podwright.machine import (
     ObjectDeleted,
     ObjectPut,
     PatchPodStatus,
+    SchedulerOptions,
 )
 from podwright.objects import Object, Pod, with_condition, with_fields, with_node_name
 from podwright.objects import with_nominated_node_name as with_nomination
@@ -58,7 +59,9 @@ class Driver:
             config or enabling(plugins), registry, parse_gates(gates)
         )
         self.machine: Machine = build_machine(
-            configuration, registry, assumed_pod_expiry_ns=assumed_pod_expiry_ns
+            configuration,
+            registry,
+            SchedulerOptions(assumed_pod_expiry_ns=assumed_pod_expiry_ns),
         )
         self.now_ns = 1_700_000_000 * SECOND_NS
         self.actions: list[Action] = []

@@ -15,7 +15,7 @@ from podwright.config import DEFAULT_GATES, Gates, set_gates
 from podwright.framework.decision import BatchReport, Decision
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import PluginRunner
-from podwright.machine import CycleDue, Machine, ObjectDeleted, ObjectPut
+from podwright.machine import CycleDue, Machine, ObjectDeleted, ObjectPut, SchedulerOptions
 from podwright.machine.batching import MAX_AGE_NS, NodesLeft
 from podwright.machine.metric_snapshot import Value
 from podwright.objects import KubernetesObject, Object, Pod, decode_as, with_node_name
@@ -42,7 +42,7 @@ def batching_machine(
 ) -> Machine:
     registry = Registry()
     configuration = effective_configuration(config or CONFIG, registry, gates)
-    return build_machine(configuration, registry, **{"batching": True, **options})
+    return build_machine(configuration, registry, SchedulerOptions(**{"batching": True, **options}))
 
 
 class Burst:

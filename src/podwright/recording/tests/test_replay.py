@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from podwright.assembly import machine_of
 from podwright.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.objects import Pod, with_node_name
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.log_format import LogError
-from podwright.recording.record import machine_of, record
+from podwright.recording.record import options_of, record
 from podwright.recording.resumption import resume
 from podwright.recording.verification import verify
 from podwright.testing import make_node, make_pod
@@ -104,7 +105,7 @@ class Full:
 
 def test_an_event_that_finds_the_disk_full_has_not_happened(tmp_path):
     log = DecisionLog.create(tmp_path / "full", block_events=4)
-    recorder = Recorder(machine_of(log.setup), log)
+    recorder = Recorder(machine_of(options_of(log.setup)), log)
     recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
     medium: Any = log._medium
     file = medium._file

@@ -1,0 +1,108 @@
+"""The options of a scheduler: everything that affects its decisions besides the objects.
+
+One struct goes from the public functions (`Scheduler`, `World`, `record`, `simulate`) through
+`podwright.assembly`, which fills in what follows from the configuration, to the machine and its
+rule set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypedDict, Unpack
+
+import msgspec
+
+from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
+from podwright.framework import CalledExtender, Plugin, TieRule
+from podwright.queueing import QueueSettings
+
+
+class DecisionKeywords(TypedDict, total=False):
+    """The keyword arguments of `Scheduler` and `simulate`; see `SchedulerOptions`."""
+
+    plugins: Iterable[type[Plugin]]
+    gates: Gates
+    seed: int
+    tie_rule: TieRule
+    draws_preemption_offset: bool
+    source: str
+
+
+class MachineKeywords(DecisionKeywords, total=False):
+    """The keyword arguments of `World` and `record`; see `SchedulerOptions`."""
+
+    start_ns: int
+    batching: bool
+    assumed_pod_expiry_ns: int
+
+
+class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that affects the decisions of a scheduler besides the objects.
+
+    Parameters
+    ----------
+    configuration : KubeSchedulerConfiguration, optional
+        As `read_configuration` returns it; the default profile if left out.
+    plugins : tuple of type
+        The user's own plugin classes. Classes that the configuration does not name are enabled
+        in every profile.
+    gates : Gates
+        Feature gates.
+    seed : int
+        The seed of all draws.
+    tie_rule : TieRule
+        How a node is chosen among equal ones.
+    draws_preemption_offset : bool
+        Whether the search for preemption candidates begins at a drawn node, as upstream's does;
+        False: at the first node. It matters if the search ends before all nodes are tried.
+    start_ns : int
+        The time at which the machine starts, in nanoseconds since 1970.
+    batching : bool
+        Whether opportunistic batching is used; the gate OpportunisticBatching can still switch
+        it off.
+    assumed_pod_expiry_ns : int
+        How long a bound pod stays assumed without confirmation by the API server; 0: for ever,
+        under the rules of 1.16 30 seconds.
+    source : str
+        The name of the configuration in errors.
+    queue, parallelism, extenders
+        Durations of the queue; how many victims of one preemptor are deleted at a time; the
+        extenders in the order in which they are called. `podwright.assembly` fills them in from
+        the configuration.
+    """
+
+    configuration: KubeSchedulerConfiguration | None = None
+    plugins: tuple[type[Plugin], ...] = ()
+    gates: Gates = DEFAULT_GATES
+    seed: int = 0
+    tie_rule: TieRule = TieRule.DRAWN
+    draws_preemption_offset: bool = True
+    start_ns: int = 0
+    batching: bool = False
+    assumed_pod_expiry_ns: int = 0
+    source: str = "configuration"
+    queue: QueueSettings = QueueSettings()
+    parallelism: int = 16
+    extenders: tuple[CalledExtender, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        given: KubeSchedulerConfiguration | SchedulerOptions | None,
+        **keywords: Unpack[MachineKeywords],
+    ) -> SchedulerOptions:
+        """Return options from a configuration, or from other options, with changes.
+
+        Raises
+        ------
+        TypeError
+            If a keyword is not the name of an option.
+        """
+        if not isinstance(given, SchedulerOptions):
+            given = cls(configuration=given)
+        if "plugins" in keywords:
+            keywords["plugins"] = tuple(keywords["plugins"])
+        return msgspec.structs.replace(given, **keywords)
+
+
+DEFAULT_OPTIONS: Final = SchedulerOptions()
