@@ -30,7 +30,7 @@ class Budget:
     selector : Selector
         An invalid selector matches nothing, and neither does an empty one.
     exempt : frozenset of str
-        Names of pods whose disruption the budget knows of already (`status.disruptedPods`).
+        Names of pods that the budget already counts as disrupted (`status.disruptedPods`).
     """
 
     __slots__ = ("exempt", "number", "selector")
@@ -58,7 +58,7 @@ class BudgetIndex:
     allowed : list of int
         By number of the budget, how many disruptions are left.
     version : int
-        Grows when a budget comes, goes, or covers other pods; not when `allowed` changes.
+        Grows when a budget is added, deleted, or covers other pods; not when `allowed` changes.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class BudgetIndex:
         return bool(self._objects)
 
     def put(self, obj: Object) -> None:
-        """Take over a budget; other kinds are left alone."""
+        """Add or update a budget; objects of other kinds are ignored."""
         if not isinstance(obj, PodDisruptionBudget):
             return
         key = (obj.metadata.namespace, obj.metadata.name)
@@ -110,7 +110,7 @@ class BudgetIndex:
         self._by_namespace = {name: tuple(there) for name, there in by_namespace.items()}
 
     def of(self, pod: Pod) -> tuple[int, ...]:
-        """Return the numbers of the budgets that are charged if `pod` goes."""
+        """Return the numbers of the budgets that cover `pod`."""
         there = self._by_namespace.get(pod.metadata.namespace, ())
         return tuple([budget.number for budget in there if budget.covers(pod)])
 

@@ -1,11 +1,11 @@
-"""The volumes of a class that claims could be bound to, and the best one for every node.
+"""The PersistentVolumes of a StorageClass, and the best match for a claim on every node.
 
-Upstream walks all volumes of the class for every node and takes the smallest that matches.
-Here free volumes that no claim can tell apart but by size and place form one group. A
-group has lanes, in each of which the volumes are in order of size: one lane per label for
-the volumes that name their nodes by that label alone (local volumes), one per node affinity
-for the others. The first volume of a lane that is large enough is found for all nodes
-together, through a table over label values or a mask.
+Upstream walks all volumes of the class for every node and takes the smallest that matches. Here
+free volumes that differ only in size and node affinity form one group. A group has lanes, each
+with its volumes in order of size: one lane per label for the volumes whose node affinity uses
+only that label (local volumes), and one per node affinity for the others. The first volume of a
+lane that is large enough is found for all nodes together, with a table over label values or a
+mask.
 
 Volumes of equal size have no order upstream (a Go map); here the name decides.
 
@@ -48,13 +48,13 @@ def storage_nano(amounts: ResourceList) -> int:
 
 
 def required_affinity(volume: PersistentVolume) -> NodeSelector | None:
-    """Return the nodes that a volume can be reached from; None: all."""
+    """Return the nodes that can access a volume; None: all."""
     affinity = volume.spec.node_affinity
     return None if affinity is None else affinity.required
 
 
-class _Kind(NamedTuple):
-    """What a claim may ask of a volume besides size, place and labels."""
+class _Properties(NamedTuple):
+    """The properties of a volume that a claim may require besides size, nodes and labels."""
 
     volume_mode: str
     attributes_class: str
@@ -72,14 +72,14 @@ class _LabelLane:
         self.numbers: I64Array = np.empty(0, dtype=np.int64)
 
     def add(self, size: _Size, value_ids: list[int], number: int) -> None:
-        """Take in a volume."""
+        """Add a volume."""
         place = bisect_left(self.sizes, size)
         self.sizes[place:place] = [size] * len(value_ids)
         self.value_ids = np.insert(self.value_ids, place, value_ids)
         self.numbers = np.insert(self.numbers, place, [number] * len(value_ids))
 
     def remove(self, size: _Size, count: int) -> None:
-        """Take out a volume that has `count` values."""
+        """Remove a volume that has `count` values."""
         place = bisect_left(self.sizes, size)
         gone = slice(place, place + count)
         del self.sizes[gone]
@@ -88,7 +88,7 @@ class _LabelLane:
 
 
 class _Group:
-    """Free volumes of one kind."""
+    """Free volumes with equal properties."""
 
     __slots__ = ("by_label", "by_selector")
 
@@ -114,13 +114,13 @@ class ClassVolumes:
         self._nodes = nodes
         self.volumes: dict[str, PersistentVolume] = {}
         self.numbers: Interner[str] = Interner()
-        self._groups: dict[_Kind, _Group] = {}
+        self._groups: dict[_Properties, _Group] = {}
         self._reserved: dict[str, list[str]] = {}
 
     # ---------------------------------------------------------------- writing
 
     def add(self, volume: PersistentVolume) -> None:
-        """Take in a volume that is not there."""
+        """Add a volume that is not contained yet."""
         name = volume.metadata.name
         self.volumes[name] = volume
         if (owner := _owner(volume)) is not None:
@@ -129,7 +129,7 @@ class ClassVolumes:
             self._add_to_group(volume)
 
     def remove(self, volume: PersistentVolume) -> None:
-        """Take out a volume that is there, in this version."""
+        """Remove a volume; it must be the version that was added."""
         name = volume.metadata.name
         del self.volumes[name]
         if (owner := _owner(volume)) is not None:
@@ -141,7 +141,7 @@ class ClassVolumes:
             self._remove_from_group(volume)
 
     def _add_to_group(self, volume: PersistentVolume) -> None:
-        group = self._groups.setdefault(_kind(volume), _Group())
+        group = self._groups.setdefault(_properties_of(volume), _Group())
         number = self.numbers.id_of(volume.metadata.name)
         selector = required_affinity(volume)
         single = _single_label(selector)
@@ -153,8 +153,8 @@ class ClassVolumes:
         lane.add(_size(volume), list(map(self._nodes.label_values.id_of, values)), number)
 
     def _remove_from_group(self, volume: PersistentVolume) -> None:
-        kind = _kind(volume)
-        group = self._groups[kind]
+        properties = _properties_of(volume)
+        group = self._groups[properties]
         selector = required_affinity(volume)
         single = _single_label(selector)
         if single is None:
@@ -169,32 +169,32 @@ class ClassVolumes:
             if not lane.sizes:
                 del group.by_label[key]
         if not group.by_label and not group.by_selector:
-            del self._groups[kind]
+            del self._groups[properties]
 
     # ---------------------------------------------------------------- reading
 
     def reserved_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
-        """Return the volumes that are bound, by anybody, to this claim and suit it."""
+        """Return the volumes whose claimRef is this claim and that satisfy it."""
         names = self._reserved.get(claim.key)
         if not names:
             return []
         wanted = storage_nano(claim.spec.resources.requests)
-        mode, attributes = _wishes(claim)
+        mode, attributes = _required_properties(claim)
         return [
             volume
             for volume in map(self.volumes.__getitem__, names)
             if is_bound_to(volume, claim)
             and storage_nano(volume.spec.capacity) >= wanted
-            and _kind(volume)[:2] == (mode, attributes)
+            and _properties_of(volume)[:2] == (mode, attributes)
             and volume.metadata.deletion_timestamp is None
         ]
 
     def groups_for(self, claim: PersistentVolumeClaim) -> Iterator[_Group]:
-        """Return the groups whose volumes have the mode, class and access that a claim wants."""
-        wishes = _wishes(claim)
+        """Return the groups with the volume mode, attributes class and access modes of a claim."""
+        required = _required_properties(claim)
         modes = set(claim.spec.access_modes)
-        for kind, group in self._groups.items():
-            if kind[:2] == wishes and modes <= kind.access_modes:
+        for properties, group in self._groups.items():
+            if properties[:2] == required and modes <= properties.access_modes:
                 yield group
 
 
@@ -226,9 +226,9 @@ class Matches:
         )
 
     def choose(self, claim: PersistentVolumeClaim, class_volumes: ClassVolumes) -> Mask:
-        """Choose the volume of the next claim on each row; tell which rows have one.
+        """Choose the volume of the next claim on each row; return which rows have one.
 
-        A volume that a row's earlier claims have got is not chosen again.
+        A volume that was chosen for an earlier claim on a row is not chosen again.
         """
         taken = [numbers for other, numbers in self.chosen if other is class_volumes]
         chosen: I64Array = np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
@@ -240,7 +240,7 @@ class Matches:
                 deciding &= numbers != number
             if undecided is not None:
                 deciding &= undecided
-            # If the node cannot reach it, the claim has no volume there at all.
+            # If the node cannot access it, the claim has no volume on that node.
             chosen[deciding & self._reach(required_affinity(volume))] = number
             undecided = ~deciding if undecided is None else undecided & ~deciding
         if undecided is None:
@@ -254,7 +254,7 @@ class Matches:
     def _smallest(
         self, claim: PersistentVolumeClaim, class_volumes: ClassVolumes, taken: list[I64Array]
     ) -> I64Array:
-        """Return per row the smallest volume that suits, is reached and is not taken."""
+        """Return per row the smallest volume that matches, is accessible and is not taken."""
         lanes, sets = _large_enough(claim, class_volumes)
         if not lanes and not sets:
             return np.full(len(self._rows), NO_VOLUME, dtype=np.int64)
@@ -303,7 +303,7 @@ class _Slice(NamedTuple):
 def _large_enough(
     claim: PersistentVolumeClaim, class_volumes: ClassVolumes
 ) -> tuple[list[tuple[str, _Slice]], list[tuple[NodeSelector | None, list[_Size]]]]:
-    """Return the volumes that a claim could get if it were for size and labels alone.
+    """Return the volumes that satisfy a claim's size and labels.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def _ranked(
     sets: list[tuple[NodeSelector | None, list[_Size]]],
     class_volumes: ClassVolumes,
 ) -> tuple[I64Array, list[I64Array], list[I64Array]]:
-    """Put the volumes of all lanes into one order.
+    """Sort the volumes of all lanes into one order.
 
     Returns
     -------
@@ -356,7 +356,7 @@ def _ranked(
         Numbers by rank, and the ranks of each lane's and set's volumes.
     """
     if len(lanes) == 1 and not sets:
-        # A rank per entry instead of per volume does as well, and there is nothing to sort.
+        # With one lane, a rank per entry serves as a rank per volume, and no sort is needed.
         numbers = lanes[0][1].numbers
         return numbers, [np.arange(len(numbers), dtype=np.int64)], []
     listed = [part.sizes for _, part in lanes] + [sizes for _, sizes in sets]
@@ -386,7 +386,7 @@ def _table(value_ids: I64Array, ranks: I64Array, n_values: int, depth: int, none
 
 
 def _single_label(selector: NodeSelector | None) -> tuple[str, tuple[str, ...]] | None:
-    """Return the label and values of a selector that asks for nothing else."""
+    """Return the label and values of a selector with a single requirement on one label."""
     if selector is None:
         return None
     terms = compile_node_selector(selector).terms
@@ -422,15 +422,15 @@ def _size(volume: PersistentVolume) -> _Size:
     return storage_nano(volume.spec.capacity), volume.metadata.name
 
 
-def _kind(volume: PersistentVolume) -> _Kind:
+def _properties_of(volume: PersistentVolume) -> _Properties:
     spec = volume.spec
-    return _Kind(
+    return _Properties(
         spec.volume_mode or "Filesystem",
         spec.volume_attributes_class_name or "",
         frozenset(spec.access_modes),
     )
 
 
-def _wishes(claim: PersistentVolumeClaim) -> tuple[str, str]:
+def _required_properties(claim: PersistentVolumeClaim) -> tuple[str, str]:
     spec = claim.spec
     return spec.volume_mode or "Filesystem", spec.volume_attributes_class_name or ""

@@ -1,11 +1,11 @@
 """The cluster: nodes, the pods placed on them, and everything else that plugins read.
 
-One owner for all columns. Objects come in through `put` and `delete`; pods that have a node
-are placed on its slot, pods on nodes that do not exist wait until the node appears, pending
-pods are not kept here (the queue has them) except for their nominations.
+`Cluster` owns all columns. Objects are added with `put` and removed with `delete`. A pod that
+has a node is placed on its slot; a pod on a missing node is kept until the node appears.
+Pending pods are in the queue; the cluster has only their nominations.
 
-Whatever happens is written to the journals or raises one of the `versions`, so that a cached
-result can tell whether it is still right.
+Every change is written to a journal or increments a version, so that a cached result can be
+checked for validity.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from podwright.objects import Namespace, Node, Object, Pod, PodSpec, has_actual_
 
 
 class Reads(IntFlag):
-    """What a cached answer depends on, besides the pod's key."""
+    """What a cached result depends on, besides the pod's key."""
 
     NOTHING = 0
     NODE = 1
@@ -51,12 +51,12 @@ class Reads(IntFlag):
     TERMS = 32
     """Which (anti-)affinity terms the placed pods carry."""
     CLUSTER = 64
-    """Anything, anywhere: the answer is asked for in every cycle."""
+    """Anything: the plugin is called in every cycle."""
     IMAGES = 128
     """Which images are on which nodes, and how many nodes there are."""
 
 
-# Plain numbers: operations on IntFlag members are too slow for every cycle.
+# Plain integers: operations on IntFlag members are too slow for every cycle.
 _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
 _IMAGES = int(Reads.IMAGES)
@@ -78,17 +78,17 @@ class Cluster:
     pods_on : list of dict
         Per slot, the placed pods by "namespace/name", in order of placement.
     nominations : Nominations
-        Pending pods that wait for room on a node.
+        Pending pods that are nominated to a node.
     ranked_pods : RankedPods
         The placed pods by slot and importance; see `bring_up_to_date` there.
     dry_run_cache : DryRunCache
-        What dry runs of preemption found.
+        Cached results of dry runs of preemption.
     budgets : BudgetIndex
         Disruption budgets.
     selected_labels : SelectedLabels
-        By which labels workloads and affinity terms tell pods apart.
+        The labels that selectors of workloads and affinity terms use.
     numbering : int
-        Grows when nodes get new slots; whatever is kept per slot is then worthless.
+        Grows when nodes get new slots; results per slot are invalid then.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Cluster:
 
     @property
     def objects_version(self) -> int:
-        """A number that grows when anything but nodes and placed pods changes."""
+        """A version that grows when anything but nodes and placed pods changes."""
         return (
             self.storage.version
             + self.workloads.version
@@ -131,7 +131,7 @@ class Cluster:
         )
 
     def version_of(self, reads: int) -> tuple[int, ...]:
-        """Return the versions of all that `reads` names; equal means nothing changed.
+        """Return the versions of everything in `reads`; equal versions mean no change.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Cluster:
     # ---------------------------------------------------------------- objects
 
     def put(self, obj: Object) -> None:
-        """Add an object or take over its new version."""
+        """Add or update an object."""
         if isinstance(obj, Pod):
             self.put_pod(obj.key, obj)
         elif isinstance(obj, Node):
@@ -160,13 +160,13 @@ class Cluster:
             self.namespaces[obj.metadata.name] = dict(obj.metadata.labels)
             self._namespaces_changed()
         else:
-            # Each index takes the kinds that it knows and leaves the others.
+            # Each index ignores objects of other kinds.
             self.storage.put(obj)
             self.workloads.put(obj)
             self.budgets.put(obj)
 
     def delete(self, obj: Object) -> None:
-        """Take an object out; unknown ones are ignored."""
+        """Remove an object; unknown ones are ignored."""
         if isinstance(obj, Pod):
             self.delete_pod(obj.key, obj)
         elif isinstance(obj, Node):
@@ -184,7 +184,7 @@ class Cluster:
         self.selectors.namespaces_changed(self.namespaces)
 
     def put_pod(self, key: str, pod: Pod) -> None:
-        """Add a pod or take over its new version; `key` is its name, as `put` finds out itself."""
+        """Add or update a pod; `key` is its "namespace/name"."""
         if self.nominations.by_node:
             self.clear_nomination(pod)
         if pod.status.phase in _ENDED:
@@ -201,12 +201,12 @@ class Cluster:
             old = placed.pod
             if old is pod:
                 return
-            if self._counts_the_same(placed, pod):
+            if self._uses_the_same(placed, pod):
                 before = old.metadata.deletion_timestamp is not None
                 if before == (pod.metadata.deletion_timestamp is not None):
                     placed.pod = pod
                 else:
-                    # Spreading leaves terminating pods out; to all others nothing happened.
+                    # Spreading does not count terminating pods; nothing else changes.
                     self.selectors.placed(placed, -1)
                     placed.pod = pod
                     self.selectors.placed(placed, 1)
@@ -222,16 +222,16 @@ class Cluster:
             self.place(pod, slot, key)
 
     def delete_pod(self, key: str, pod: Pod) -> None:
-        """Take a pod out; `key` is its name, as `delete` finds out itself."""
+        """Remove a pod; `key` is its "namespace/name"."""
         self.remove(key)
         if self.nominations.by_node:
             self.clear_nomination(pod)
 
-    def _counts_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
-        """Return whether a new version of a placed pod takes exactly what the old one does.
+    def _uses_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
+        """Return whether a new version of a placed pod uses exactly the same resources.
 
-        Most updates are of that kind: the pod is seen with the node that it was given, its
-        status says how it is doing, or it is being deleted.
+        Most updates do: the informer delivers the binding, the status changes, or the pod is
+        being deleted.
         """
         old = placed.pod
         before, after = old.metadata, pod.metadata
@@ -241,7 +241,7 @@ class Cluster:
             and before.uid == after.uid
             and not has_actual_resources(pod)
             and not has_actual_resources(old)
-            and _same_but_for_the_node(old.spec, pod.spec)
+            and _equal_except_node(old.spec, pod.spec)
         )
 
     def _put_node(self, node: Node) -> None:
@@ -254,7 +254,7 @@ class Cluster:
                 self.place(pod, slot)
         elif changed:
             self.selectors.node_changed(slot)
-        # Also without a change: see there.
+        # Also without a change of the columns: see `ImageIndex.put`.
         self.images.put(slot, node.status.images)
         if changed:
             self.storage.node_changed(slot)
@@ -263,35 +263,35 @@ class Cluster:
         slot = self.nodes.slot_of.get(name)
         if slot is None:
             return
-        # The pods stay known: upstream keeps counting them until they are deleted, and
-        # they are back in place if a node of that name appears again.
-        staying = [placed.pod for placed in self.pods_on[slot].values()]
-        for pod in staying:
+        # The pods are kept: upstream counts them until they are deleted, and they are placed
+        # again if a node of that name appears.
+        remaining = [placed.pod for placed in self.pods_on[slot].values()]
+        for pod in remaining:
             self.remove(pod.key)
         self.nodes.remove(name)
         self.images.remove(slot)
         self.selectors.node_removed(slot)
         self.storage.node_changed(slot)
-        if staying:
-            self._pods_on_missing_nodes[name] = {pod.key: pod for pod in staying}
+        if remaining:
+            self._pods_on_missing_nodes[name] = {pod.key: pod for pod in remaining}
         if self.nodes.n_slots > 2 * self.nodes.n_alive + _DEAD_SLOTS_KEPT:
             self._renumber()
 
     def pods_on_missing_nodes(self) -> dict[str, tuple[Pod, ...]]:
-        """Return the pods whose node does not exist, by the node's name, in order."""
+        """Return the pods whose node does not exist, by node name, in order of arrival."""
         return {name: tuple(pods.values()) for name, pods in self._pods_on_missing_nodes.items()}
 
     def restore_pods_on_missing_nodes(self, node_name: str, pods: Iterable[Pod]) -> None:
-        """Let pods wait for a node, as `pods_on_missing_nodes` gave them."""
+        """Restore pods of a missing node, in the order of `pods_on_missing_nodes`."""
         self._pods_on_missing_nodes[node_name] = {pod.key: pod for pod in pods}
 
     def forget_pod_on_missing_node(self, key: str, uid: str | None = None) -> None:
-        """Forget the pod of a name that waits for its node to appear, if there is one.
+        """Remove a pod on a missing node, if there is one with this name.
 
         Parameters
         ----------
         uid : str, optional
-            Leaves a pod alone that is another one of that name.
+            Keep a pod with another uid.
         """
         if not self._pods_on_missing_nodes:
             return
@@ -303,7 +303,7 @@ class Cluster:
                     del self._pods_on_missing_nodes[name]
 
     def live_slots(self) -> I32Array:
-        """Return the slots of all nodes that are there: (n_alive,) int32, ascending."""
+        """Return the slots of all existing nodes: (n_alive,) int32, ascending."""
         version = self.nodes.node_journal.version
         if self._live[0] != version:
             slots = np.flatnonzero(self.nodes.alive).astype(np.int32)
@@ -311,7 +311,7 @@ class Cluster:
         return self._live[1]
 
     def _renumber(self) -> None:
-        """Give the live nodes new slots, in the same order, and make all readers start over."""
+        """Give the live nodes new slots, in the same order; all cached results become invalid."""
         nodes = [node for node in self.nodes.objects if node is not None]
         names = self.nodes.names
         pods = [(p.pod, names[p.slot]) for there in self.pods_on for p in there.values()]
@@ -336,7 +336,7 @@ class Cluster:
         return self._keys.of(pod)
 
     def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
-        """Count `pod` on the node in `slot`; `key` is its name, if the caller has it."""
+        """Count `pod` on the node in `slot`; `key` is its "namespace/name", if known."""
         keys = self._keys.of(pod)
         placed = PlacedPod(pod, keys, slot, key)
         self._count(placed, 1)
@@ -379,22 +379,22 @@ class Cluster:
     # ---------------------------------------------------------------- nominations
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Note that a pending pod is nominated to a node."""
+        """Record the nomination of a pending pod."""
         self.nominations.put(pod, node_name)
 
     def clear_nomination(self, pod: Pod) -> None:
-        """Forget where `pod` was nominated to."""
+        """Clear the nomination of `pod`."""
         self.nominations.remove(pod)
 
-    # ---------------------------------------------------------------- what if
+    # ---------------------------------------------------------------- dry runs
 
     @contextmanager
     def dry_run(self, slot: int) -> Iterator[SlotDryRun]:
-        """Change the pods of one slot for a moment, unseen by journals and counters.
+        """Change the pods of one slot temporarily, without journal entries and counters.
 
-        Only the slot's own columns change (requests, ports, volumes, `pods_on`); plugins
-        that count over many nodes are told through their `add_pod` and `remove_pod`.
-        Everything is put back at the end.
+        Only the slot's own columns change (requests, ports, volumes, `pods_on`); plugins that
+        count over many nodes are updated with their `add_pod` and `remove_pod`. All changes are
+        reverted at the end.
         """
         pods_before = dict(self.pods_on[slot])
         dry_run = SlotDryRun(self, slot)
@@ -404,13 +404,13 @@ class Cluster:
         finally:
             dry_run.undo()
             self.ports.end_dry_run()
-            # Same content; this restores the order too.
+            # The content is equal already; this also restores the order.
             self.pods_on[slot].clear()
             self.pods_on[slot].update(pods_before)
 
 
 class SlotDryRun:
-    """Pods added to and removed from one slot, to be undone."""
+    """Pods that are added to and removed from one slot in a dry run."""
 
     __slots__ = ("_cluster", "_done", "slot")
 
@@ -426,7 +426,7 @@ class SlotDryRun:
         return placed
 
     def add_back(self, placed: PlacedPod) -> None:
-        """Count a pod again that was removed before."""
+        """Add a pod again that was removed before."""
         self._apply(placed, 1)
 
     def remove(self, placed: PlacedPod) -> None:
@@ -434,15 +434,15 @@ class SlotDryRun:
         self._apply(placed, -1)
 
     def undo(self) -> None:
-        """Take back everything, newest first."""
+        """Revert all changes, newest first."""
         while self._done:
             placed, sign = self._done.pop()
-            self._cluster._count(placed, -sign)  # noqa: SLF001 - one class in two parts
+            self._cluster._count(placed, -sign)  # noqa: SLF001 - part of Cluster
 
     def _apply(self, placed: PlacedPod, sign: int) -> None:
-        self._cluster._count(placed, sign)  # noqa: SLF001 - one class in two parts
+        self._cluster._count(placed, sign)  # noqa: SLF001 - part of Cluster
         self._done.append((placed, sign))
 
 
-def _same_but_for_the_node(old: PodSpec, new: PodSpec) -> bool:
+def _equal_except_node(old: PodSpec, new: PodSpec) -> bool:
     return old is new or msgspec.structs.replace(new, node_name=old.node_name) == old

@@ -1,9 +1,9 @@
-"""Counts of placed pods over topology domains, kept current as pods come and go.
+"""Counts of placed pods over topology domains, updated incrementally.
 
-What happened is kept in logs: one per label class and one per (anti-)affinity term, each a
-compact array of the slots where such pods came and went. A log costs four bytes per pod and
-nothing else, whether or not anybody asks. A `Counter` is an array over domains that follows
-some of the logs; it is made when a pending pod asks, and can be dropped and made again.
+Changes are kept in logs: one per label class and one per (anti-)affinity term, each a compact
+array of the slots where such pods were added and removed. A log costs four bytes per pod,
+whether or not it is read. A `Counter` is an array over domains that follows some of the logs;
+it is built when a pending pod needs it, and can be dropped and rebuilt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEAST_COMPACTED = 64
 
 
 class PlacementLog:
-    """Where the pods of one label class, or the carriers of one term, came and went.
+    """The slots where pods of one label class, or with one term, were added and removed.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PlacementLog:
     followers_of_live : sequence of (Counter, int)
         Who counts those that are not terminating.
     presences : sequence of Presence
-        Who wants to know whether there are any.
+        The presences that follow this log.
     """
 
     __slots__ = ("_compact_at", "entries", "followers", "followers_of_live", "presences")
@@ -48,7 +48,7 @@ class PlacementLog:
         self._compact_at = _LEAST_COMPACTED
 
     def note(self, slot: int, sign: int, *, is_terminating: bool) -> None:
-        """Record that a pod came to (1) or left (-1) a slot, and tell the followers."""
+        """Record a pod added to (1) or removed from (-1) a slot, and update the followers."""
         for counter, weight in self.followers:
             counter.add(slot, weight * sign)
         if not is_terminating:
@@ -66,7 +66,7 @@ class PlacementLog:
     def count_into(
         self, counts: I64Array, domains: I32Array, weight: int, *, of_live: bool
     ) -> None:
-        """Add all pods that are there to `counts`.
+        """Add all current pods to `counts`.
 
         Parameters
         ----------
@@ -114,9 +114,9 @@ class Counter:
     Attributes
     ----------
     key : object
-        What `SelectorCounters` knows it by.
+        The key of the counter in `SelectorCounters`.
     domains : Domains
-        What is counted over.
+        The topology domains over which pods are counted.
     matchers : tuple of (Matcher, int)
         Which label classes are counted, and what each pod of them adds.
     terms : tuple of (Term, int)
@@ -166,7 +166,7 @@ class Counter:
         return self._counts
 
     def add(self, slot: int, amount: int) -> None:
-        """Take in one pod; called by the logs that this counter follows."""
+        """Add one pod; called by the logs that this counter follows."""
         domains = self.domains
         if slot >= domains.n_slots:
             domains.catch_up()
@@ -177,11 +177,11 @@ class Counter:
             self._cells[domain] += amount
 
     def start_over(self) -> None:
-        """Count anew when next asked."""
+        """Recount at the next read."""
         self._is_stale = True
 
     def make_room(self) -> None:
-        """Take in domains that are new and empty."""
+        """Add new, empty domains."""
         if self._is_stale:
             return
         n = self.domains.n_domains
@@ -220,7 +220,7 @@ class Presence:
     domains : Domains
         Of the label.
     on_change : callable
-        Called whenever the answer changes.
+        Called when the result changes.
     """
 
     __slots__ = ("_on_change", "count", "domains", "logs")
@@ -232,7 +232,7 @@ class Presence:
         self._on_change = on_change
 
     def add(self, slot: int, sign: int) -> None:
-        """Take in one pod; called by the logs."""
+        """Add one pod; called by the logs."""
         domains = self.domains
         if slot >= domains.n_slots:
             domains.catch_up()
@@ -240,13 +240,13 @@ class Presence:
             self._set(self.count + sign)
 
     def follow(self, log: PlacementLog) -> None:
-        """Count the pods of one more log, those that are there included."""
+        """Follow one more log, and count its current pods."""
         log.presences = (*log.presences, self)
         self.logs.append(log)
         self._set(self.count + self._count_of(log))
 
     def start_over(self) -> None:
-        """Count anew: nodes changed."""
+        """Recount: nodes changed."""
         self._set(sum(map(self._count_of, self.logs)))
 
     def make_room(self) -> None:

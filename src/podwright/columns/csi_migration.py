@@ -1,8 +1,8 @@
-"""In-tree volumes as the CSI drivers see them that took over from the in-tree plugins.
+"""CSI migration: in-tree volumes as volumes of the CSI drivers that replace the in-tree plugins.
 
-A cloud disk in a pod or a PersistentVolume counts as a volume of its CSI driver, under the
-name that the driver would give it. On a node whose CSINode says that the plugin is migrated,
-the zones of a volume are looked up under the driver's own topology label.
+A cloud disk in a pod or a PersistentVolume counts as a volume of its CSI driver, with the
+volume handle of the translation. On a node whose CSINode lists the plugin as migrated, the
+zones of a volume are compared with the driver's own topology label.
 
 Upstream: staging/src/k8s.io/csi-translation-lib (translate.go and plugins/),
 pkg/scheduler/framework/plugins/nodevolumelimits/utils.go
@@ -125,7 +125,7 @@ def provisioned_driver(provisioner: str) -> str:
 
 
 def inline_csi_volume(volume: Volume) -> CSIVolume | None:
-    """Return what a pod's inline volume counts as; None if it does not count.
+    """Return the CSI volume of a pod's inline volume; None if it has none.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def inline_csi_volume(volume: Volume) -> CSIVolume | None:
 
 
 def persistent_csi_volume(volume: PersistentVolume) -> CSIVolume | None:
-    """Return what a PersistentVolume counts as; None if it does not count."""
+    """Return the CSI volume of a PersistentVolume; None if it has none."""
     if volume.spec.csi is not None:
         source = volume.spec.csi
         found = CSIVolume(source.driver, source.volume_handle)

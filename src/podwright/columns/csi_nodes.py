@@ -18,7 +18,7 @@ NO_LIMIT = -1
 
 
 class _Row(NamedTuple):
-    """What one CSINode says."""
+    """The content of one CSINode."""
 
     limits: dict[str, int]
     migrated: frozenset[str]
@@ -26,7 +26,7 @@ class _Row(NamedTuple):
 
 
 class CSINodeColumns:
-    """What CSINodes say, per slot; written by `StorageIndex` only."""
+    """The content of CSINodes, per slot; written by `StorageIndex` only."""
 
     def __init__(self, nodes: NodeColumns) -> None:
         self._nodes = nodes
@@ -52,7 +52,7 @@ class CSINodeColumns:
         return row is not None and bool(row.limits)
 
     def installed(self, driver: str) -> I64Array | None:
-        """Tell where a driver is.
+        """Return the slots where a driver is installed.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class CSINodeColumns:
         return self._installed.find(driver)
 
     def migrated(self, plugin: str) -> I64Array | None:
-        """Tell where an in-tree plugin is migrated.
+        """Return the slots where an in-tree plugin is migrated.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class CSINodeColumns:
         return self._migrated.find(plugin)
 
     def take(self, csi_node: CSINode, *, gone: bool) -> bool:
-        """Take over or drop a CSINode; tell whether anything that scheduling reads changed."""
+        """Set or remove a CSINode; return whether anything that scheduling reads changed."""
         name = csi_node.metadata.name
         old = self._rows.get(name)
         if gone:
@@ -85,7 +85,7 @@ class CSINodeColumns:
         return self._rows.get(name) != old
 
     def node_changed(self, slot: int) -> None:
-        """Write the row of a node that came or went."""
+        """Write the row of a node that was added or deleted."""
         alive = self._nodes.objects[slot] is not None
         row = self._rows.get(self._nodes.names[slot]) if alive else None
         old = self._written.get(slot)
@@ -109,7 +109,7 @@ class CSINodeColumns:
             self._written[slot] = row
 
     def renumber(self) -> None:
-        """Forget what is known per slot."""
+        """Clear all slots."""
         self._limits.clear()
         self._migrated.clear()
         self._installed.clear()

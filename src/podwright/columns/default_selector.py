@@ -1,4 +1,4 @@
-"""The selector that spreading deduces for a pod that names none.
+"""The default selector of topology spreading, from Services and owners of a pod.
 
 Upstream: pkg/scheduler/framework/plugins/helper/spread.go, `DefaultSelector`
 """

@@ -1,13 +1,12 @@
 """Topology domains: which slots share the value of a label, and which of them count.
 
-A `Domains` numbers the values of one topology key from zero. Some nodes do not take part in
-a pod's spreading (its node affinity or its tolerations exclude them, or they lack another
-constraint's key): pods there are not counted, and a domain made of such nodes only does not
-take part in the minimum.
+A `Domains` numbers the values of one topology key from zero. Some nodes are not eligible for a
+pod's spreading (its node affinity or its tolerations exclude them, or they lack another
+constraint's key): pods there are not counted, and a domain with only such nodes does not affect
+the minimum.
 
-Nothing is done when a node comes or changes; `Domains` catches up with the node journal when
-it is next asked. New nodes are appended, any other change numbers all nodes anew and makes
-the counters over these domains start over.
+`Domains` catches up with the node journal when it is read. New nodes are appended; any other
+change renumbers all nodes, and the counters over these domains are rebuilt.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MOST_APPENDED = 256
 """More new nodes than this are numbered together with all others."""
 
 _FEW = 4
-"""Up to so many new nodes are looked at one by one, which then is faster than arrays."""
+"""Up to this many new nodes are added one by one, which is faster than with arrays."""
 
 
 class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +35,9 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     topology_key : str
-        The label whose values are the domains; "" makes every node a domain of its own.
+        The label whose values are the domains; with "" every node is a domain.
     read_keys : tuple of str
-        A node that lacks one of these labels has no domain, as far as reading goes.
+        A node that lacks one of these labels has no domain for reads.
     counted_keys : tuple of str
         Pods on a node that lacks one of these labels are not counted.
     node_selector : tuple of (str, str)
@@ -104,7 +103,7 @@ class Follower(Protocol):
     """Something that is counted over domains."""
 
     def start_over(self) -> None:
-        """Learn that the domains were numbered anew."""
+        """Handle the renumbering of the domains."""
 
     def make_room(self) -> None:
         """Learn that there may be more domains."""
@@ -116,7 +115,7 @@ class Domains:
     Attributes
     ----------
     n_slots : int
-        So many slots are known; ask `catch_up` for the others.
+        The slots up to this one are numbered; `catch_up` adds the others.
     n_counted : int
         Domains with a counted node; these have the lowest numbers.
     n_domains : int
@@ -151,7 +150,7 @@ class Domains:
         return self._version == self._nodes.node_journal.version
 
     def catch_up(self) -> None:
-        """Take in the nodes that came or changed since the last time."""
+        """Add the nodes that were added or changed since the last call."""
         nodes = self._nodes
         if self.is_current:
             return
@@ -173,7 +172,7 @@ class Domains:
         self._take_views(0)
 
     def _value_ids(self, rows: I32Array) -> I32Array:
-        """Return what tells the domains of `rows` apart; negative for none."""
+        """Return the domain key of each of `rows`; negative for none."""
         rule, nodes = self.rule, self._nodes
         if not rule.topology_key:
             return rows
@@ -200,7 +199,7 @@ class Domains:
         self.n_domains = len(first) + len(others)
         table[others] = np.arange(len(first), self.n_domains, dtype=np.int32)
         self._domain_of_value = table
-        # The last entry of the table is -1 and answers for negative ids.
+        # The last entry of the table is -1, which negative ids select.
         domains = table[ids]
         room = max(2 * n, 16)
         self._counting_rows = np.full(room, -1, dtype=np.int32)
@@ -258,7 +257,7 @@ class Domains:
         return self.n_counted == self.n_domains
 
     def _domain_of(self, value: int) -> int:
-        # The last entry answers for negative ids and is not a value's own.
+        # Negative ids select the last entry, which belongs to no value.
         table = self._domain_of_value
         return int(table[value]) if value < len(table) - 1 else -1
 

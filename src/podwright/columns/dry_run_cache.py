@@ -1,9 +1,9 @@
-"""What dry runs of preemption found per slot, kept as long as it is right.
+"""Results of preemption dry runs per slot, cached while they are valid.
 
-A dry run on a slot depends on the pods there, the node, the disruption budgets, and what the
-preemptor asks for at which priority. Preemptors come from templates, and between two of them
-few slots change: what was found for the others is found again. Slots with nominated pods are
-tried anew each time; what filters say that do not look at pods is not part of this.
+A dry run on a slot depends on its pods, the node, the disruption budgets, and the preemptor's
+requests and priority. Preemptors come from templates, and between two of them few slots change,
+so the results of the other slots are reused. Slots with nominated pods are evaluated every
+time. Filters that do not read pods are not part of the cached results.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from podwright.columns.budgets import BudgetIndex
 from podwright.columns.nodes import NodeColumns
 
 _MOST_KEPT = 4
-"""For so many kinds of preemptors; each takes some 70 bytes per node and one per pod."""
+"""The number of preemptor kinds that are cached; each takes 70 bytes per node and 1 per pod."""
 
 
 class TriedSlots:
-    """What was found for one kind of preemptor.
+    """The results for one kind of preemptor: its priority and requests.
 
     Attributes
     ----------
     written : (n_slots,) int64
-        The number of the writing of the slot's pods for which it was tried
-        (`RankedPods.written`); 0: the rest says nothing of the slot.
+        The value of `RankedPods.written` for which the slot was evaluated; 0: the slot has no
+        result.
     codes : (n_slots,) int64
     measures : (n_slots, 5) int64
     lower : (n_slots,) int64
-        How many of its pods, the last ones, have a lower priority.
+        The number of its pods (the last ones) with a lower priority.
     marks : (n_pool,) int8
         By place in the pool of `RankedPods`.
     """
@@ -48,11 +48,11 @@ class TriedSlots:
         self._allowed: list[int] = []
 
     def forget(self) -> None:
-        """Let all slots be tried again."""
+        """Invalidate the results of all slots."""
         self.written.fill(0)
 
     def catch_up(self, nodes: NodeColumns, budgets: BudgetIndex, n_pool: int) -> None:
-        """Forget what is no longer right, but for what `written` says of pods."""
+        """Invalidate results after changes of nodes and budgets; `written` covers pods."""
         version = nodes.node_journal.version
         if self._node_version != version:
             changed = nodes.node_journal.since(self._node_version)
@@ -62,7 +62,7 @@ class TriedSlots:
                 self.written[changed] = 0
             self._node_version = version
         if self._allowed != budgets.allowed:
-            # If a budget covers other pods than before, all pods are written again anyway.
+            # If a budget covers other pods than before, all slots are rewritten anyway.
             self.forget()
             self._allowed = list(budgets.allowed)
         if len(self.marks) < n_pool:
@@ -72,7 +72,7 @@ class TriedSlots:
 
 
 class DryRunCache:
-    """What was found for the kinds of preemptors that came last."""
+    """The results for the most recent kinds of preemptors."""
 
     def __init__(self, nodes: NodeColumns, budgets: BudgetIndex) -> None:
         self._nodes = nodes
@@ -80,13 +80,13 @@ class DryRunCache:
         self._kept: OrderedDict[tuple[int, bytes], TriedSlots] = OrderedDict()
 
     def of(self, priority: int, pairs: I64Array, n_pool: int) -> TriedSlots:
-        """Return what is known for a kind of preemptor, to read and to write.
+        """Return the results for a kind of preemptor, to read and to update.
 
         Parameters
         ----------
         priority : int
         pairs : (2 * n_requested,) int64
-            Pairs of resource column and amount that it asks for.
+            Pairs of resource column and requested amount.
         n_pool : int
             The size of the pool of `RankedPods`.
         """
@@ -94,7 +94,7 @@ class DryRunCache:
         key = (priority, pairs.tobytes())
         tried = self._kept.pop(key, None)
         if tried is None and len(self._kept) >= _MOST_KEPT:
-            # The arrays of the one that was asked for longest ago are used again.
+            # Reuse the arrays of the least recently used kind.
             _, tried = self._kept.popitem(last=False)
             tried.forget()
         if tried is None or len(tried.written) != n_slots:

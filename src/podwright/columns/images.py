@@ -1,8 +1,8 @@
 """Which container images are on which nodes.
 
-The size of an image is the one reported by the node where it was seen first, for as long as
-it is on any node. An update of the only node that has an image reports the size anew.
-Kubelets report the same image under several names; each counts by itself.
+The size of an image is the one reported by the first node that had it, for as long as any node
+has it. An update of the only node that has an image replaces the size. Kubelets report the same
+image under several names; each name counts separately.
 
 Upstream: pkg/scheduler/backend/cache/cache.go, `addNodeImageStates`, `removeNodeImageStates`
 """
@@ -70,11 +70,11 @@ class ImageIndex:
         return len(self._states)
 
     def find(self, name: str) -> ImageState | None:
-        """Return what is known of an image, or None if it is on no node."""
+        """Return the state of an image, or None if it is on no node."""
         return self._states.get(name)
 
     def put(self, slot: int, images: tuple[ContainerImage, ...]) -> None:
-        """Take over the images of the node in `slot`, which is new or has changed."""
+        """Set the images of the node in `slot`, which is new or has changed."""
         old = self._images_of.get(slot)
         if old == images and not self._is_resized(slot, images):
             return
@@ -152,7 +152,7 @@ def _with_tag(image: str) -> str:
 
 
 def locality_scores(sums: I64Array, pod: Pod, most_score: int) -> I64Array:
-    """Map bytes of the pod's images that are there, scaled by how common they are, to scores.
+    """Map the bytes of the pod's images on a node, scaled by how common they are, to scores.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which of two pods is the more important one: the other is preempted first.
+"""The order of importance of pods: less important ones are preempted first.
 
 Upstream: pkg/scheduler/util/utils.go, `MoreImportantPod`, `GetPodStartTime`.
 """
@@ -28,13 +28,13 @@ def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
     Parameters
     ----------
     now_ns : int
-        Stands for the start of a pod that has not started. It matters only where another
-        pod's start lies in the future, so without it such pods count as the last.
+        The start time of a pod that has not started. It matters only where another pod's start
+        lies in the future; by default such pods start last.
 
     Notes
     -----
-    Priority, then the earlier start. Upstream leaves the order of equals to its sort; ours is
-    by name, so that it does not depend on who came to the node first.
+    Priority, then the earlier start. Upstream does not order equal pods; podwright orders them
+    by name, so that the result does not depend on their order of arrival.
     """
     started = now_ns
     if pod.status.start_time:

@@ -1,6 +1,6 @@
-"""Values to small integers, once.
+"""Interning: each distinct value gets a small integer.
 
-Kernels see integers; the value comes back by position.
+Kernels use the integers; a list returns the value of an integer.
 """
 
 from __future__ import annotations

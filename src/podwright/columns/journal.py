@@ -1,7 +1,7 @@
-"""Which slots changed since.
+"""A journal of slot changes with a growing version.
 
-A reader keeps the version up to which its result is right and asks for what came after.
-Entries are kept in one array; `since` gives a view of it, so catching up copies nothing.
+A reader stores the version for which its result is valid and reads the later entries. The
+entries are in one array; `since` returns a view of it and copies nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Journal:
         self._base = self.version
 
     def since(self, version: int) -> I32Array | None:
-        """Return the slots noted after `version`, or None if that is too long ago.
+        """Return the slots recorded after `version`, or None if the version is too old.
 
         Returns
         -------

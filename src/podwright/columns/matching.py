@@ -1,9 +1,9 @@
-"""Which selectors match which pods, found without comparing all with all.
+"""Matching selectors and pods without comparing all pairs.
 
-Nearly every selector in use demands one exact label value, like `app=web`. Selectors are
-filed under that demand, and label classes under the labels that selectors demand, so a new
-selector meets only the classes that have its value and a new class only the selectors that
-demand one of its values.
+Nearly every selector requires one exact label value, such as `app=web`. Selectors are indexed
+by that requirement, and label classes by the labels that selectors require. So a new selector
+is compared only with the classes that have its value, and a new class only with the selectors
+that require one of its values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_NAMESPACES = 16
-"""A selector of more namespaces is filed under none and so meets those of all."""
+"""A selector of more namespaces is indexed under none and so meets those of all."""
 
 
 class PodSelector(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class PodSelector(msgspec.Struct, frozen=True):
     namespaces: frozenset[str] | None = None
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Return whether a pod is meant."""
+        """Return whether the selector matches a pod."""
         namespaces = self.namespaces
         return (namespaces is None or namespace in namespaces) and self.selector.matches(labels)
 
@@ -65,9 +65,9 @@ class Matcher:
     classes : dict of int to PlacementLog
         The matching label classes by number.
     counters : list of (Counter, int)
-        Who has to follow every matching class, and what each pod adds.
+        The counters that follow every matching class, and the amount per pod.
     presences : list of Presence
-        The same for those who ask whether there are any.
+        The presences that follow every matching class.
     """
 
     __slots__ = ("classes", "counters", "parts", "presences")
@@ -84,7 +84,7 @@ class Matcher:
 
 
 class SelectorFile(Generic[T]):
-    """Things with a selector, filed so that the ones that may match a pod are found fast."""
+    """An index of items with a selector, by the label value that the selector requires."""
 
     __slots__ = ("_by_label", "_loose")
 
@@ -92,33 +92,33 @@ class SelectorFile(Generic[T]):
         self._by_label: dict[str, dict[tuple[str | None, str], list[T]]] = {}
         self._loose: dict[str | None, list[T]] = {}
 
-    def add(self, thing: T, selector: Selector, namespaces: frozenset[str] | None) -> None:
-        """File `thing` under what it demands."""
+    def add(self, item: T, selector: Selector, namespaces: frozenset[str] | None) -> None:
+        """Index `item` by the label value that it requires."""
         if selector.is_nothing:
             return
         demand = demanded_label(selector)
         for namespace in _filed_under(namespaces):
             if demand is None:
-                self._loose.setdefault(namespace, []).append(thing)
+                self._loose.setdefault(namespace, []).append(item)
             else:
                 key, value = demand
-                filed = self._by_label.setdefault(key, {})
-                filed.setdefault((namespace, value), []).append(thing)
+                indexed = self._by_label.setdefault(key, {})
+                indexed.setdefault((namespace, value), []).append(item)
 
     def candidates(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
-        """Yield what may match a pod, each once, in the order in which it was filed per label."""
-        for key, filed in self._by_label.items():
+        """Yield what may match a pod, each once, in the order in which it was indexed per label."""
+        for key, indexed in self._by_label.items():
             value = labels.get(key)
             if value is not None:
-                yield from filed.get((namespace, value), ())
-                yield from filed.get((None, value), ())
+                yield from indexed.get((namespace, value), ())
+                yield from indexed.get((None, value), ())
         if self._loose:
             yield from self._loose.get(namespace, ())
             yield from self._loose.get(None, ())
 
 
 class ClassFile:
-    """Label classes, filed under those labels that selectors have asked for."""
+    """Label classes, indexed by the labels that selectors require."""
 
     __slots__ = ("_by_label", "_by_namespace", "_classes")
 
@@ -131,11 +131,11 @@ class ClassFile:
         """File a class."""
         self._classes.append(cls)
         self._by_namespace.setdefault(cls.namespace, []).append(cls)
-        for key, filed in self._by_label.items():
-            _file_class(filed, key, cls)
+        for key, indexed in self._by_label.items():
+            _file_class(indexed, key, cls)
 
     def candidates(self, wanted: PodSelector) -> Iterator[LabelClass]:
-        """Yield the classes that `wanted` may match, each once."""
+        """Yield the classes that `selector` may match, once each."""
         if wanted.selector.is_nothing:
             return
         demand = demanded_label(wanted.selector)
@@ -148,17 +148,17 @@ class ClassFile:
                     yield from self._by_namespace.get(namespace, ())
             return
         key, value = demand
-        filed = self._by_label.get(key)
-        if filed is None:
-            filed = self._by_label[key] = {}
+        indexed = self._by_label.get(key)
+        if indexed is None:
+            indexed = self._by_label[key] = {}
             for cls in self._classes:
-                _file_class(filed, key, cls)
+                _file_class(indexed, key, cls)
         for namespace in namespaces:
-            yield from filed.get((namespace, value), ())
+            yield from indexed.get((namespace, value), ())
 
 
 def demanded_label(selector: Selector) -> tuple[str, str] | None:
-    """Return a label and the one value that a selector demands of it, if there is one."""
+    """Return a label and the single value that a selector requires, if there is one."""
     for requirement in selector.requirements:
         if requirement.operator == "In" and len(requirement.values) == 1:
             return requirement.key, requirement.values[0]
@@ -172,9 +172,9 @@ def _filed_under(namespaces: frozenset[str] | None) -> list[str] | tuple[None]:
 
 
 def _file_class(
-    filed: dict[tuple[str | None, str], list[LabelClass]], key: str, cls: LabelClass
+    indexed: dict[tuple[str | None, str], list[LabelClass]], key: str, cls: LabelClass
 ) -> None:
     value = cls.labels.get(key)
     if value is not None:
-        filed.setdefault((cls.namespace, value), []).append(cls)
-        filed.setdefault((None, value), []).append(cls)
+        indexed.setdefault((cls.namespace, value), []).append(cls)
+        indexed.setdefault((None, value), []).append(cls)

@@ -1,13 +1,13 @@
-"""Selectors over label columns: one integer comparison per condition and slot.
+"""Node selectors over label columns: one integer comparison per requirement and slot.
 
 `objects.selector` compiles selectors and matches one object's labels; here the same compiled
-selectors are asked of all nodes at once. A condition looks at interned values, never at
-nodes, and its answer is gathered by value id; a mask over 5,000 slots costs a few
-microseconds per condition.
+selectors are evaluated for all nodes together. A requirement is evaluated once per interned
+value, not per node, and the result is gathered by value id; a mask over 5,000 slots costs a few
+microseconds per requirement.
 
-Terms are OR'd and the conditions of a term AND'd. Empty terms match nothing, and neither do
-terms with a mistake in them, whatever their other conditions say: upstream collects the
-errors while parsing and passes over the term.
+Terms are ORed, the requirements of a term are ANDed. Empty terms match nothing. Terms with an
+invalid requirement match nothing either: upstream collects the errors while parsing and skips
+the term.
 
 All functions take the same `nodes`, `rows` and `with_fields`, see `node_selector_mask`.
 
@@ -41,7 +41,7 @@ _MOST_REMEMBERED = 16_384
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def compile_node_selector(selector: NodeSelector) -> NodeTerms:
-    """Compile a node selector; remembered by its value."""
+    """Compile a node selector; cached by its value."""
     return node_selector(selector)
 
 
@@ -57,11 +57,11 @@ def node_selector_mask(
     Parameters
     ----------
     selector : NodeSelector
-        Compiled at the first call and remembered by its value.
+        Compiled at the first call and cached by its value.
     nodes : NodeColumns
         The labels and names.
     rows : (k,) int32, optional
-        The slots that are asked for; None asks for all.
+        The slots to evaluate; None: all.
     with_fields : bool
         False passes over `matchFields`, as upstream does for volumes: there it matches the
         labels alone, of a node without a name.
@@ -149,7 +149,7 @@ def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array |
 
 
 def any_of(ids: I32Array, values: Collection[str], nodes: NodeColumns) -> Mask:
-    """Tell where value ids, as `NodeColumns.label_ids` has them, stand for any of `values`."""
+    """Return where value ids, as in `NodeColumns.label_ids`, are ids of any of `values`."""
     find = nodes.label_values.find
     wanted = [number for number in map(find, values) if number >= 0]
     if len(wanted) == 1:

@@ -1,11 +1,10 @@
 """The nodes as columns over slots.
 
-A node is a slot number. Slots are given in the order of arrival and are not given again, so
-that the order of slots is the order of arrival whatever came and went; `Cluster` renumbers
-them when too many are dead.
+A node is a slot number. Slots are assigned in order of arrival and are not reused, so that the
+order of slots is always the order of arrival; `Cluster` renumbers them when too many are dead.
 
-Every public array is a view of exactly `n_slots` rows and is replaced when a node arrives:
-take it from here at each use, and do not keep it.
+Every public array is a view of exactly `n_slots` rows and is replaced when a node arrives: read
+it from here at each use, and do not keep a reference.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class NodeColumns:
     n_slots : int
         Slots ever given, dead ones included.
     alive : (n_slots,) bool
-        False for nodes that are gone.
+        False for deleted nodes.
     allocatable, requested : (n_slots, n_resources) int64
         Milli-CPU, bytes, and units of extended resources; column `PODS` is the number of
         pods allowed, and there.
@@ -95,7 +94,7 @@ class NodeColumns:
         return self._add_label_column(key) if view is None else view
 
     def has_label(self, key: str, value: str) -> Mask:
-        """Tell per slot whether label `key` has exactly this value.
+        """Return per slot whether label `key` has exactly this value.
 
         Returns
         -------
@@ -107,7 +106,7 @@ class NodeColumns:
         return mask
 
     def labels_of(self, slot: int) -> Mapping[str, str]:
-        """Return the labels of the node in `slot`; none if it is gone."""
+        """Return the labels of the node in `slot`; empty if it was deleted."""
         node = self.objects[slot]
         return {} if node is None else node.metadata.labels
 
@@ -123,7 +122,7 @@ class NodeColumns:
         Returns
         -------
         (n_alive,) int32
-            Zones in turn, see `podwright.columns.order`.
+            Round-robin over zones, see `podwright.columns.order`.
         """
         if self._order is None:
             slot_of = self.slot_of
@@ -136,7 +135,7 @@ class NodeColumns:
         Returns
         -------
         (n_slots,) int32
-            Not changed later; dead slots have a place, too.
+            Not changed later; includes dead slots.
         """
         if len(self._name_ranks) != self.n_slots:
             order = sorted(range(self.n_slots), key=self.names.__getitem__)
@@ -156,7 +155,7 @@ class NodeColumns:
         self._order = None
 
     def put(self, node: Node) -> tuple[int, bool]:
-        """Add a node or take over its new version.
+        """Add or update a node.
 
         Returns
         -------
@@ -180,7 +179,7 @@ class NodeColumns:
         return slot, True
 
     def remove(self, name: str) -> int:
-        """Mark a node as gone; return the slot it had."""
+        """Mark a node as deleted; return its slot."""
         slot = self.slot_of.pop(name)
         self.objects[slot] = None
         self.alive[slot] = False
@@ -258,7 +257,7 @@ class NodeColumns:
         return view
 
     def _lengthen(self) -> None:
-        """Double the rows that there is room for."""
+        """Double the capacity in rows."""
         rows = self._rows = 2 * self._rows
         self._alive_rows = _longer(self._alive_rows, rows)
         self._unschedulable_rows = _longer(self._unschedulable_rows, rows)

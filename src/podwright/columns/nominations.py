@@ -1,4 +1,4 @@
-"""Pods that wait for room on a node: which, where, and how much they ask for."""
+"""Nominated pods: pending pods, the node of each, and their requests."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Nominations:
         Returns
         -------
         (slots, priorities, requests)
-            Where each is nominated to, -1 if that node does not exist: (n,) int32; its
-            priority: (n,) int64; what it asks for: (n, n_resources) int64.
+            The slot of each nominated node, -1 if the node does not exist: (n,) int32; the
+            pod's priority: (n,) int64; its requests: (n, n_resources) int64.
         """
         nodes = self._nodes
         n = len(self._pods)

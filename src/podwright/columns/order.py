@@ -1,9 +1,9 @@
-"""The order in which nodes are looked at: zones in turn.
+"""The order in which nodes are evaluated: round-robin over zones.
 
-Nodes are kept in one list per zone (region and zone label together). The order takes the
-first node of each zone, then the second of each, and so on; zones come in the order in
-which their first node appeared. A node whose zone changes goes to the end of its new zone.
-Upstream: pkg/scheduler/backend/cache/node_tree.go, `nodeTree.list`; the zone key is
+Nodes are kept in one list per zone (region and zone label together). The order takes the first
+node of each zone, then the second of each, and so on; zones are in the order in which their
+first node was added. A node whose zone changes goes to the end of its new zone. Upstream:
+pkg/scheduler/backend/cache/node_tree.go, `nodeTree.list`; the zone key is
 component-helpers/node/topology/helpers.go, `GetZoneKey`.
 """
 
@@ -18,8 +18,8 @@ _OLD_REGION = "failure-domain.beta.kubernetes.io/region"
 
 
 def zone_key(labels: Mapping[str, str]) -> str:
-    """Return the zone that upstream interleaves by; "" if the node names none."""
-    # The old labels win upstream, if they are there at all.
+    """Return the zone by which upstream interleaves; "" if the node has none."""
+    # Upstream prefers the deprecated labels where they exist.
     zone = labels.get(_OLD_ZONE, labels.get(ZONE, ""))
     region = labels.get(_OLD_REGION, labels.get(REGION, ""))
     return f"{region}:\x00:{zone}" if zone or region else ""
@@ -35,7 +35,7 @@ class NodeTree:
         self._zone_of: dict[str, str] = {}
 
     def put(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Add a node, or move it if its zone changed; tell whether the order changed."""
+        """Add a node, or move it if its zone changed; return whether the order changed."""
         zone = zone_key(labels)
         old = self._zone_of.get(name)
         if old == zone:
@@ -47,7 +47,7 @@ class NodeTree:
         return True
 
     def remove(self, name: str) -> None:
-        """Take a node out; its zone goes with its last node."""
+        """Remove a node; a zone is removed with its last node."""
         zone = self._zone_of.pop(name)
         names = self._names_of[zone]
         del names[name]
@@ -59,14 +59,14 @@ class NodeTree:
         return [list(names) for names in self._names_of.values()]
 
     def reorder(self, by_zone: Iterable[Iterable[str]]) -> None:
-        """Take over an order that `by_zone` gave for the same nodes."""
+        """Restore an order that `by_zone` returned for the same nodes."""
         listed = [list(names) for names in by_zone]
         self._names_of = {
             self._zone_of[names[0]]: dict.fromkeys(names) for names in listed if names
         }
 
     def names(self) -> list[str]:
-        """Return all names, zones in turn."""
+        """Return all names, round-robin over zones."""
         lists = [list(names) for names in self._names_of.values()]
         longest = max(map(len, lists), default=0)
         return [names[i] for i in range(longest) for names in lists if i < len(names)]

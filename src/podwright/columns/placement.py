@@ -1,4 +1,4 @@
-"""A pod on a slot, and the parts of it that count there."""
+"""A placed pod: a pod on a slot, with its interned parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
     ports : tuple of HostPort
         Host ports in use.
     has_volumes : bool
-        Whether the volume columns have to be told.
+        Whether the volume columns must be updated.
     class_id : int
         Number of the pod's (namespace, labels) in `SelectorCounters`.
     term_ids : tuple of int

@@ -1,4 +1,4 @@
-"""What placing a pod needs to know of it, interned.
+"""The interned parts of a pod that placing it needs.
 
 Pods come from templates: pods that share their spec and labels share their `PodKeys`.
 """
@@ -19,7 +19,7 @@ _MOST_REMEMBERED = 65_536
 
 
 class PodKeysCache:
-    """From pods to `PodKeys`, remembering by the identity of spec and labels."""
+    """`PodKeys` of pods, cached by the identity of spec and labels."""
 
     def __init__(self, nodes: NodeColumns, selectors: SelectorCounters) -> None:
         self._nodes = nodes
@@ -42,7 +42,7 @@ class PodKeysCache:
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys
-                # Pods of a Job or StatefulSet are told apart by a label, and by nothing else.
+                # Pods of a Job or StatefulSet differ only in a label.
                 return self._with_labels_of(pod, keys)
         if len(self._known) >= _MOST_REMEMBERED:
             self.forget()

@@ -1,7 +1,7 @@
-"""Which volumes of a pod scheduling looks at: claims, disks that exclude others, cloud disks.
+"""The volumes of a pod that scheduling reads: claims, exclusive disks, cloud disks.
 
-Config maps, secrets, projected tokens and empty directories are none of them, and nearly all
-volumes of real pods are such.
+Nearly all volumes of real pods are config maps, secrets, projected tokens and empty
+directories, which scheduling does not read.
 
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go,
 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go,
@@ -48,7 +48,7 @@ class DiskUse(NamedTuple):
 
 
 def matters(volume: Volume) -> bool:
-    """Return whether scheduling looks at a volume."""
+    """Return whether scheduling reads a volume."""
     return (
         volume.persistent_volume_claim is not None
         or volume.ephemeral is not None
@@ -59,7 +59,7 @@ def matters(volume: Volume) -> bool:
 
 
 def uses_volumes(spec: PodSpec) -> bool:
-    """Return whether scheduling looks at any of the pod's volumes."""
+    """Return whether scheduling reads any of the pod's volumes."""
     return any(map(matters, spec.volumes))
 
 

@@ -59,7 +59,8 @@ class PortUse:
             before = taken.get(port, 0)
             left = before + sign
             if self._before_dry_run is not None:
-                # As in upstream's set, whoever goes takes the port along.
+                # As in upstream's set, removing any pod frees the port, even if another pod
+                # uses it.
                 left = max(sign, 0)
             if left:
                 taken[port] = left
@@ -82,7 +83,7 @@ class PortUse:
         self._before_dry_run = (slot, dict(self._taken.get(slot, {})))
 
     def end_dry_run(self) -> None:
-        """Go back to what was taken at the beginning."""
+        """Restore the ports of the start of the dry run."""
         assert self._before_dry_run is not None, "no dry run has begun"
         slot, before = self._before_dry_run
         self._before_dry_run = None

@@ -1,10 +1,10 @@
-"""The pods on every slot, the most important first, as columns.
+"""The pods on every slot as columns, most important first.
 
-Preemption takes away the least important pods of a node, so it needs them in that order,
-with their priorities, start times, requests and disruption budgets. The columns are a pool
-in which each slot has a stretch of its own, with room to grow; a slot that outgrows its
-stretch gets a new one at the end. A slot is written when somebody asks for it and its pods
-have changed since: nothing is kept before preemption is tried for the first time.
+Preemption removes the least important pods of a node, so it needs the pods in that order, with
+their priorities, start times, requests and disruption budgets. The columns are a pool in which
+each slot has a range with spare capacity; a slot that outgrows its range gets a new one at the
+end. A slot is written when it is read after its pods have changed, so nothing is kept before
+the first preemption.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _WASTED_PART = 2
 
 
 class Borrower(Protocol):
-    """Somebody who reads `RankedPods.pods` later."""
+    """A reader that keeps a reference to `RankedPods.pods`."""
 
     def settle(self) -> object:
-        """Copy what is needed: it is about to change."""
+        """Copy the pods that are needed: the list is about to change."""
 
 
 class RankedPods:
@@ -54,8 +54,8 @@ class RankedPods:
         The number of the writing of each slot, never the same for two writings; 0 before the
         first one.
     reach : int
-        How many slots the next search should ask for at once, as it is likely to visit them;
-        whoever searches keeps it.
+        The number of slots that the next search should write together, because it is likely to
+        visit them; maintained by the search.
     latest_start_ns : int
         No pod that was ever written has started later. A pod that has not started is sorted
         as the last one; while another one starts in the future that is wrong.
@@ -117,12 +117,12 @@ class RankedPods:
         self._stale[stale] = False
 
     def _compact(self) -> None:
-        """Drop the stretches that nobody uses; all slots are written again when they are read."""
+        """Drop unused ranges; all slots are written again when they are read."""
         self._start_over()
 
     def lend(self, borrower: Borrower) -> None:
-        """Let somebody keep `pods` as it is now; they are told before it changes."""
-        # Mostly nobody has it any more: what a search found is forgotten before the next one.
+        """Register a reader of `pods`; it is notified before the list changes."""
+        # Usually no reader is left: the result of a search is dropped before the next one.
         self._borrowers = [there for there in self._borrowers if there() is not None]
         self._borrowers.append(ref(borrower))
 
@@ -236,7 +236,7 @@ def _first(entry: tuple[Any, PlacedPod]) -> Any:
 
 
 def _grown(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
-    """Return `array` with zeros after what it has."""
+    """Return `array` extended with zeros."""
     grown = np.zeros(shape, dtype=array.dtype)
     grown[tuple(slice(n) for n in array.shape)] = array
     return grown

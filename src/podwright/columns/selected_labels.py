@@ -1,7 +1,7 @@
-"""Which labels anything selects pods by.
+"""The label keys that any selector uses.
 
-Pods that differ only in other labels, such as the index that a Job or StatefulSet gives each
-of its pods, are alike to every selector there is.
+Pods that differ only in other labels, such as the index of a Job's or StatefulSet's pod, are
+equal for every selector.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ _NONE: frozenset[str] = frozenset()
 
 
 class SelectedLabels:
-    """The keys of labels that a workload, or an affinity term of some pod, has ever asked for.
+    """The label keys that selectors of workloads and affinity terms have ever used.
 
     Attributes
     ----------
     keys : set of str
-        It only grows: who looked at fewer keys is told by `version`, and forgotten keys would
-        save little.
+        The set only grows. `version` changes when it does; removing keys would save little.
     version : int
         Grows with `keys`.
     """
@@ -33,28 +32,28 @@ class SelectedLabels:
         self.version = 0
 
     def add(self, keys: Iterable[str]) -> None:
-        """Note that pods are told apart by labels with these keys."""
+        """Add the keys that a selector uses."""
         before = len(self.keys)
         self.keys.update(keys)
         self.version += len(self.keys) - before
 
 
 def keys_of_selector(selector: Selector) -> Iterable[str]:
-    """Return the keys of labels that a compiled selector looks at."""
+    """Return the label keys that a compiled selector uses."""
     return [requirement.key for requirement in selector.requirements]
 
 
 def keys_of_label_selector(selector: LabelSelector | None) -> Iterable[str]:
-    """Return the keys of labels that a selector of the API looks at, valid or not."""
+    """Return the label keys that a LabelSelector uses, valid or not."""
     if selector is None:
         return ()
     return (*selector.match_labels, *[one.key for one in selector.match_expressions])
 
 
 def own_label_keys(pod: Pod) -> frozenset[str]:
-    """Return the keys of labels that the terms and constraints of a pod look at.
+    """Return the label keys that the terms and constraints of a pod use.
 
-    They may mean the pod itself, before anybody else knows of them.
+    They may match the pod itself, before they are in any index.
     """
     spec = pod.spec
     terms = affinity_terms(pod).all

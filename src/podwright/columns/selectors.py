@@ -1,14 +1,14 @@
-"""How many placed pods match a selector, per topology domain; and who carries which term.
+"""Selector counters: placed pods that match a selector, per topology domain, and pods per term.
 
-Counters are kept up to date as pods come and go; nothing is recounted per pod. A placed pod
-belongs to a label class (its namespace and labels), which was held against the selectors in
-use once, when either appeared; placing it costs an entry in the log of its class and one
-addition per counter that counts the class. The terms of placed pods are interned likewise,
-and their carriers counted.
+Counters are updated when pods are placed and removed; nothing is recounted per pod. A placed
+pod belongs to a label class (its namespace and labels). A class and a selector are compared
+once, when the later of the two appears. Placing a pod costs an entry in the log of its class
+and one addition per counter of the class. The terms of placed pods are interned in the same
+way, and the pods that have a term are counted.
 
-Where to start: `SelectorCounters.counter` for counts, `terms_matching` for the terms of
-placed pods that mean a given pod. `counters` has the arithmetic, `domains` the topology,
-`matching` the comparisons, `terms` the terms.
+Start with `SelectorCounters.counter` for counts, and `terms_matching` for the terms of placed
+pods that match a given pod. `counters` has the arithmetic, `domains` the topology, `matching`
+the comparisons, `terms` the terms.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Counted: TypeAlias = tuple[tuple[PodSelector, ...], int]
 """Pods that match all of these selectors, and what each of them adds."""
 
 _COUNTER_BYTES = 256 << 20
-"""How much memory counters may take; the ones asked for longest ago go first."""
+"""The memory limit of counters; the least recently used are dropped first."""
 
 _LEAST_COUNTERS = 16
-"""So many are kept whatever they take: those that one cycle uses."""
+"""This many counters are kept regardless of memory: those of one cycle."""
 
 
 class SelectorCounters:
@@ -50,16 +50,16 @@ class SelectorCounters:
     ----------
     nodes : NodeColumns
     selected : SelectedLabels, optional
-        Told by which labels terms select.
+        Receives the label keys that terms use.
     counter_bytes : int
         How much memory counters may take.
 
     Attributes
     ----------
     terms_version : int
-        Grows when a term gets its first carrier on a node with the topology label, or loses
-        the last one; and likewise when a selector that somebody asked `presence` for finds
-        its first pod, or loses the last one.
+        Grows when a term gets its first pod on a node with the topology label, or loses the
+        last one; and likewise when a selector that `presence` was called for matches its first
+        pod, or loses the last one.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class SelectorCounters:
         return self._terms[term_id].spec
 
     def domains(self, rule: DomainRule) -> Domains:
-        """Return the domains of a rule; ask `catch_up` before reading them."""
+        """Return the domains of a rule; call `catch_up` before reading them."""
         domains = self._domains.get(rule)
         if domains is None:
             domains = self._domains[rule] = Domains(rule, self._nodes)
         return domains
 
-    # ---------------------------------------------------------------- asking
+    # ---------------------------------------------------------------- reading
 
     def counter(
         self,
@@ -200,12 +200,12 @@ class SelectorCounters:
             self._terms[term_id].log.note(slot, sign, is_terminating=terminating)
 
     def node_added(self, slot: int) -> None:
-        """Learn that `slot` is new: nothing to do, domains catch up when they are asked."""
+        """Do nothing for a new slot: domains catch up when they are read."""
 
     def node_changed(self, slot: int) -> None:
-        """Learn that the Node object of `slot` changed (perhaps its labels)."""
-        # Counters catch up when asked, but whether a term has carriers is asked of nobody:
-        # `terms_version` has to say it.
+        """Handle a changed Node object in `slot`; its labels may have changed."""
+        # Counters catch up when they are read. Whether a term has pods is not read from a
+        # counter, so `terms_version` must change.
         for key, domains in self._presence_domains.items():
             if slot < domains.n_slots:
                 is_there = self._nodes.label_ids(key)[slot] >= 0
@@ -213,13 +213,13 @@ class SelectorCounters:
                     domains.catch_up()
 
     def node_removed(self, slot: int) -> None:
-        """Learn that the node in `slot` is gone; its pods were taken out before."""
+        """Handle the deletion of the node in `slot`; its pods were removed before."""
 
     def namespaces_changed(self, labels_of: Mapping[str, Mapping[str, str]]) -> None:
-        """Learn the labels of all namespaces anew: whoever asks resolves them himself."""
+        """Update the labels of all namespaces; callers resolve namespace selectors."""
 
     def renumber(self) -> None:
-        """Forget what is known per slot: nodes get new slots and their pods are counted anew."""
+        """Clear all slots: nodes get new slots, and their pods are placed again."""
         for cls in self._classes:
             cls.log.clear()
         for term in self._terms:
@@ -279,7 +279,7 @@ class SelectorCounters:
         self.terms_version += 1
 
     def _attach(self, counter: Counter) -> None:
-        """Let a counter follow the logs that it counts."""
+        """Subscribe a counter to the logs that it counts."""
         counter.is_attached = True
         self._counters[counter.key] = counter
         domains = counter.domains = self.domains(counter.domains.rule)
@@ -300,7 +300,7 @@ class SelectorCounters:
             self._detach(oldest)
 
     def _detach(self, counter: Counter) -> None:
-        """Drop the counts of a counter; it follows the logs again when it is next asked."""
+        """Drop the counts of a counter; it follows the logs again at the next read."""
         counter.is_attached = False
         self._used_bytes -= counter.cost_bytes
         for matcher, weight in counter.matchers:

@@ -1,4 +1,4 @@
-"""Integer columns over slots by key, made when first written and grown with the nodes."""
+"""Integer columns over slots by key, created at the first write and grown with the nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podwright.columns.nodes import NodeColumns
 
 
 class SlotColumns:
-    """A dictionary of columns; slots nobody wrote hold `fill`."""
+    """A dictionary of columns; slots that were not written contain `fill`."""
 
     __slots__ = ("_columns", "_fill", "_nodes")
 
@@ -19,7 +19,7 @@ class SlotColumns:
         self._columns: dict[str, I64Array] = {}
 
     def find(self, key: str) -> I64Array | None:
-        """Return the column of `key`, (n_slots,) int64, or None if nobody ever wrote to it."""
+        """Return the column of `key`, (n_slots,) int64, or None if it was never written."""
         return self.of(key) if key in self._columns else None
 
     def of(self, key: str) -> I64Array:

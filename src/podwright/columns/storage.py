@@ -1,9 +1,9 @@
-"""Volumes, claims, classes and drivers, and which of them the placed pods use.
+"""Volumes, claims, classes and drivers, and their use by placed pods.
 
-Objects are kept by name, with the indexes that the volume plugins need. A pod that is to be
-placed may have decided on volumes before the API server knows: such changed copies are
-assumed, that is, seen by `claim` and `volume` until the API server sends something newer or
-the decision is taken back.
+Objects are kept by name, with the indexes that the volume plugins need. Reserve chooses the
+volumes of a pod before the API server stores the choice. Such changed objects are assumed:
+`claim` and `volume` return them until the API server sends a newer version or the reservation
+is reverted.
 
 Upstream: pkg/scheduler/util/assumecache/assume_cache.go, the listers of the volume plugins
 """
@@ -42,7 +42,7 @@ from podwright.objects import (
 T = TypeVar("T", bound=KubernetesObject)
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
-"""The annotation that goes before `storageClassName`."""
+"""The annotation that takes precedence over `storageClassName`."""
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
@@ -75,7 +75,7 @@ class StorageIndex:
     csi_nodes : CSINodeColumns
         The CSINodes, per slot.
     use : VolumeUse
-        What the placed pods use.
+        The volumes that placed pods use.
     """
 
     def __init__(self, nodes: NodeColumns) -> None:
@@ -98,11 +98,11 @@ class StorageIndex:
     # ---------------------------------------------------------------- reading
 
     def claim(self, key: str) -> PersistentVolumeClaim | None:
-        """Return a claim, with what is assumed of it."""
+        """Return a claim; the assumed version if there is one."""
         return self._assumed_claims.get(key) or self.claims.get(key)
 
     def volume(self, name: str) -> PersistentVolume | None:
-        """Return a volume, with what is assumed of it."""
+        """Return a volume; the assumed version if there is one."""
         return self._assumed_volumes.get(name) or self.volumes.get(name)
 
     def class_volumes(self, class_name: str) -> ClassVolumes:
@@ -114,9 +114,9 @@ class StorageIndex:
         return self._pools.get(class_name, {}).values()
 
     def csi_volume(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
-        """Return what a claim counts as towards a node's limit; None if it does not count.
+        """Return the CSI volume of a claim for a node's limit; None if it has none.
 
-        A claim without a volume counts as one of its own of the class's driver.
+        A claim without a volume counts as one volume of the class's driver.
         """
         volume = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
         if volume is not None:
@@ -139,7 +139,7 @@ class StorageIndex:
     # ---------------------------------------------------------------- objects
 
     def put(self, obj: Object) -> None:
-        """Take over a new or changed object; other kinds are left alone."""
+        """Add or update an object; objects of other kinds are ignored."""
         self._take(obj, gone=False)
 
     def delete(self, obj: Object) -> None:
@@ -261,13 +261,13 @@ class StorageIndex:
     # ---------------------------------------------------------------- assuming
 
     def assume_claim(self, claim: PersistentVolumeClaim) -> None:
-        """Let `claim` read a changed copy from now on."""
+        """Assume a changed version of a claim."""
         assert claim.key in self.claims, f"claim {claim.key} is unknown"
         self._assumed_claims[claim.key] = claim
         self.version += 1
 
     def assume_volume(self, volume: PersistentVolume) -> None:
-        """Let `volume` and the volumes of its class read a changed copy from now on."""
+        """Assume a changed version of a volume, also in the volumes of its class."""
         name = volume.metadata.name
         assert name in self.volumes, f"volume {name} is unknown"
         self._shelve(self.volume(name), volume)
@@ -281,12 +281,12 @@ class StorageIndex:
         return tuple(self._assumed_claims.values()), tuple(self._assumed_volumes.values())
 
     def restore_claim(self, key: str) -> None:
-        """Forget what is assumed of a claim."""
+        """Drop the assumed version of a claim."""
         if self._assumed_claims.pop(key, None) is not None:
             self.version += 1
 
     def restore_volume(self, name: str) -> None:
-        """Forget what is assumed of a volume."""
+        """Drop the assumed version of a volume."""
         assumed = self._assumed_volumes.pop(name, None)
         if assumed is not None:
             self._shelve(assumed, self.volumes.get(name))
@@ -302,21 +302,21 @@ class StorageIndex:
                 self.version += 1
 
     def node_changed(self, slot: int) -> None:
-        """Learn that the node in `slot` came, changed or went."""
+        """Handle an added, changed or deleted node in `slot`."""
         self.csi_nodes.node_changed(slot)
         if self._attachments:
             self.use.slot_changed(slot)
 
     def renumber(self) -> None:
-        """Forget what is known per slot: nodes get new slots and their pods are counted anew."""
+        """Clear all slots: nodes get new slots, and their pods are placed again."""
         self.csi_nodes.renumber()
         self.use = VolumeUse(self._nodes, self)
         self.version += 1
 
 
 def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
-    """Read a capacity; None if no node has access to it or it does not say how much it is."""
-    # The largest volume is more precise than the total, which may be in pieces.
+    """Read a capacity; None if no node has access to it or it has no amount."""
+    # The maximum volume size is more precise than the capacity, which may be fragmented.
     limit = capacity.maximum_volume_size
     if limit is None:
         limit = capacity.capacity
@@ -334,7 +334,7 @@ _NOT_COMPARED = frozenset({"metadata", "raw"})
 
 
 def _store(where: dict[str, T], key: str, obj: T, *, gone: bool) -> bool:
-    """Keep or drop an object; tell whether anything that scheduling reads has changed."""
+    """Store or drop an object; return whether anything that scheduling reads changed."""
     if gone:
         return where.pop(key, None) is not None
     old = where.get(key)
@@ -362,7 +362,7 @@ def _looks_the_same(old: KubernetesObject, new: KubernetesObject) -> bool:
 
 
 def _is_newer(obj: KubernetesObject, than: KubernetesObject) -> bool:
-    """Return whether an object replaces what was assumed: its resource version is greater.
+    """Return whether an object replaces the assumed one: its resource version is greater.
 
     Objects without numeric versions replace it always.
     """

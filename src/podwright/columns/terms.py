@@ -24,7 +24,7 @@ from podwright.objects import (
 
 
 class TermKind(IntEnum):
-    """What a term asks for."""
+    """The content of a term."""
 
     REQUIRED = 0
     REQUIRED_ANTI = 1
@@ -40,9 +40,9 @@ class AffinityTerm(msgspec.Struct, frozen=True):
     kind : TermKind
     topology_key : str
     selector : Selector
-        Which pods are meant; nothing if the term has no labelSelector.
+        The pods to match; nothing if the term has no labelSelector.
     namespaces : frozenset of str
-        Named namespaces; the pod's own if the term says nothing about namespaces.
+        The listed namespaces; the pod's own if the term has neither a list nor a selector.
     namespace_selector : Selector
         Further namespaces by their labels; nothing if the term has none.
     weight : int
@@ -59,24 +59,23 @@ class AffinityTerm(msgspec.Struct, frozen=True):
     def matches(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
-        """Return whether a pod is meant, given the labels of its namespace.
+        """Return whether the term matches a pod, given the labels of its namespace.
 
-        This is how terms of placed pods are held against an incoming pod: a namespace that
-        does not exist has no labels, and may match.
+        This is how terms of placed pods are matched with an incoming pod: a namespace that does
+        not exist has no labels, and may match.
         """
         return (
             namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         ) and self.selector.matches(labels)
 
     def resolve(self, labels_of: Mapping[str, Mapping[str, str]]) -> PodSelector:
-        """Return which pods are meant, with the namespaces that exist now.
+        """Return the pods that the term matches, with the namespaces that exist now.
 
-        This is how an incoming pod's own terms are held against placed pods. Upstream adds the
+        This is how an incoming pod's own terms are matched with placed pods. Upstream adds the
         existing namespaces that match to the named ones, and then still compares with the
-        selector, as if every namespace had no labels: a selector that matches no labels
-        (`{}`, `DoesNotExist`, `NotIn`) means all namespaces.
-        Upstream: interpodaffinity/plugin.go, `mergeAffinityTermNamespacesIfNotEmpty`, which
-        gets a copy of the term.
+        selector, as if every namespace had no labels: a selector that matches no labels (`{}`,
+        `DoesNotExist`, `NotIn`) matches all namespaces. Upstream: interpodaffinity/plugin.go,
+        `mergeAffinityTermNamespacesIfNotEmpty`, which gets a copy of the term.
         """
         if self.namespace_selector.matches({}):
             return PodSelector(self.selector)

@@ -1,8 +1,8 @@
-"""Where the claims of a pod can be had: bound volumes, matching ones, room to make new ones.
+"""Volume decisions: bound volumes, matching volumes and dynamic provisioning, for every slot.
 
-For all asked slots together, in the order of upstream's checks. A slot's conflicts are bits,
-because one node may have several; within bound claims, and within claims to be provisioned,
-the first that fails decides.
+All slots are evaluated together, in the order of upstream's checks. The conflicts of a slot are
+bits, because one node may have several; within bound claims, and within claims to be
+provisioned, the first failure decides.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go, `FindPodVolumes`
 """
@@ -29,12 +29,12 @@ from podwright.objects import (
 )
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-"""The annotation by which a claim asks to be provisioned for a node."""
+"""The annotation that requests provisioning of a claim for a node."""
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING, FAILED = 1, 2, 4, 8, 16
-"""What can be wrong with a slot; the first four in the order in which they are told."""
+"""The conflicts of a slot; the first four in the order of the reasons."""
 
 
 class PodClaims(NamedTuple):
@@ -45,12 +45,12 @@ class PodClaims(NamedTuple):
 
 
 class Decisions:
-    """What was found for the claims of one pod.
+    """The decisions for the claims of one pod.
 
     Attributes
     ----------
     conflicts : (k,) int64
-        Per row the bits of what is wrong; 0: the pod can have its volumes there.
+        Per row the bits of its conflicts; 0: the pod can use its volumes there.
     error : str
         What failed on the rows that have the bit `FAILED`.
     """
@@ -71,25 +71,25 @@ class Decisions:
         return [(claim, volume) for claim, volume in pairs if volume is not None]
 
     def provisions(self, row: int) -> list[PersistentVolumeClaim]:
-        """Return the claims for which volumes are to be made on a row."""
+        """Return the claims to be provisioned on a row."""
         return [claim for claim, mask in self._provisions if mask[row]]
 
     def matched(self) -> Iterator[tuple[PersistentVolumeClaim, ClassVolumes, I64Array]]:
-        """Give the claims that were matched, and per row the number of its volume."""
+        """Yield the matched claims, and per row the number of the volume."""
         for claim, (class_volumes, chosen) in zip(self._matched, self._matches.chosen, strict=True):
             yield claim, class_volumes, chosen
 
     def to_provision(self) -> Iterator[tuple[PersistentVolumeClaim, Mask]]:
-        """Give the claims for which volumes are to be made, and on which rows."""
+        """Yield the claims to be provisioned, and the rows."""
         yield from self._provisions
 
     def match(self, claim: PersistentVolumeClaim, storage: StorageIndex) -> Mask:
-        """Choose a volume for the next claim; tell which rows have one."""
+        """Choose a volume for the next claim; return which rows have one."""
         self._matched.append(claim)
         return self._matches.choose(claim, storage.class_volumes(class_of(claim)))
 
     def provision(self, claim: PersistentVolumeClaim, mask: Mask) -> None:
-        """Note that a claim's volume is to be made on the rows in `mask`."""
+        """Record that a claim is to be provisioned on the rows in `mask`."""
         self._provisions.append((claim, mask))
 
 
@@ -132,7 +132,7 @@ def _check_bound(
 def _reachable(
     volume: PersistentVolume, storage: StorageIndex, nodes: NodeColumns, rows: I32Array
 ) -> tuple[Mask, Mask | None, str]:
-    """Return from where a volume can be reached, and where asking fails with which error."""
+    """Return the rows that can access a volume, and the error of its node affinity."""
     reachable = _affinity_mask(required_affinity(volume), nodes, rows)
     migration = migration_of(volume)
     if migration is None or not migration.name_field:
@@ -180,7 +180,7 @@ def _check_waiting(
     considered &= ~failed
     decisions.conflicts[~considered & ~failed] |= BIND_CONFLICT
     if not considered.any():
-        # Upstream leaves before it looks at any volume.
+        # Upstream returns before it checks any volume.
         return
     for claim in sorted(to_match, key=_size):
         found = decisions.match(claim, storage)
@@ -243,7 +243,7 @@ def _capacity_mask(
     nodes: NodeColumns,
     rows: I32Array,
 ) -> Mask:
-    """Return which nodes have room for a new volume, where the driver says how much there is."""
+    """Return which nodes have capacity for a new volume, where the driver reports capacity."""
     request = claim.spec.resources.requests.get("storage")
     driver = storage.csi_drivers.get(storage_class.provisioner)
     if request is None or driver is None or not driver.spec.storage_capacity:

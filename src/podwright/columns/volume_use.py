@@ -1,8 +1,8 @@
-"""What the placed pods use, per slot: claims, inline disks, volumes of CSI drivers.
+"""Volumes that placed pods use, per slot: claims, inline disks, volumes of CSI drivers.
 
-Claims and disks are counted as pods come and go. How many volumes of each driver a slot has
-follows from the claims (through claim, volume and class) and from VolumeAttachments, and is
-worked out again only for slots that were touched, when somebody asks.
+Claims and disks are counted when pods are placed and removed. The number of volumes of each
+driver follows from the claims (through claim, volume and class) and from VolumeAttachments. It
+is recomputed at the next read, only for the slots that changed.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go,
 pkg/scheduler/framework/types.go, `updatePVCRefCounts`
@@ -77,7 +77,7 @@ class VolumeUse:
         Returns
         -------
         list of str
-            Claims that nobody used before, or nobody uses any more.
+            Claims whose first user was added, or whose last user was removed.
         """
         namespace = pod.metadata.namespace
         flipped: list[str] = []
@@ -118,7 +118,7 @@ class VolumeUse:
         self._touched.update(self._slots_of_claim.get(key, ()))
 
     def slot_changed(self, slot: int) -> None:
-        """Work out a slot again: what is attached to its node changed."""
+        """Recompute a slot: the attachments of its node changed."""
         self._touched.add(slot)
 
     def all_changed(self) -> None:
@@ -133,7 +133,7 @@ class VolumeUse:
         found: dict[int, None] = {}
         for use in uses:
             for slot, count in self._disks.get(use.key, {}).items():
-                # Upstream lets nobody share an EBS volume, readers neither.
+                # Upstream never shares an EBS volume, not even read-only.
                 if not use.read_only or count.writers:
                     found[slot] = None
         return list(found)
@@ -238,7 +238,7 @@ def _add(counter: Counter[K], key: K, sign: int) -> int:
 
 
 def _keep(where: dict[int, V], slot: int, value: V) -> None:
-    """Store what is not empty, so that the dictionaries hold slots with volumes only."""
+    """Store a non-empty value, so that the dictionaries contain only slots with volumes."""
     if value:
         where[slot] = value
     else:

@@ -1,4 +1,4 @@
-"""How much of the storage that a pod would get on a node it would use, class by class.
+"""Storage utilization: requested and provided capacity per class, for every node.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, `Score`; scorer.go
 """
@@ -21,7 +21,7 @@ _FULL = 100
 
 
 class _Amounts:
-    """What is asked for of one class, and what there is, per row.
+    """Requested and provided capacity of one class, per row.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ def utilization(
 ) -> Iterator[tuple[I64Array, Mask]]:
     """Give for each class how full the pod would make it, and where that counts.
 
-    Where a claim gets a volume that is there, only such claims count, by the size of their
-    volumes. Elsewhere those count whose volumes are to be made from a pool that tells its
-    capacity; claims of one class share it.
+    On rows where a claim is matched with an existing volume, only such claims count, with the
+    size of their volumes. On other rows the claims to be provisioned count, where the driver
+    reports its capacity; claims of one class share it.
 
     Parameters
     ----------

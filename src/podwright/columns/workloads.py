@@ -1,4 +1,4 @@
-"""Services and the owners of pods, as far as default spreading asks for them."""
+"""Services and owners of pods, for the default selector of spreading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WorkloadIndex:
     Parameters
     ----------
     selected : SelectedLabels, optional
-        Told by which labels they select.
+        Receives the label keys that their selectors use.
     """
 
     def __init__(self, selected: SelectedLabels | None = None) -> None:
@@ -32,7 +32,7 @@ class WorkloadIndex:
         self.controllers: dict[tuple[str, str, str], Workload] = {}
 
     def put(self, obj: Object) -> None:
-        """Take over a new or changed object; other kinds are left alone."""
+        """Add or update an object; objects of other kinds are ignored."""
         if isinstance(obj, Service):
             of_namespace = self.services.setdefault(obj.metadata.namespace, {})
             old = of_namespace.get(obj.metadata.name)
