@@ -32,7 +32,10 @@ def test_a_folder_is_a_record_with_the_log_in_it():
     result = run(f"shadow {EXAMPLE}")
     assert numbers(result) == (3, 2, 1, 0)
     assert f"{EXAMPLE}/record.jsonl: 19 changes, with {EXAMPLE}/scheduler.jsonl" in result.stdout
-    assert "delay: seen already: line 10 (Update Pod shop/batch-0)" in result.stdout
+    assert (
+        "delay: the real scheduler had already seen line 10 (Update Pod shop/batch-0)"
+        in result.stdout
+    )
 
 
 def test_the_log_beside_a_record_is_taken_and_can_be_left_out():

@@ -101,9 +101,9 @@ def test_from_the_record_alone_hardly_a_decision_is_unexplained(record):
 class WithWrongNodes(Shadow):
     """Claims of some bindings that they went to the node that is second to the best."""
 
-    def _binding(self, attempt, pod, judge):
-        judge.place(pod, attempt.node)
-        scored = judge._runner.scored
+    def _binding(self, attempt, pod, comparer):
+        comparer.explain_binding(pod, attempt.node)
+        scored = comparer._runner.scored
         if scored is None or attempt.line % 20:
             return None
         totals, slots = scored
@@ -113,7 +113,7 @@ class WithWrongNodes(Shadow):
         slot = max(worse, key=lambda slot: int(totals[slot]))
         node = attempt.node
         attempt.node = self._view.cluster.nodes.names[slot]
-        finding = super()._binding(attempt, pod, judge)
+        finding = super()._binding(attempt, pod, comparer)
         attempt.node = node
         return finding
 

@@ -1,7 +1,21 @@
-"""A real scheduler's decisions, laid beside ours, from the record of its cluster.
+"""Shadow: compares the decisions of a real scheduler with podwright's.
 
-Start with `shadow.py` (a record played), then `judge.py` (whether we would have done so) and
-`moments.py` (what the scheduler may have known).
+The input is the record of a real cluster (`files/record.py`), optionally with the log of its
+scheduler. The room reports each binding and preemption that differs, and whether the difference
+can be explained. It does not connect to a cluster and does not simulate one.
+
+Words used here:
+
+- An *attempt* is one scheduling attempt of the real scheduler.
+- A *result* of an attempt is a change in the record that the attempt caused: the binding, the
+  nomination, deleted victims, bound volumes.
+- A *position* is how many changes of one kind the real scheduler had observed.
+- An *observed state* is the positions and the assumed pods that the scheduler may have had.
+- A *finding* is the comparison of one attempt.
+
+Start with `shadow.py` (the comparison of a record), then `comparison.py` (the comparison of one
+decision), `attempts.py` and `record_attempts.py` (the attempts and the states in which they were
+made), and `recorded_cluster.py` (the cluster at a position).
 """
 
 from podwright.shadow.findings import Agreement, Finding, agreement

@@ -1,18 +1,19 @@
-"""Moments at which the real scheduler decided, told by its log.
+"""The scheduling attempts of the real scheduler, read from its log.
 
-The log says in which order pods were tried, so what the scheduler had done itself before an
-attempt is known: every pod that an earlier attempt placed counts as assumed. How far its
-watches had come is not written down. Two things are known of it:
+The log has the order of the attempts, so the effects of earlier attempts are known: every pod
+that an earlier attempt placed is assumed. The log does not say which changes the scheduler's
+watches had delivered. Two constraints are known:
 
-- The log says when a new pod came to the queue. So before that, the scheduler had not seen that
-  pod's addition, nor any later change of a pod; after it, it had seen that and all earlier ones.
-- How long changes are on their way, to the scheduler and to the recorder, shows in the times of
-  the same events in both files. The extreme differences in this record bound all others;
-  more than a second from the usual one is not believed.
+- The log says when a new pod entered the queue. Before that time the scheduler had not observed
+  that pod's addition or any later change of a pod. After it, the scheduler had observed the
+  addition and all earlier changes of pods.
+- The delay between the scheduler and the recorder is the difference between the times of the same
+  events in the two files. The extreme differences in this record bound all others; differences of
+  more than a second from the median are ignored.
 
-The most likely state is what the recorder had seen at the time of the attempt, moved by the
-usual difference and put right by the first. Other states between the bounds are what the
-scheduler may have seen instead.
+The most likely state is what the recorder had observed at the time of the attempt, shifted by the
+median difference and corrected by the first constraint. The other states between the bounds are
+those that the scheduler may have observed instead.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ _MOST_STATES = 600
 _MOST_DELAY_NS = 1_000_000_000
 
 DEFAULT_DELAY_NS = 250_000_000
-"""For how long a change may be on its way, if nothing tells."""
+"""The most that a change may be delayed, if nothing is known about the delays."""
 
 
 class ObservedState(msgspec.Struct, frozen=True):
-    """What a scheduler may have seen.
+    """A state that the scheduler may have observed.
 
     Attributes
     ----------
     positions : mapping
-        How many changes of some kinds; the others are as they are.
+        How many changes of some kinds were observed; the positions of other kinds stay.
     placed : tuple of (Pod, str)
-        Pods that it had placed itself, and where, though the API did not show it yet.
+        Pods that the scheduler had assumed, and their nodes, before the API showed them.
     """
 
     positions: Positions
@@ -66,29 +67,29 @@ class ObservedState(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct):
-    """One attempt to place a pod; filled in as the log is read.
+    """One scheduling attempt of a pod; filled in while the log is read.
 
     Attributes
     ----------
     index : int
-        Position of its beginning in the log.
+        The position of its first line in the log.
     time_ns : int
     pod : str
         "namespace/name".
     node : str
-        Where the pod went; "" if nowhere.
+        The chosen node; "" if there is none.
     evaluated_count : int
-        How many nodes were looked at; 0 if that is not known.
+        How many nodes were evaluated; 0 if unknown.
     is_over : bool
-        Whether the log says how it ended.
+        Whether the log has the result of the attempt.
     message : str
-        Why it found no node.
+        Why no node was found.
     preempted_node : str
-        Where preemption makes room.
+        The node that preemption selected.
     victims : list of str
-        Whom it deletes.
+        The pods that preemption deletes.
     line : int
-        The line of the record that shows the binding or nomination; 0: none.
+        The line of the record that shows the binding or nomination; 0 if there is none.
     """
 
     index: int
@@ -104,15 +105,15 @@ class Attempt(msgspec.Struct):
 
 
 class Delays(msgspec.Struct, frozen=True):
-    """How far the scheduler's view is from the recorder's.
+    """The delay of the recorder relative to the scheduler.
 
     Attributes
     ----------
     usual_ns : int
-        How much later the recorder sees a change, by its clock: the median. It is the
-        difference of the two clocks, mostly.
+        The median of the recorder's time minus the scheduler's time of the same change, each by
+        its own clock. Most of it is the difference between the two clocks.
     least_ns, most_ns : int
-        The smallest and the greatest such difference.
+        The smallest and the greatest difference.
     """
 
     usual_ns: int = 0
@@ -121,7 +122,7 @@ class Delays(msgspec.Struct, frozen=True):
 
 
 def attempts_of(log: SchedulerLog) -> list[Attempt]:
-    """Put the lines of each attempt together, in the order of the attempts."""
+    """Group the lines of the log by attempt, in the order of the attempts."""
     attempts: list[Attempt] = []
     newest: dict[NamespacedName, Attempt] = {}
     for index, line in enumerate(log.lines):
@@ -148,7 +149,7 @@ def _fill_in(attempt: Attempt, line: LogLine) -> None:
 
 
 class LoggedAttempts:
-    """Brings a view to each attempt of a log that was made after the record began.
+    """Iterates over the attempts of a log since the start of the record, with their states.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ class LoggedAttempts:
     ----------
     attempts : list of Attempt
     delays : Delays
-        As measured.
+        The measured delays.
     """
 
     def __init__(self, view: RecordedCluster, log: SchedulerLog) -> None:
@@ -179,7 +180,7 @@ class LoggedAttempts:
         self.delays = self._measure()
 
     def _match(self) -> None:
-        """Find the line of the record for every attempt that placed a pod."""
+        """Find the binding in the record for every attempt that placed a pod."""
         left = {key: deque(lines) for key, lines in self._bindings.items()}
         for attempt in self.attempts:
             of_pod = left.get(attempt.pod)
@@ -192,11 +193,11 @@ class LoggedAttempts:
                     break
 
     def _find_arrivals(self) -> Iterator[tuple[int, int]]:
-        """Yield where in the log a pod is new, and where in the record it is added."""
+        """Yield the positions of a new pod in the log and of its addition in the record."""
         queued: dict[NamespacedName, deque[int]] = defaultdict(deque)
-        for index, told in enumerate(self._log.lines):
-            if told.what == "queue" and told.event == "UnschedulablePodAdd":
-                queued[told.pod].append(index)
+        for index, log_line in enumerate(self._log.lines):
+            if log_line.what == "queue" and log_line.event == "UnschedulablePodAdd":
+                queued[log_line.pod].append(index)
         latest = -1
         for position, line in enumerate(self._pods.lines):
             of_pod = queued.get(line.object.key)
@@ -204,17 +205,18 @@ class LoggedAttempts:
                 continue
             index = of_pod.popleft()
             if index > latest:
-                # Anything else was not written in the order of the watch.
+                # Lines of the log that are not in the order of the watch are ignored.
                 yield index, position
                 latest = index
 
     def _measure(self) -> Delays:
-        """Compare the times of what both files tell of: that a pod is new."""
+        """Measure the delays by the arrivals of new pods, which both files contain."""
         arrivals = [
             (self._pods.lines[position], self._log.lines[index].time_ns)
             for index, position in self._arrivals
         ]
-        # What was there when the watch began says nothing, unless there is nothing else.
+        # Objects that existed when the watch began have no meaningful delay; they are used only
+        # if there are no others.
         new = [(line, ns) for line, ns in arrivals if _is_new(line)] or arrivals
         late = [line.seen_ns - ns for line, ns in new]
         if not late:
@@ -226,12 +228,12 @@ class LoggedAttempts:
             min(max(late), usual + _MOST_DELAY_NS),
         )
 
-    # ---------------------------------------------------------------- going on
+    # ---------------------------------------------------------------- the most likely state
 
     def __iter__(self) -> Iterator[Attempt]:
-        """Bring the view to each attempt, then yield it; afterwards take in what it did."""
+        """Set the cluster to the state of each attempt, yield it, then apply its effects."""
         attempts = iter(self.attempts)
-        coming = next(attempts, None)
+        upcoming = next(attempts, None)
         arrived = 0
         for index, line in enumerate(self._log.lines):
             while arrived < len(self._arrivals) and self._arrivals[arrived][0] < index:
@@ -240,20 +242,20 @@ class LoggedAttempts:
                 pod = self._view.pods.get(line.pod)
                 if pod is not None and not pod.spec.node_name:
                     self._view.nominate(pod, line.node)
-            if coming is None or index != coming.index:
+            if upcoming is None or index != upcoming.index:
                 continue
-            if coming.line or coming.time_ns + self.delays.usual_ns >= self._began_ns:
-                self._bring(coming, arrived)
-                yield coming
-                self._take_in(coming)
-            coming = next(attempts, None)
+            if upcoming.line or upcoming.time_ns + self.delays.usual_ns >= self._began_ns:
+                self._go_to_attempt(upcoming, arrived)
+                yield upcoming
+                self._apply_own_effects(upcoming)
+            upcoming = next(attempts, None)
 
-    def _bring(self, attempt: Attempt, arrived: int) -> None:
+    def _go_to_attempt(self, attempt: Attempt, arrived: int) -> None:
         self._least = self._arrivals[arrived - 1][1] + 1 if arrived else 0
         more = arrived < len(self._arrivals)
         self._most = self._arrivals[arrived][1] if more else len(self._pods.lines)
         if attempt.line:
-            # It had seen the pod, and not yet where the pod goes.
+            # The scheduler had observed the pod, but not yet its binding.
             binding = self._pods.before_line(attempt.line)
             added = self._first_position[self._uid_of(attempt)]
             self._most = min(self._most, binding)
@@ -273,19 +275,19 @@ class LoggedAttempts:
         self._view.go_to(positions)
 
     def _uid_of(self, attempt: Attempt) -> str:
-        """Return the uid of a pod that is bound."""
+        """Return the uid of the pod that an attempt bound."""
         return self._pods.lines[self._pods.before_line(attempt.line)].object.uid
 
     def _before_results(self, kind: GroupKind, most: int, attempt: Attempt, pod: Pod) -> int:
-        """Return a position before the first change that comes of the decision itself."""
+        """Return the last position before the first result of the attempt itself."""
         track = self._view.tracks[kind]
         for position in range(track.position, most):
             if is_result(track.lines[position], pod, attempt.victims, self._waiting):
                 return position
         return most
 
-    def _take_in(self, attempt: Attempt) -> None:
-        """Let the scheduler know what it did itself."""
+    def _apply_own_effects(self, attempt: Attempt) -> None:
+        """Assume or nominate the pod as the scheduler did after the attempt."""
         pod = self._view.pods.get(attempt.pod)
         if pod is None or pod.spec.node_name:
             return
@@ -294,10 +296,10 @@ class LoggedAttempts:
         elif attempt.preempted_node:
             self._view.nominate(pod, attempt.preempted_node)
 
-    # ---------------------------------------------------------------- what else it may have been
+    # ---------------------------------------------------------------- other possible states
 
     def states(self, attempt: Attempt, pod: Pod) -> Iterator[ObservedState]:
-        """Yield what the scheduler may have seen instead, the most likely first."""
+        """Yield the other states that the scheduler may have observed, the most likely first."""
         view = self._view
         here = view.positions()
         ranges = {kind: self._range(kind, attempt, pod) for kind in view.tracks}
@@ -305,8 +307,10 @@ class LoggedAttempts:
         for position in pods:
             yield ObservedState({POD: position})
         others = {kind: r for kind, r in ranges.items() if len(r) > 1}
-        for kind, its_range in others.items():
-            for position in nearest_positions(its_range, here[kind], view.tracks[kind].lines):
+        for kind, positions_of_kind in others.items():
+            for position in nearest_positions(
+                positions_of_kind, here[kind], view.tracks[kind].lines
+            ):
                 yield ObservedState({kind: position})
         together = list(self._together(attempt, others))
         most = _MOST_STATES // max(1, len(together))
@@ -318,24 +322,24 @@ class LoggedAttempts:
     def _together(
         self, attempt: Attempt, ranges: dict[GroupKind, range]
     ) -> Iterator[dict[GroupKind, int]]:
-        """Yield what a scheduler sees whose watches are all as late, or as early."""
-        moments = {
+        """Yield the positions of a scheduler whose watches all have the same delay."""
+        seen_times = {
             self._view.tracks[kind].lines[position].seen_ns
             for kind, positions in ranges.items()
             for position in positions[:-1]
             if not _is_inert(self._view.tracks[kind].lines[position])
         }
         usual_ns = attempt.time_ns + self.delays.usual_ns
-        for moment_ns in sorted(moments, key=lambda ns: (abs(ns - usual_ns), ns)):
+        for seen_ns in sorted(seen_times, key=lambda ns: (abs(ns - usual_ns), ns)):
             yield {
                 kind: max(
-                    positions[0], min(self._view.tracks[kind].seen_at(moment_ns), positions[-1])
+                    positions[0], min(self._view.tracks[kind].seen_at(seen_ns), positions[-1])
                 )
                 for kind, positions in ranges.items()
             }
 
     def _range(self, kind: GroupKind, attempt: Attempt, pod: Pod) -> range:
-        """Return how far the scheduler may have come in one kind."""
+        """Return the possible positions of the scheduler for one kind."""
         track = self._view.tracks[kind]
         least = track.seen_at(attempt.time_ns + self.delays.least_ns)
         most = track.seen_at(attempt.time_ns + self.delays.most_ns)
@@ -349,7 +353,7 @@ class LoggedAttempts:
 
 
 def waiting_claims(view: RecordedCluster) -> frozenset[NamespacedName]:
-    """Return the claims whose volumes are bound or made once a scheduler names a node."""
+    """Return the claims whose volumes are bound or provisioned after a scheduler selects a node."""
     track = view.tracks.get(_CLAIM)
     lines = [] if track is None else track.lines
     return frozenset(
@@ -363,14 +367,15 @@ def is_result(
     victims: Collection[NamespacedName],
     waiting: Collection[NamespacedName],
 ) -> bool:
-    """Tell whether a change is what comes of the decision for a pod.
+    """Whether a change is a result of the decision for a pod.
 
-    That is its own place or nomination, that its victims go, and that its volumes are taken.
+    Results are its binding or nomination, the deletion of its victims, and the binding of its
+    volumes.
 
     Parameters
     ----------
     victims : collection of str
-        Pods that are preempted for it.
+        The pods that are preempted for it.
     waiting : collection of str
         See `waiting_claims`.
 
@@ -398,13 +403,13 @@ def is_result(
         key = "" if claim is None else f"{claim.namespace}/{claim.name}"
         if key not in claims or (isinstance(old, PersistentVolume) and old.spec.claim_ref):
             return False
-        # A volume that was there before is taken; a new one was made for the claim.
+        # An existing volume is bound; a new one was provisioned for the claim.
         return old is not None or key in waiting
     return False
 
 
 def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> list[int]:
-    """Return other positions, nearest first, where the changes in between matter."""
+    """Return the other positions that differ by relevant changes, nearest first."""
     found = []
     for position in sorted(positions, key=lambda p: (abs(p - here), p)):
         crossed = lines[position] if position < here else lines[position - 1]
@@ -414,7 +419,7 @@ def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> l
 
 
 def _is_inert(line: RecordLine) -> bool:
-    """Tell whether a change is none for scheduling, such as how a placed pod is doing."""
+    """Whether a change is irrelevant for scheduling, such as a status update of a bound pod."""
     new, old = line.object, line.old
     if old is None or type(new) is not type(old) or line.event == "Delete":
         return False
@@ -445,7 +450,7 @@ def _spec(obj: Object) -> object:
 
 
 def _bindings(lines: list[RecordLine]) -> dict[NamespacedName, list[RecordLine]]:
-    """Return the lines in which a pod gets its node, by pod."""
+    """Return the lines that bind a pod, by pod."""
     found: dict[NamespacedName, list[RecordLine]] = defaultdict(list)
     for line in lines:
         if is_binding(line):
@@ -454,13 +459,13 @@ def _bindings(lines: list[RecordLine]) -> dict[NamespacedName, list[RecordLine]]
 
 
 def _is_new(line: RecordLine) -> bool:
-    """Tell whether an object is seen as soon as it is there; its age is known to the second."""
+    """Whether an object was observed right after its creation, which has second precision."""
     created_ns = timestamp_ns(line.object.metadata.creation_timestamp)
     return created_ns is None or abs(line.seen_ns - created_ns) <= 2 * _MOST_DELAY_NS
 
 
 def is_binding(line: RecordLine) -> bool:
-    """Tell whether in this change a pod that was there gets its node."""
+    """Whether the change binds an existing pod."""
     new, old = line.object, line.old
     return (
         isinstance(new, Pod)

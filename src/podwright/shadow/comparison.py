@@ -1,4 +1,4 @@
-"""Whether a decision of the real scheduler is one of ours, on the cluster as it is now."""
+"""Whether podwright could make a decision of the real scheduler, on the current cluster state."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from podwright.shadow.findings import Finding, Reason, ScoreDifference
 from podwright.shadow.images import CopiedImageCounts
 
 _CYCLE = 1
-"""No draw is looked at, so all cycles have one number."""
+"""The number of all cycles: nothing here depends on a draw."""
 
 MOST_SEARCHES = 5_000
-"""Of one difference; searches in large clusters take their time."""
+"""The most searches to explain one difference; searches in large clusters are slow."""
 
 _ALL_CANDIDATES = Limits(percentage=100, least=0)
 
 
-class _Rehearsed(Plugin):
-    """DefaultPreemption that tries every node, and keeps the cycle that it was asked about."""
+class _PreemptionOnAllNodes(Plugin):
+    """DefaultPreemption on all candidate nodes; keeps the failed cycle for later selections."""
 
     name = "DefaultPreemption"
 
@@ -59,34 +59,34 @@ class _Rehearsed(Plugin):
 
 
 class DecisionComparer:
-    """Judges the decisions for one scheduler name.
+    """Compares the decisions of one scheduler name.
 
     Parameters
     ----------
     profile : Profile
-        That of the real scheduler.
+        The profile of the real scheduler.
     cluster : Cluster
-        As the real scheduler saw it.
+        The cluster as the real scheduler observed it.
     images : CopiedImageCounts
 
     Attributes
     ----------
     searches_left : int
-        How many more searches may be tried to explain a difference by sampling.
+        How many more searches may be made to explain a difference by sampling.
     """
 
     def __init__(self, profile: Profile, cluster: Cluster, images: CopiedImageCounts) -> None:
         percentage = profile.percentage_of_nodes_to_score
-        # Ours looks at all nodes if that is left open; the real one does not.
+        # If unset, podwright evaluates all nodes, and the real scheduler uses 0 (adaptive).
         self._percentage = 0 if percentage is None else percentage
         self.searches_left = MOST_SEARCHES
         self._cluster = cluster
         self._images = images
-        self._preempting: _Rehearsed | None = None
+        self._preemption_plugin: _PreemptionOnAllNodes | None = None
         profile = msgspec.structs.replace(
             profile,
             tie_rule=TieRule.HEAP,
-            post_filter=tuple(map(self._rehearsed, profile.post_filter)),
+            post_filter=tuple(map(self._with_all_nodes, profile.post_filter)),
             draws_preemption_offset=False,
         )
         self._runner = PluginRunner(
@@ -102,36 +102,35 @@ class DecisionComparer:
         weights = [weight for plugin, weight in profile.score if plugin.name == "ImageLocality"]
         self._image_weight = weights[0] if weights else 0
 
-    def _rehearsed(self, plugin: Plugin) -> Plugin:
+    def _with_all_nodes(self, plugin: Plugin) -> Plugin:
         limits = getattr(plugin, "limits", None)
-        if plugin.name != _Rehearsed.name or not isinstance(limits, Limits):
+        if plugin.name != _PreemptionOnAllNodes.name or not isinstance(limits, Limits):
             return plugin
-        self._preempting = _Rehearsed(limits)
-        return self._preempting
+        self._preemption_plugin = _PreemptionOnAllNodes(limits)
+        return self._preemption_plugin
 
-    # ---------------------------------------------------------------- places
+    # ---------------------------------------------------------------- bindings
 
-    def place(
+    def explain_binding(
         self, pod: Pod, node: str, *, evaluated_count: int = 0, start: int = 0
     ) -> tuple[Reason, ...] | None:
-        """Say whether a node is the best one for a pod.
+        """Return the reasons for which a node is the best one for a pod.
 
         Parameters
         ----------
         pod : Pod
         node : str
-            What the real scheduler chose.
+            The node that the real scheduler chose.
         evaluated_count : int
-            How many nodes it looked at; 0 if that is not known.
+            How many nodes the real scheduler evaluated; 0 if unknown.
         start : int
-            Where in the order of nodes its search is likely to have begun; searches that begin
-            near there are tried first.
+            The likely start of its search in the order of nodes. Starts near it are tried first.
 
         Returns
         -------
         tuple of str or None
-            Empty if it is; what makes it the best one, if it is not by itself; None if nothing
-            of that does.
+            Empty if the node is the best one; otherwise the reasons that make it the best one;
+            None if there are none.
         """
         slot = self._cluster.nodes.slot_of.get(node, -1)
         decision = self._runner.decide(pod, cycle_number=_CYCLE)
@@ -161,7 +160,7 @@ class DecisionComparer:
     def _sampled(
         self, pod: Pod, slot: int, evaluated_count: int, start: int
     ) -> tuple[Reason, ...] | None:
-        """Begin the search at each node, and see whether the chosen one is the best then."""
+        """Repeat the search from each start node until the chosen node is the best one."""
         sampler = self._sampler
         copied: tuple[Reason, ...] | None = None
         for begin in self._starts(slot, evaluated_count, start):
@@ -182,7 +181,7 @@ class DecisionComparer:
         return copied
 
     def _starts(self, slot: int, evaluated_count: int, start: int) -> list[int]:
-        """Return where a search that comes by a node may begin, the likely ones first."""
+        """Return the starts from which a search reaches a node, the likely ones first."""
         order = self._cluster.nodes.visiting_order()
         n = len(order)
         position = int(np.flatnonzero(order == slot)[0])
@@ -195,24 +194,28 @@ class DecisionComparer:
 
     # ---------------------------------------------------------------- preemption
 
-    def preempts(
+    def explain_preemption(
         self, pod: Pod, node: str, victims: Collection[NamespacedName], now_ns: int
     ) -> tuple[Reason, ...] | None:
-        """Say whether preemption may choose a node and these victims; see `place`."""
+        """Return the reasons for which preemption selects a node and victims.
+
+        See `explain_binding` for the result.
+        """
         found = self._preemption(pod, now_ns)
-        if found is None or found.choice is None or self._preempting is None:
+        if found is None or found.choice is None or self._preemption_plugin is None:
             return None
         ours = next((one for one in found.candidates if one.node == node), None)
-        failed = self._preempting.failed
+        failed = self._preemption_plugin.failed
         if ours is None or failed is None:
             return None
-        if not _are_the_same(ours, victims):
-            # Equals come in any order; with these ones last, they are the first to go.
+        if not _has_victims(ours, victims):
+            # Upstream's order of equally important pods is arbitrary. With the real victims last
+            # in that order, they are reprieved last.
             slot = self._cluster.nodes.slot_of[node]
-            again = select_victims(failed, slot, last=frozenset(victims))
-            if not isinstance(again, Candidate) or not _are_the_same(again, victims):
+            reselected = select_victims(failed, slot, last=frozenset(victims))
+            if not isinstance(reselected, Candidate) or not _has_victims(reselected, victims):
                 return None
-            ours = again
+            ours = reselected
         candidates = [ours if one.node == node else one for one in found.candidates]
         if node in choose(candidates, now_ns=now_ns).acceptable:
             return ()
@@ -221,12 +224,12 @@ class DecisionComparer:
     def _sampled_candidates(
         self, found: Preemption, candidates: list[Candidate], ours: Candidate, now_ns: int
     ) -> tuple[Reason, ...] | None:
-        """Leave out as many better candidates as the real scheduler may not have tried.
+        """Leave out as many better candidates as the real scheduler may not have evaluated.
 
-        It tries nodes in any order, and stops when it has enough candidates.
+        It evaluates nodes in arbitrary order, and stops when it has enough candidates.
         """
-        assert self._preempting is not None, "preemption was tried"
-        wanted = self._preempting.real_limits.wanted(found.dry_run.helpable_count)
+        assert self._preemption_plugin is not None, "there is no preemption plugin"
+        wanted = self._preemption_plugin.real_limits.wanted(found.dry_run.helpable_count)
         while len(candidates) > wanted:
             best = choose(candidates, now_ns=now_ns).acceptable
             if ours.node in best:
@@ -245,48 +248,51 @@ class DecisionComparer:
         details = None if result is None else result.details
         return details if isinstance(details, Preemption) else None
 
-    # ---------------------------------------------------------------- telling
+    # ---------------------------------------------------------------- details
 
-    def compared(self, finding: Finding, pod: Pod) -> Finding:
-        """Add our best node to a binding, and what makes it better than the chosen one."""
-        told = explain(self._runner, pod, cycle_number=_CYCLE)
-        best = told.winners[0] if told.winners else ""
-        rejection = told.rejected.get(finding.node)
+    def with_scores(self, finding: Finding, pod: Pod) -> Finding:
+        """Add podwright's best node and the score differences to the finding of a binding."""
+        explanation = explain(self._runner, pod, cycle_number=_CYCLE)
+        best = explanation.winners[0] if explanation.winners else ""
+        rejection = explanation.rejected.get(finding.node)
         if finding.node not in self._cluster.nodes.slot_of:
             why_not = "there is no such node"
-        elif not told.feasible:
-            why_not = told.decision.message
+        elif not explanation.feasible:
+            why_not = explanation.decision.message
         else:
             why_not = "" if rejection is None else rejection.message
         return msgspec.structs.replace(
-            finding, best=best, rejection=why_not, scores=_differences(told, finding.node, best)
+            finding,
+            best=best,
+            rejection=why_not,
+            scores=_differences(explanation, finding.node, best),
         )
 
-    def compared_preemption(self, finding: Finding, pod: Pod, now_ns: int) -> Finding:
-        """Add our choice to a preemption."""
+    def with_our_preemption(self, finding: Finding, pod: Pod, now_ns: int) -> Finding:
+        """Add podwright's choice to the finding of a preemption."""
         found = self._preemption(pod, now_ns)
         if found is None or found.choice is None:
             decision = self._decided(pod, now_ns)
-            why_not = decision.message or f"it fits, on {decision.node}"
+            why_not = decision.message or f"the pod fits on {decision.node}"
             return msgspec.structs.replace(finding, rejection=why_not)
         there = next((one for one in found.candidates if one.node == finding.node), None)
         return msgspec.structs.replace(
             finding,
             best=found.choice.candidate.node,
-            rejection="" if there is not None else "making room there does not help",
+            rejection="" if there is not None else "preemption would not help on that node",
             our_victims=() if there is None else tuple(pod.key for pod in there.victims),
         )
 
 
-def _are_the_same(candidate: Candidate, victims: Collection[NamespacedName]) -> bool:
-    """Compare victims; those that are going already are not deleted again."""
+def _has_victims(candidate: Candidate, victims: Collection[NamespacedName]) -> bool:
+    """Whether a candidate has these victims, apart from pods that are already terminating."""
     return {pod.key for pod in candidate.victims if pod.metadata.deletion_timestamp is None} == set(
         victims
     )
 
 
-def _differences(told: Explanation, node: str, best: str) -> tuple[ScoreDifference, ...]:
-    if node not in told.totals:
+def _differences(explanation: Explanation, node: str, best: str) -> tuple[ScoreDifference, ...]:
+    if node not in explanation.totals:
         return ()
     weighted = [
         ScoreDifference(
@@ -294,6 +300,6 @@ def _differences(told: Explanation, node: str, best: str) -> tuple[ScoreDifferen
             score.weight * score.normalized[node],
             score.weight * score.normalized[best],
         )
-        for score in told.scores
+        for score in explanation.scores
     ]
     return tuple(one for one in weighted if one.chosen != one.best)

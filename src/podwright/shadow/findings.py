@@ -1,4 +1,4 @@
-"""What a comparison with a real scheduler found, as values."""
+"""The findings of a comparison with a real scheduler."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from podwright.objects import NamespacedName
 Outcome: TypeAlias = Literal["agreed", "explained", "unexplained"]
 
 Reason: TypeAlias = Literal["sampling", "image counts", "delay"]
-"""What explains a difference.
+"""The reasons that can explain a difference.
 
-- sampling: the real scheduler stopped looking after enough feasible nodes. There is a node at
-  which the search may have begun such that the chosen node is the best of those that it found
-  (and it looked at as many nodes as the scheduler's log says, if there is one).
+- sampling: the real scheduler stopped searching after enough feasible nodes. There is a start
+  node from which the search finds the chosen node as the best one (and evaluates as many nodes
+  as the scheduler's log says, if there is one).
 - image counts: the chosen node is the best if each node is scored with the image counts of the
-  time when it was last copied (`images`).
-- delay: the chosen node is the best in a state that the scheduler may have seen instead,
-  because a change was on its way to it or to the recorder for no longer than delays of this
-  record are known to be.
+  last copy of the node (`images`).
+- delay: the chosen node is the best in another state that the scheduler may have observed,
+  because a change reached the scheduler or the recorder late, within the delays that are known
+  for this record.
 """
 
 
 class ScoreDifference(msgspec.Struct, frozen=True):
-    """A score plugin that does not give both nodes the same.
+    """A score plugin whose scores of the two nodes differ.
 
     Attributes
     ----------
     plugin : str
     chosen, best : int
-        Weighted scores of the node that the real scheduler chose, and of our best one.
+        The weighted scores of the node that the real scheduler chose and of podwright's best node.
     """
 
     plugin: str
@@ -42,31 +42,32 @@ class ScoreDifference(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One binding or preemption of the real scheduler, beside ours.
+    """One binding or preemption of the real scheduler, compared with podwright's decision.
 
     Attributes
     ----------
     what : str
         binding or preemption.
     line : int
-        The line of the record that shows it, or 0 if none does.
+        The line of the record that shows it; 0 if there is none.
     pod : str
         "namespace/name".
     node : str
-        What the real scheduler chose.
+        The node that the real scheduler chose.
     outcome : str
     reasons : tuple of str
-        What explains the difference, if something does.
+        The reasons that explain the difference; empty if none do.
     explanation : str
-        In a sentence; "" if there is no difference.
+        The explanation as a sentence; "" if there is no difference.
     best : str
-        Our best node, or the first of them; "" if there is none.
+        Podwright's best node, the first one of several; "" if there is none.
     rejection : str
-        Why the chosen node is not feasible for us, or why no node is; "" if it is.
+        Why podwright rejects the chosen node, or all nodes; "" if it does not.
     scores : tuple of ScoreDifference
-        Where our best node gets more or less than the chosen one.
+        The score plugins whose scores of the best and the chosen node differ.
     victims, our_victims : tuple of str
-        Of a preemption: who had to leave the chosen node, and who would have had to with us.
+        Of a preemption: the victims on the chosen node that the real scheduler and podwright
+        select.
     """
 
     what: Literal["binding", "preemption"]
@@ -90,7 +91,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     total, agreed, explained, unexplained : int
     by_reason : dict of str to int
-        Explained ones by their reasons, joined with a plus sign.
+        The explained ones, by their reasons joined with a plus sign.
     """
 
     total: int = 0
@@ -101,7 +102,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agreement(findings: Iterable[Finding]) -> Agreement:
-    """Count findings."""
+    """Count findings by outcome and reasons."""
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for finding in findings:

@@ -1,10 +1,10 @@
-"""On how many nodes an image is, as the real scheduler counts.
+"""Image counts as the real scheduler has them: on how many nodes an image is present.
 
 ImageLocality scales the size of an image by the share of the nodes that have it. The scheduler
-works on a snapshot, and copies a node into it only when the node or its pods have changed; the
-counts of the node's images are copied with it. So each node is scored with the counts of the
-time when it was copied last, while another one that has the same images is scored with newer
-ones. Podwright scores all nodes with the newest counts.
+works on a snapshot and copies a node into it only when the node or its pods have changed; the
+counts of the node's images are copied with it. So a node is scored with the counts of its last
+copy, and another node with the same images may be scored with newer counts. Podwright scores all
+nodes with the newest counts.
 
 Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateSnapshot`;
 pkg/scheduler/framework/types.go, `NodeInfo.Snapshot`
@@ -23,14 +23,14 @@ from podwright.objects import Pod
 
 
 class CopiedImageCounts:
-    """Per node, the counts of its images when it was copied last."""
+    """Per node, the counts of its images at the time of its last copy."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._counts_of: dict[str, dict[str, int]] = {}
 
     def copy(self, names: Iterable[str]) -> None:
-        """Copy nodes that have changed; those that are gone are forgotten."""
+        """Copy changed nodes; deleted nodes are removed."""
         nodes, find = self._cluster.nodes, self._cluster.images.find
         for name in names:
             slot = nodes.slot_of.get(name)
@@ -46,12 +46,12 @@ class CopiedImageCounts:
             }
 
     def differences(self, pod: Pod, slots: I32Array) -> I64Array:
-        """Return how much more each node scores with its own counts than with the newest ones.
+        """Return each node's score with its copied counts minus that with the newest counts.
 
         Returns
         -------
         (len(slots),) int64
-            Differences of the score, not weighted.
+            The unweighted differences.
         """
         cluster = self._cluster
         newest: I64Array = np.zeros(len(slots), dtype=np.int64)

@@ -1,12 +1,12 @@
-"""Moments at which the real scheduler decided, told by the record alone.
+"""The scheduling attempts of the real scheduler, read from the record alone.
 
-Without a scheduler's log, a decision shows only when its result comes to the API: a binding, or
-before that the volumes that are taken for the pod, or a nomination and victims. The most likely
-state is the one that the API had right before the first of these results.
+Without a scheduler's log, a decision is visible only by its results in the API: a binding, before
+it the binding of the pod's volumes, or a nomination and deleted victims. The most likely state is
+that of the API right before the first result.
 
-Decisions are made one after the other, but bindings are written by several hands at once, and a
-watch is a little late. So the scheduler may not have seen the latest changes, and may have
-placed pods that the API shows only later. Those states are tried that lie within `delay_ns`.
+Decisions are serial, but bindings are written concurrently and watches are delayed. So the
+scheduler may not have observed the latest changes, and may have assumed pods whose bindings the
+API shows later. The states within `delay_ns` are tried.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _MOST_STATES = 600
 
 
 class RecordedAttempts:
-    """Brings a view to each decision that shows in a record.
+    """Iterates over the decisions that are visible in a record, with their states.
 
     Parameters
     ----------
     view : RecordedCluster
     delay_ns : int
-        For how long a change may be on its way.
+        The most that a change may be delayed.
 
     Attributes
     ----------
     attempts : list of Attempt
-        Successful ones and preemptions, in the order of their results.
+        The bindings and preemptions, in the order of their first results.
     """
 
     def __init__(self, view: RecordedCluster, *, delay_ns: int = DEFAULT_DELAY_NS) -> None:
@@ -75,7 +75,7 @@ class RecordedAttempts:
         )
 
     def _first_result(self, binding: RecordLine, pod: Pod) -> RecordLine:
-        """Return the first line that shows what became of the decision."""
+        """Return the first line that is a result of the decision."""
         if not claim_uses(pod):
             return binding
         first = binding
@@ -87,7 +87,7 @@ class RecordedAttempts:
                     continue
                 if line.old is None:
                     break
-                # The scheduler nominates a pod to its own node when its volumes will take time.
+                # The scheduler nominates a pod to its chosen node if binding volumes takes time.
                 is_at_once = _apart_ns(line, first) <= self._delay_ns
                 if first is not binding and is_at_once and _is_nomination(line, pod.spec.node_name):
                     first = line
@@ -96,7 +96,7 @@ class RecordedAttempts:
         return first
 
     def _preemptions(self) -> Iterator[Attempt]:
-        """Yield nominations with victims: pods of that node that had to go at the same time."""
+        """Yield nominations with their victims: pods of that node deleted at about that time."""
         leaving: dict[str, list[RecordLine]] = defaultdict(list)
         nominations: dict[str, list[RecordLine]] = defaultdict(list)
         for line in self._pods.lines:
@@ -126,10 +126,10 @@ class RecordedAttempts:
                         line=line.line,
                     )
 
-    # ---------------------------------------------------------------- going on
+    # ---------------------------------------------------------------- the most likely state
 
     def __iter__(self) -> Iterator[Attempt]:
-        """Bring the view to right before each decision's first result, then yield it."""
+        """Set the cluster to the state before each decision's first result, then yield it."""
         for attempt in self.attempts:
             self._view.go_to(
                 {
@@ -142,14 +142,14 @@ class RecordedAttempts:
             if pod is not None and attempt.node and not pod.spec.node_name:
                 self._view.assume(pod, attempt.node)
 
-    # ---------------------------------------------------------------- what else it may have been
+    # ---------------------------------------------------------------- other possible states
 
     def states(self, attempt: Attempt, pod: Pod) -> Iterator[ObservedState]:
-        """Yield what the scheduler may have seen instead, the most likely first."""
+        """Yield the other states that the scheduler may have observed, the most likely first."""
         here = self._view.positions()
-        coming = self._coming(attempt, here[POD])
-        for count in range(1, len(coming) + 1):
-            yield ObservedState({}, coming[:count])
+        upcoming = self._coming(attempt, here[POD])
+        for count in range(1, len(upcoming) + 1):
+            yield ObservedState({}, upcoming[:count])
         earlier = self._earlier(POD, attempt)
         backwards = nearest_positions(earlier, here[POD], self._pods.lines)
         for position in backwards:
@@ -158,21 +158,23 @@ class RecordedAttempts:
             if crossed:
                 yield ObservedState({POD: position})
         others = {
-            kind: its_range
+            kind: positions_of_kind
             for kind in self._view.tracks
-            if kind != POD and len(its_range := self._earlier(kind, attempt)) > 1
+            if kind != POD and len(positions_of_kind := self._earlier(kind, attempt)) > 1
         }
-        for kind, its_range in others.items():
-            for position in nearest_positions(its_range, here[kind], self._view.tracks[kind].lines):
+        for kind, positions_of_kind in others.items():
+            for position in nearest_positions(
+                positions_of_kind, here[kind], self._view.tracks[kind].lines
+            ):
                 yield ObservedState({kind: position})
         tried = 0
         for position in backwards:
             crossed = self._placed_between(position, here[POD])
-            for count in range(1, len(coming) + 1):
+            for count in range(1, len(upcoming) + 1):
                 if tried == _MOST_STATES:
                     return
                 tried += 1
-                yield ObservedState({POD: position}, (*crossed, *coming[:count]))
+                yield ObservedState({POD: position}, (*crossed, *upcoming[:count]))
 
     def _earlier(self, kind: GroupKind, attempt: Attempt) -> range:
         track = self._view.tracks[kind]
@@ -180,7 +182,7 @@ class RecordedAttempts:
         return range(least, track.position + 1)
 
     def _coming(self, attempt: Attempt, position: int) -> tuple[tuple[Pod, str], ...]:
-        """Return pods that are there and whose binding comes soon, in the order of bindings."""
+        """Return existing pods whose bindings follow within the delay, in order."""
         found = []
         for line in self._pods.lines[position:]:
             if line.seen_ns > attempt.time_ns + self._delay_ns:

@@ -1,12 +1,12 @@
-"""What a real scheduler could see: a record, as far as its watches had come.
+"""A recorded cluster in the states that a real scheduler observed.
 
-A scheduler watches each kind by itself and sees the changes of one kind in their order. So what
-it sees at a moment is, for each kind, the first so many changes: a position per kind. Besides,
-it knows at once what it did itself and what the API shows later: pods that it has placed
-(assumed pods) and nominations. A view is the positions and those two.
+A scheduler watches each kind separately and observes the changes of one kind in order. Its
+observed state is a position per kind: how many changes of the kind it has received. In addition,
+it knows its own decisions before the API shows them: assumed pods and nominations. The state of
+the recorded cluster is the positions, the assumed pods and the nominations.
 
-Positions go forward as time does, and back as well, to look at what the scheduler may have
-seen instead.
+Positions move forward with time, and backward to evaluate other states that the scheduler may
+have observed.
 
 Upstream: pkg/scheduler/eventhandlers.go, pkg/scheduler/backend/cache/cache.go, `AssumePod`
 """
@@ -32,7 +32,7 @@ from podwright.objects import (
 from podwright.store import GroupKind, kind_of
 
 Positions: TypeAlias = Mapping[GroupKind, int]
-"""Per kind, how many of its changes were seen; kinds that are not named stay as they are."""
+"""Per kind, how many changes were observed; the positions of other kinds stay."""
 
 
 class Track:
@@ -42,7 +42,7 @@ class Track:
     ----------
     lines : list of RecordLine
     position : int
-        How many of them were seen.
+        How many of them were observed.
     """
 
     __slots__ = ("_times", "lines", "position")
@@ -50,27 +50,27 @@ class Track:
     def __init__(self, lines: list[RecordLine]) -> None:
         self.lines = lines
         self.position = 0
-        # What was seen late makes what follows late too.
+        # A late change delays the changes that follow it in the watch.
         self._times = list(accumulate([line.seen_ns for line in lines], max))
 
     def seen_at(self, now_ns: int) -> int:
-        """Return how many changes a watch without delay has seen at a time."""
+        """Return how many changes a watch without delay has delivered at a time."""
         return bisect_right(self._times, now_ns)
 
     def before_line(self, number: int) -> int:
-        """Return how many changes stand before a line of the file."""
+        """Return how many changes precede a line of the file."""
         return bisect_right(self.lines, number - 1, key=lambda line: line.line)
 
 
 class RecordedCluster:
-    """A cluster as the scheduler sees it.
+    """The cluster as the scheduler observes it.
 
     Parameters
     ----------
     lines : iterable of RecordLine
-        The whole record; nothing of it is seen yet.
+        The whole record; all positions begin at 0.
     cluster : Cluster
-        Written here, by nobody else.
+        The columns of the observed state; only this class writes to them.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class RecordedCluster:
     pods : dict of str to Pod
         Pods as the API shows them, by "namespace/name".
     touched : dict
-        Names of nodes that changed, or whose pods did, since somebody emptied it. What is only
-        tried out is not noted.
+        The names of nodes that changed, or whose pods changed, since the caller cleared it.
+        Changes during `speculation` are not included.
     """
 
     def __init__(self, lines: Iterable[RecordLine], cluster: Cluster) -> None:
@@ -88,20 +88,20 @@ class RecordedCluster:
         by_kind: dict[GroupKind, list[RecordLine]] = {}
         for line in lines:
             if isinstance(line.object, Unknown):
-                continue  # No decision reads it.
+                continue  # The scheduler does not read objects of unknown kinds.
             by_kind.setdefault(kind_of(line.object), []).append(line)
         self.tracks = {kind: Track(of_kind) for kind, of_kind in by_kind.items()}
         self.pods: dict[NamespacedName, Pod] = {}
         self.touched: dict[str, None] = {}
         self._assumed: dict[str, str] = {}
         self._nominations: dict[str, str] = {}
-        self._tried: dict[str, tuple[Pod, str]] = {}
-        self._is_trying = False
+        self._speculative: dict[str, tuple[Pod, str]] = {}
+        self._is_speculating = False
 
-    # ---------------------------------------------------------------- going on
+    # ---------------------------------------------------------------- positions
 
     def go_to(self, positions: Positions) -> None:
-        """See so many changes of each kind, more or fewer than now."""
+        """Move to a position per kind, forward or backward."""
         for kind, position in positions.items():
             track = self.tracks[kind]
             while track.position < position:
@@ -109,94 +109,98 @@ class RecordedCluster:
                 track.position += 1
             while track.position > position:
                 track.position -= 1
-                self._take_back(track.lines[track.position])
+                self._revert(track.lines[track.position])
 
     def positions(self) -> dict[GroupKind, int]:
-        """Return how far each kind has come."""
+        """Return the position of each kind."""
         return {kind: track.position for kind, track in self.tracks.items()}
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
-        """Look at other positions, and assume other pods, for a moment."""
+    def speculation(self) -> Iterator[None]:
+        """Restore the positions, the assumed pods and the order of nodes after the block."""
         before = self.positions()
         order = self.cluster.nodes.names_by_zone()
-        self._is_trying = True
+        self._is_speculating = True
         try:
             yield
         finally:
             self.go_to(before)
-            self.try_placed(())
+            self.place_speculatively(())
             self.cluster.nodes.reorder(order)
-            self._is_trying = False
+            self._is_speculating = False
 
-    def try_placed(self, placed: Iterable[tuple[Pod, str]]) -> None:
-        """Count these pods on these nodes as well, instead of those of the last call."""
-        tried = {pod.uid: (pod, node) for pod, node in placed}
-        changed = [pod for uid, (pod, node) in self._tried.items() if tried.get(uid) != (pod, node)]
-        changed += [pod for uid, (pod, _) in tried.items() if uid not in self._tried]
-        self._tried = tried
+    def place_speculatively(self, placed: Iterable[tuple[Pod, str]]) -> None:
+        """Also place these pods on these nodes, instead of those of the last call."""
+        speculative = {pod.uid: (pod, node) for pod, node in placed}
+        changed = [
+            pod
+            for uid, (pod, node) in self._speculative.items()
+            if speculative.get(uid) != (pod, node)
+        ]
+        changed += [pod for uid, (pod, _) in speculative.items() if uid not in self._speculative]
+        self._speculative = speculative
         for pod in changed:
-            self._show(pod)
+            self._update_cluster(pod)
 
     def _apply(self, line: RecordLine) -> None:
         obj = line.object
         if isinstance(obj, Pod):
             if line.event == "Delete":
                 self.pods.pop(obj.key, None)
-                if not self._is_trying:
+                if not self._is_speculating:
                     self._assumed.pop(obj.uid, None)
                     self._nominations.pop(obj.uid, None)
             else:
                 self.pods[obj.key] = obj
-                if not self._is_trying:
-                    self._settle(obj)
-            self._note(line)
-            self._show(obj)
+                if not self._is_speculating:
+                    self._drop_confirmed(obj)
+            self._mark_touched(line)
+            self._update_cluster(obj)
             return
-        if isinstance(obj, Node) and not self._is_trying:
+        if isinstance(obj, Node) and not self._is_speculating:
             self.touched[obj.name] = None
         if line.event == "Delete":
             self.cluster.delete(obj)
         else:
             self.cluster.put(obj)
 
-    def _take_back(self, line: RecordLine) -> None:
+    def _revert(self, line: RecordLine) -> None:
         obj, old = line.object, line.old
         if isinstance(obj, Pod):
             if isinstance(old, Pod):
                 self.pods[obj.key] = old
             else:
                 self.pods.pop(obj.key, None)
-            self._show(obj)
+            self._update_cluster(obj)
         elif old is None:
             self.cluster.delete(obj)
         else:
             self.cluster.put(old)
 
-    def _note(self, line: RecordLine) -> None:
-        """Note the node of a pod that changed: its row is copied anew for the next cycle."""
-        if self._is_trying:
+    def _mark_touched(self, line: RecordLine) -> None:
+        """Mark the node of a changed pod: the scheduler copies it before the next cycle."""
+        if self._is_speculating:
             return
         for pod in (line.object, line.old):
             if isinstance(pod, Pod) and pod.spec.node_name:
                 self.touched[pod.spec.node_name] = None
 
-    # ---------------------------------------------------------------- what it did itself
+    # ---------------------------------------------------------------- own decisions
 
     def assume(self, pod: Pod, node: str) -> None:
-        """Count a pod on a node from now on, whenever the API shows it."""
+        """Assume a pod on a node until the API shows its binding."""
         self._assumed[pod.uid] = node
         self._nominations.pop(pod.uid, None)
         self.touched[node] = None
-        self._show(pod)
+        self._update_cluster(pod)
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Let a pod be nominated to a node, or to none, until the API shows the same."""
+        """Nominate a pod to a node, or to none, until the API shows the same."""
         self._nominations[pod.uid] = node
-        self._show(pod)
+        self._update_cluster(pod)
 
-    def _settle(self, pod: Pod) -> None:
-        """Forget what the API shows by now."""
+    def _drop_confirmed(self, pod: Pod) -> None:
+        """Drop the assumption and the nomination that the API now shows."""
         if pod.spec.node_name:
             self._assumed.pop(pod.uid, None)
             self._nominations.pop(pod.uid, None)
@@ -204,7 +208,7 @@ class RecordedCluster:
             del self._nominations[pod.uid]
 
     def pending(self, key: NamespacedName) -> Pod | None:
-        """Return a pod as the scheduler takes it from its queue; None if it is not there."""
+        """Return a pod as the scheduler pops it from its queue; None if it does not exist."""
         pod = self.pods.get(key)
         return None if pod is None else self._nominated(pod)
 
@@ -214,14 +218,14 @@ class RecordedCluster:
             return pod
         return with_nominated_node_name(pod, nomination)
 
-    def _show(self, any_version: Pod) -> None:
-        """Let the cluster have a pod as it counts now."""
+    def _update_cluster(self, any_version: Pod) -> None:
+        """Update a pod in the columns: observed, assumed, nominated or speculative."""
         pod = self.pods.get(any_version.key)
         if pod is None:
             self.cluster.delete(any_version)
             return
         if not pod.spec.node_name:
-            tried = self._tried.get(pod.uid)
-            node = self._assumed.get(pod.uid) if tried is None else tried[1]
+            speculative = self._speculative.get(pod.uid)
+            node = self._assumed.get(pod.uid) if speculative is None else speculative[1]
             pod = self._nominated(pod) if node is None else with_node_name(pod, node)
         self.cluster.put(pod)

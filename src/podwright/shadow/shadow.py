@@ -1,14 +1,13 @@
-"""Shadow: play the record of a real cluster, and ask at each decision what ours would be.
+"""Shadow: replays the record of a real cluster and compares each decision with podwright's.
 
-For each binding of the real scheduler, its cluster is set up as the scheduler saw it, and the
-pod is decided for with every node scored. The two agree if the node that was chosen is feasible
-and no other has more points: which of equals is taken is chance. If they do not agree, the
-difference is explained, if it can be: `shadow_findings.Reason` says what counts as an
-explanation, and nothing else does.
+For each binding of the real scheduler, the cluster is set to the state that the scheduler
+observed, and podwright schedules the pod with every node scored. The two agree if the chosen node
+is feasible and no other node has a higher score: ties are broken at random. Otherwise the
+comparison looks for an explanation; `findings.Reason` lists all explanations that count.
 
-Preemptions likewise: the node has to be equal to the best by the five criteria, and the victims
-those that we find there. The order of equally important pods is free, as it is upstream, where
-an unstable sort decides it.
+Preemptions are compared in the same way. The chosen node must be equal to the best one by the
+five criteria, and its victims must be those that podwright selects there. The order of equally
+important pods is free, because upstream sorts them with an unstable sort.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from podwright.shadow.record_attempts import RecordedAttempts
 from podwright.shadow.recorded_cluster import Positions, RecordedCluster
 
 Reasons: TypeAlias = tuple[Reason, ...] | None
-Look: TypeAlias = Callable[[], Reasons]
+Explain: TypeAlias = Callable[[], Reasons]
 
 _SHOWN_LINES = 3
 _MOST_STATES = 1_500
-_TOLD: dict[Reason, str] = {
+_DESCRIPTIONS: dict[Reason, str] = {
     "sampling": "it stopped looking after enough feasible nodes",
     "image counts": "it scored each node with the image counts of when the node last changed",
     "delay": "",
@@ -50,33 +49,33 @@ _TOLD: dict[Reason, str] = {
 
 
 class Shadow:
-    """A comparison of a real scheduler with ours.
+    """A comparison of a real scheduler with podwright.
 
     Parameters
     ----------
     record : Record
-        Of the real cluster.
+        The record of the real cluster.
     log : SchedulerLog, optional
-        Of the real scheduler. With it, the order of its decisions is known, and what it had
-        seen nearly so.
+        The log of the real scheduler. It gives the order of its decisions, and narrows the states
+        that it may have observed.
     delay_ns : int
-        Without a log: for how long a change may be on its way.
+        Without a log: the most that a change may be delayed.
     configuration : KubeSchedulerConfiguration, optional
-        That of the real scheduler; the default one if left out.
+        The configuration of the real scheduler; default: the default configuration.
     gates : Gates
         Its feature gates.
 
     Attributes
     ----------
     attempt_count : int
-        How many attempts there are to go through.
+        The number of attempts.
     failed_count, same_message_count : int
-        Attempts that found no node, so far, and those of them for which we say the same.
+        The attempts so far that found no node, and those of them with podwright's message.
 
     Raises
     ------
     InputError
-        If the configuration is wrong, or has what cannot be asked again.
+        The configuration is invalid, or depends on answers that a record does not contain.
     """
 
     def __init__(
@@ -99,34 +98,34 @@ class Shadow:
         _check_nodes(record, bindings)
         self._view = RecordedCluster(record.lines, scheduler.cluster)
         self._images = CopiedImageCounts(scheduler.cluster)
-        self._judges = {
+        self._comparers = {
             name: DecisionComparer(profile, scheduler.cluster, self._images)
             for name, profile in scheduler.profiles.items()
         }
-        self._moments: LoggedAttempts | RecordedAttempts
-        self._untold: list[tuple[int, Pod]] = []
+        self._attempts: LoggedAttempts | RecordedAttempts
+        self._missing_from_log: list[tuple[int, Pod]] = []
         if log is None:
-            self._moments = RecordedAttempts(self._view, delay_ns=delay_ns)
+            self._attempts = RecordedAttempts(self._view, delay_ns=delay_ns)
         else:
-            self._moments = LoggedAttempts(self._view, log)
-            told = {attempt.line for attempt in self._moments.attempts}
+            self._attempts = LoggedAttempts(self._view, log)
+            in_log = {attempt.line for attempt in self._attempts.attempts}
             ours = [(line, pod) for line, pod in bindings if pod.spec.scheduler_name in names]
-            self._untold = [(line, pod) for line, pod in ours if line not in told]
-            if ours and len(self._untold) == len(ours):
+            self._missing_from_log = [(line, pod) for line, pod in ours if line not in in_log]
+            if ours and len(self._missing_from_log) == len(ours):
                 message = f"none of the bindings in {record.source} is in this log"
                 raise InputError([FieldError(source=log.source, path="", message=message)])
-        self.attempt_count = len(self._moments.attempts)
+        self.attempt_count = len(self._attempts.attempts)
         self._start = 0
         self.failed_count = 0
         self.same_message_count = 0
 
     def findings(self) -> Iterator[Finding | None]:
-        """Go through the attempts; None for those that neither placed a pod nor preempted."""
-        for attempt in self._moments:
+        """Yield a finding per attempt; None for those that neither bound a pod nor preempted."""
+        for attempt in self._attempts:
             self._images.copy(self._view.touched)
             self._view.touched.clear()
-            yield self._look_at(attempt)
-        for line, pod in self._untold:
+            yield self._compare_attempt(attempt)
+        for line, pod in self._missing_from_log:
             yield Finding(
                 what="binding",
                 line=line,
@@ -136,23 +135,23 @@ class Shadow:
                 explanation="the scheduler's log has no attempt that ends with this binding",
             )
 
-    def _look_at(self, attempt: Attempt) -> Finding | None:
+    def _compare_attempt(self, attempt: Attempt) -> Finding | None:
         pod = self._view.pending(attempt.pod)
-        judge = None if pod is None else self._judges.get(pod.spec.scheduler_name)
-        if pod is None or judge is None:
+        comparer = None if pod is None else self._comparers.get(pod.spec.scheduler_name)
+        if pod is None or comparer is None:
             return None
-        judge.searches_left = MOST_SEARCHES
+        comparer.searches_left = MOST_SEARCHES
         if attempt.node:
-            finding = self._binding(attempt, pod, judge) if attempt.line else None
+            finding = self._binding(attempt, pod, comparer) if attempt.line else None
             if not pod.status.nominated_node_name:
-                self._go_on(attempt.evaluated_count)
+                self._advance_start(attempt.evaluated_count)
             return finding
         if attempt.message:
-            self._compare_messages(attempt, pod, judge)
-        return self._preemption(attempt, pod, judge) if attempt.preempted_node else None
+            self._compare_messages(attempt, pod, comparer)
+        return self._preemption(attempt, pod, comparer) if attempt.preempted_node else None
 
-    def _go_on(self, evaluated_count: int) -> None:
-        """Let the next search begin where this one ended.
+    def _advance_start(self, evaluated_count: int) -> None:
+        """Move the start of the next search to the end of this one.
 
         Notes
         -----
@@ -161,16 +160,16 @@ class Shadow:
         node_count = self._view.cluster.nodes.n_alive
         self._start = (self._start + evaluated_count) % node_count if node_count else 0
 
-    def _compare_messages(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> None:
+    def _compare_messages(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> None:
         self.failed_count += 1
-        decision = judge.decide(pod)
-        self._go_on(decision.evaluated_count)
+        decision = comparer.decide(pod)
+        self._advance_start(decision.evaluated_count)
         ours = decision.message
         self.same_message_count += bool(ours) and attempt.message.startswith(ours)
 
-    def _binding(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> Finding:
-        def look() -> tuple[Reason, ...] | None:
-            return judge.place(
+    def _binding(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
+        def find_reasons() -> tuple[Reason, ...] | None:
+            return comparer.explain_binding(
                 pod, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
             )
 
@@ -181,14 +180,18 @@ class Shadow:
             node=attempt.node,
             outcome="agreed",
         )
-        reasons = look()
+        reasons = find_reasons()
         if reasons == ():
             return finding
-        return self._explained(judge.compared(finding, pod), attempt, pod, reasons, look)
+        return self._explained(
+            comparer.with_scores(finding, pod), attempt, pod, reasons, find_reasons
+        )
 
-    def _preemption(self, attempt: Attempt, pod: Pod, judge: DecisionComparer) -> Finding:
-        def look() -> tuple[Reason, ...] | None:
-            return judge.preempts(pod, attempt.preempted_node, attempt.victims, attempt.time_ns)
+    def _preemption(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
+        def find_reasons() -> tuple[Reason, ...] | None:
+            return comparer.explain_preemption(
+                pod, attempt.preempted_node, attempt.victims, attempt.time_ns
+            )
 
         finding = Finding(
             what="preemption",
@@ -198,36 +201,36 @@ class Shadow:
             outcome="agreed",
             victims=tuple(attempt.victims),
         )
-        reasons = look()
+        reasons = find_reasons()
         if reasons == ():
             return finding
-        finding = judge.compared_preemption(finding, pod, attempt.time_ns)
-        return self._explained(finding, attempt, pod, reasons, look)
+        finding = comparer.with_our_preemption(finding, pod, attempt.time_ns)
+        return self._explained(finding, attempt, pod, reasons, find_reasons)
 
     def _explained(
-        self, finding: Finding, attempt: Attempt, pod: Pod, reasons: Reasons, look: Look
+        self, finding: Finding, attempt: Attempt, pod: Pod, reasons: Reasons, find_reasons: Explain
     ) -> Finding:
-        """Say what explains a difference, if anything does."""
+        """Return the finding with the explanation of its difference, if there is one."""
         if reasons is not None:
-            text = "; ".join(_TOLD[reason] for reason in reasons)
+            text = "; ".join(_DESCRIPTIONS[reason] for reason in reasons)
             return _with(finding, "explained", reasons, text)
         view, here = self._view, self._view.positions()
-        with view.trying():
-            for seen in islice(self._moments.states(attempt, pod), _MOST_STATES):
+        with view.speculation():
+            for seen in islice(self._attempts.states(attempt, pod), _MOST_STATES):
                 view.go_to({**here, **seen.positions})
-                view.try_placed(seen.placed)
-                reasons = look()
+                view.place_speculatively(seen.placed)
+                reasons = find_reasons()
                 if reasons is not None:
                     text = "; ".join(
-                        [self._told(here, seen), *(_TOLD[reason] for reason in reasons)]
+                        [self._describe(here, seen), *(_DESCRIPTIONS[reason] for reason in reasons)]
                     )
                     return _with(finding, "explained", ("delay", *reasons), text)
         return _with(finding, "unexplained", (), "")
 
-    def _told(self, here: Positions, seen: ObservedState) -> str:
-        """Say which changes the scheduler had seen, or had not, for this to be its choice."""
+    def _describe(self, here: Positions, seen: ObservedState) -> str:
+        """Describe how an observed state differs from the most likely one."""
         parts = []
-        for words, is_early in (("not seen yet", False), ("seen already", True)):
+        for words, is_early in (("had not yet seen", False), ("had already seen", True)):
             lines = [
                 line
                 for kind, position in seen.positions.items()
@@ -241,10 +244,11 @@ class Shadow:
                     f"line {line.line} ({line.event} {line.object.kind} {line.object.key})"
                     for line in lines[:_SHOWN_LINES]
                 ]
-                parts.append(f"{words}: {_listed(shown, len(lines))}")
+                parts.append(f"the real scheduler {words} {_listed(shown, len(lines))}")
         if seen.placed:
             names = [f"{pod.key} on {node}" for pod, node in seen.placed[:_SHOWN_LINES]]
-            parts.append(f"placed already: {_listed(names, len(seen.placed))}")
+            listed = _listed(names, len(seen.placed))
+            parts.append(f"the real scheduler had already placed {listed}")
         return "; ".join(parts)
 
 
@@ -258,7 +262,7 @@ def _with(finding: Finding, outcome: Outcome, reasons: tuple[Reason, ...], text:
 
 
 def _check_nodes(record: Record, bindings: list[tuple[int, Pod]]) -> None:
-    """Refuse a record in which pods are bound to nodes that it never has."""
+    """Reject a record in which pods are bound to nodes that it never adds."""
     known = {line.object.name for line in record.lines if isinstance(line.object, Node)}
     errors = [
         FieldError(
@@ -277,13 +281,13 @@ def _check_nodes(record: Record, bindings: list[tuple[int, Pod]]) -> None:
 def _scheduler(
     configuration: KubeSchedulerConfiguration | None, gates: Gates, source: str
 ) -> Scheduler:
-    """Make what decides; only decisions that depend on nothing but the record can be compared."""
+    """Build the scheduler; its decisions must depend on nothing but the record."""
     if configuration is not None:
         wrong = {
             "rules": configuration.rules is not None
-            and "records are compared with the modern rules only",
+            and "records are compared with the v1.36 rules only",
             "extenders": bool(configuration.extenders)
-            and "what extenders said then is not in a record",
+            and "a record does not contain the answers of extenders",
         }
         errors = [
             FieldError(source=source, path=path, message=message)

@@ -9,8 +9,8 @@ A pod of the trace is created at its `creation_time`. What ends it can be had in
   the moment it is bound. The work is the trace's own; what waits longer ends later. A pod that
   the trace's scheduler never placed runs for as long as it was there.
 
-Either is said to the world's stages by annotations (see `annotation_stages`), so nothing else has to
-know the trace. A pod that has not been placed at its `gone_ns` was given up in the trace.
+Either is said to the world's stages by annotations (see `annotation_stages`), so nothing else
+has to know the trace. A pod that has not been placed at its `gone_ns` was given up in the trace.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from podwright.store.kinds import POD
 
 
 def busy_record():
-    """Nodes and pods that come, change and go."""
+    """Nodes and pods that are added, updated and deleted."""
     cluster = Cluster(node("n1"), node("n2"), pod("p1", "1", "n1"))
     waiting = pod("p2")
     cluster.add(100, waiting)
@@ -34,9 +34,9 @@ def fresh():
     return RecordedCluster(LINES, Columns())
 
 
-def shown(view):
-    """Return what decisions read of a cluster, by name."""
-    columns = view.cluster
+def snapshot(cluster_state):
+    """Return the parts of a cluster that decisions read, by name."""
+    columns = cluster_state.cluster
     nodes = columns.nodes
     return {
         name: (
@@ -59,44 +59,44 @@ positions = st.fixed_dictionaries(
 
 
 @given(st.lists(positions, min_size=1, max_size=5))
-def test_a_view_is_the_same_whichever_way_it_came(ways):
-    wandering, straight = fresh(), fresh()
-    for way in ways:
-        wandering.go_to(way)
-    straight.go_to(ways[-1])
-    assert shown(wandering) == shown(straight)
-    assert wandering.pods == straight.pods
+def test_the_state_depends_only_on_the_positions(paths):
+    detoured, direct = fresh(), fresh()
+    for path in paths:
+        detoured.go_to(path)
+    direct.go_to(paths[-1])
+    assert snapshot(detoured) == snapshot(direct)
+    assert detoured.pods == direct.pods
 
 
 @given(positions, st.lists(positions, max_size=4), st.booleans())
-def test_what_is_only_tried_leaves_nothing_behind(here, tried, is_placed):
-    view = fresh()
-    view.go_to(here)
-    view.touched.clear()
-    before, order = shown(view), view.cluster.nodes.names_by_zone()
-    with view.trying():
-        for way in tried:
-            view.go_to(way)
-            waiting = [one for one in view.pods.values() if not one.spec.node_name]
-            view.try_placed([(one, "n1") for one in waiting] if is_placed else [])
-    assert shown(view) == before
-    assert view.cluster.nodes.names_by_zone() == order
-    assert view.positions() == here
-    assert not view.touched
+def test_a_speculation_leaves_the_state_unchanged(here, speculative, is_placed):
+    cluster_state = fresh()
+    cluster_state.go_to(here)
+    cluster_state.touched.clear()
+    before, order = snapshot(cluster_state), cluster_state.cluster.nodes.names_by_zone()
+    with cluster_state.speculation():
+        for path in speculative:
+            cluster_state.go_to(path)
+            waiting = [one for one in cluster_state.pods.values() if not one.spec.node_name]
+            cluster_state.place_speculatively([(one, "n1") for one in waiting] if is_placed else [])
+    assert snapshot(cluster_state) == before
+    assert cluster_state.cluster.nodes.names_by_zone() == order
+    assert cluster_state.positions() == here
+    assert not cluster_state.touched
 
 
 @pytest.fixture
 def with_p2():
-    view = fresh()
-    view.go_to(dict.fromkeys(view.tracks, 0) | {("", "Node"): 2, POD: 2})
-    return view
+    cluster_state = fresh()
+    cluster_state.go_to(dict.fromkeys(cluster_state.tracks, 0) | {("", "Node"): 2, POD: 2})
+    return cluster_state
 
 
-def requested(view, name):
-    return view.cluster.nodes.requested[view.cluster.nodes.slot_of[name], 0]
+def requested(cluster_state, name):
+    return cluster_state.cluster.nodes.requested[cluster_state.cluster.nodes.slot_of[name], 0]
 
 
-def test_an_assumed_pod_counts_until_the_api_shows_it_and_once_then(with_p2):
+def test_an_assumed_pod_is_counted_once_before_and_after_the_api_shows_it(with_p2):
     waiting = with_p2.pending("a/p2")
     assert isinstance(waiting, Pod)
     assert requested(with_p2, "n2") == 0
@@ -108,7 +108,7 @@ def test_an_assumed_pod_counts_until_the_api_shows_it_and_once_then(with_p2):
     assert requested(with_p2, "n2") == 1000
 
 
-def test_a_nomination_counts_at_once_and_can_be_taken_back(with_p2):
+def test_a_nomination_counts_immediately_and_can_be_removed(with_p2):
     waiting = with_p2.pending("a/p2")
     assert isinstance(waiting, Pod)
     with_p2.nominate(waiting, "n2")
@@ -120,10 +120,10 @@ def test_a_nomination_counts_at_once_and_can_be_taken_back(with_p2):
     assert with_p2.pending("a/p2").status.nominated_node_name == ""
 
 
-def test_nodes_that_changed_or_whose_pods_did_are_noted():
-    view = fresh()
-    view.go_to({("", "Node"): 2, POD: 1})
-    assert set(view.touched) == {"n1", "n2"}
-    view.touched.clear()
-    view.go_to({POD: 4})
-    assert set(view.touched) == {"n2"}
+def test_changed_nodes_and_nodes_of_changed_pods_are_touched():
+    cluster_state = fresh()
+    cluster_state.go_to({("", "Node"): 2, POD: 1})
+    assert set(cluster_state.touched) == {"n1", "n2"}
+    cluster_state.touched.clear()
+    cluster_state.go_to({POD: 4})
+    assert set(cluster_state.touched) == {"n2"}

@@ -1,4 +1,4 @@
-"""Records of clusters so small that one can see what the scheduler may do."""
+"""Records of clusters small enough to derive the possible decisions by hand."""
 
 import json
 from typing import Any
@@ -59,17 +59,17 @@ def with_status(document, **status):
     return document | {"status": document["status"] | status}
 
 
-def leaving(document):
+def terminating(document):
     metadata = document["metadata"] | {"deletionTimestamp": "2026-03-02T10:01:00Z"}
     return with_status(document, conditions=[PREEMPTED]) | {"metadata": metadata}
 
 
 class Cluster:
-    """Writes down what happens in a real cluster."""
+    """Records a real cluster and the log of its scheduler."""
 
     def __init__(self, *objects):
         self.changes = []
-        self.told = []
+        self.log_lines = []
         self.version = 0
         for obj in objects:
             self.add(0, obj)
@@ -88,21 +88,21 @@ class Cluster:
     def delete(self, ms, obj):
         self._change(ms, "Delete", obj)
 
-    def tell(self, ms, what, name="", **fields):
+    def log_line(self, ms, what, name="", **fields):
         named = {"pod": f"a/{name}"} if name else {}
-        self.told.append({"time": time_of(ms), "what": what} | named | fields)
+        self.log_lines.append({"time": time_of(ms), "what": what} | named | fields)
 
-    def arrives(self, ms, document, *, late_ms=0):
-        """Let a pod come to the queue; the recorder sees it later, or earlier."""
+    def add_pending(self, ms, document, *, late_ms=0):
+        """Add a pod to the queue; the recorder observes it `late_ms` later."""
         name = document["metadata"]["name"]
-        self.tell(ms, "queue", name, event="UnschedulablePodAdd", queue="Active")
+        self.log_line(ms, "queue", name, event="UnschedulablePodAdd", queue="Active")
         self.add(ms + late_ms, document)
 
-    def place(self, ms, document, on, *, evaluated=0, took_ms=5):
-        """Let the scheduler place a pod; the record shows it some time later."""
+    def bind(self, ms, document, on, *, evaluated=0, took_ms=5):
+        """Log the binding of a pod; the record shows it `took_ms` later."""
         name = document["metadata"]["name"]
-        self.tell(ms, "attempt", name)
-        self.tell(ms + 1, "bound", name, node=on, evaluatedNodes=evaluated, feasibleNodes=1)
+        self.log_line(ms, "attempt", name)
+        self.log_line(ms + 1, "bound", name, node=on, evaluatedNodes=evaluated, feasibleNodes=1)
         self.update(ms + took_ms, document | {"spec": document["spec"] | {"nodeName": on}})
 
     def record(self):
@@ -110,7 +110,7 @@ class Cluster:
         return read_record(as_lines(lines), source="record.jsonl")
 
     def log(self):
-        lines = sorted(self.told, key=lambda line: line["time"])
+        lines = sorted(self.log_lines, key=lambda line: line["time"])
         return read_scheduler_log(as_lines(lines), source="scheduler.jsonl")
 
     def findings(self, *, has_log=True, **options):
@@ -133,8 +133,8 @@ with_and_without_log = pytest.mark.parametrize(
 @with_and_without_log
 def test_the_best_node_agrees(has_log):
     cluster = Cluster(node("free"), node("busy"), pod("old", "3", "busy"))
-    cluster.arrives(1000, pod("web"))
-    cluster.place(1001, pod("web"), "free")
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "free")
     (found,) = cluster.findings(has_log=has_log)
     assert (found.what, found.pod, found.node, found.outcome) == (
         "binding", "a/web", "free", "agreed",
@@ -145,16 +145,16 @@ def test_the_best_node_agrees(has_log):
 def test_any_of_several_equal_nodes_agrees(has_log):
     for name in ("one", "two", "three"):
         cluster = Cluster(node("one"), node("two"), node("three"))
-        cluster.arrives(1000, pod("web"))
-        cluster.place(1001, pod("web"), name)
+        cluster.add_pending(1000, pod("web"))
+        cluster.bind(1001, pod("web"), name)
         assert [one.outcome for one in cluster.findings(has_log=has_log)] == ["agreed"]
 
 
 @with_and_without_log
-def test_a_worse_node_is_unexplained_and_the_scores_say_why(has_log):
+def test_a_worse_node_is_unexplained_and_the_scores_are_shown(has_log):
     cluster = Cluster(node("free"), node("busy"), pod("old", "2", "busy"))
-    cluster.arrives(1000, pod("web"))
-    cluster.place(1001, pod("web"), "busy")
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "busy")
     (found,) = cluster.findings(has_log=has_log)
     assert (found.outcome, found.reasons, found.best, found.rejection) == (
         "unexplained", (), "free", "",
@@ -164,10 +164,10 @@ def test_a_worse_node_is_unexplained_and_the_scores_say_why(has_log):
 
 
 @with_and_without_log
-def test_a_node_without_room_is_unexplained_with_the_reason(has_log):
+def test_an_infeasible_node_is_unexplained_with_the_rejection(has_log):
     cluster = Cluster(node("free"), node("full"), pod("old", "4", "full"))
-    cluster.arrives(1000, pod("web"))
-    cluster.place(1001, pod("web"), "full")
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "full")
     (found,) = cluster.findings(has_log=has_log)
     assert (found.outcome, found.best, found.rejection) == (
         "unexplained", "free", "Insufficient cpu",
@@ -181,13 +181,13 @@ def test_a_pod_that_was_created_with_a_node_is_not_a_binding():
 
 
 @with_and_without_log
-def test_pods_of_other_schedulers_are_left_out_but_take_room(has_log):
+def test_pods_of_other_schedulers_are_not_compared_but_use_resources(has_log):
     cluster = Cluster(node("n1"), node("n2"))
     other = pod("other", "3", schedulerName="mine")
     cluster.add(900, other)
     cluster.update(950, other | {"spec": other["spec"] | {"nodeName": "n1"}})
-    cluster.arrives(1000, pod("web"))
-    cluster.place(1001, pod("web"), "n2")
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "n2")
     assert [(one.pod, one.outcome) for one in cluster.findings(has_log=has_log)] == [
         ("a/web", "agreed")
     ]
@@ -197,78 +197,78 @@ def test_pods_of_other_schedulers_are_left_out_but_take_room(has_log):
 
 
 def late_by(ms, *, ended_ms, has_arrivals=True):
-    """The scheduler knows that `old` has ended; the recorder sees it when the pod is placed."""
+    """The scheduler has observed the end of `old`; the recorder observes it later."""
     cluster = Cluster(node("small", "2"), node("large", "8"), pod("old", "1500m", "small"))
     cluster.add(0, pod("other", "4", "large"))
     if has_arrivals:
-        cluster.arrives(1000, pod("first", "7"), late_ms=ms)
-        cluster.arrives(2000, pod("web", "500m"))
+        cluster.add_pending(1000, pod("first", "7"), late_ms=ms)
+        cluster.add_pending(2000, pod("web", "500m"))
     else:
         cluster.add(2000, pod("web", "500m"))
     cluster.update(ended_ms, with_status(pod("old", "1500m", "small"), phase="Succeeded"))
-    cluster.place(2001, pod("web", "500m"), "small", took_ms=200)
+    cluster.bind(2001, pod("web", "500m"), "small", took_ms=200)
     return cluster
 
 
-def test_a_change_that_the_recorder_saw_late_explains_a_binding():
+def test_a_change_recorded_late_explains_a_binding():
     (found,) = late_by(100, ended_ms=2050).findings()
     assert (found.outcome, found.reasons) == ("explained", ("delay",))
-    assert found.explanation == "seen already: line 7 (Update Pod a/old)"
+    assert found.explanation == "the real scheduler had already seen line 7 (Update Pod a/old)"
     assert found.best == "large"
 
 
-def test_a_change_that_was_seen_later_than_any_delay_explains_nothing():
+def test_a_change_recorded_later_than_any_delay_explains_nothing():
     (found,) = late_by(20, ended_ms=2050).findings()
     assert found.outcome == "unexplained"
 
 
-def test_without_arrivals_in_the_log_a_usual_delay_is_taken():
+def test_without_arrivals_in_the_log_the_default_delay_is_used():
     (found,) = late_by(0, ended_ms=2050, has_arrivals=False).findings()
     assert (found.outcome, found.reasons) == ("explained", ("delay",))
 
 
-def test_what_the_scheduler_had_placed_counts_before_the_api_shows_it():
+def test_assumed_pods_count_before_the_api_shows_them():
     cluster = Cluster(node("one"), node("two"))
-    cluster.arrives(1000, pod("first", "2"))
-    cluster.arrives(1001, pod("second", "2"))
-    cluster.place(1002, pod("first", "2"), "one", took_ms=90)
-    cluster.place(1010, pod("second", "2"), "two", took_ms=5)
+    cluster.add_pending(1000, pod("first", "2"))
+    cluster.add_pending(1001, pod("second", "2"))
+    cluster.bind(1002, pod("first", "2"), "one", took_ms=90)
+    cluster.bind(1010, pod("second", "2"), "two", took_ms=5)
     assert [one.outcome for one in cluster.findings()] == ["agreed", "agreed"]
 
 
 def in_flight(took_ms):
     cluster = Cluster(node("one"), node("two", "3900m"))
-    cluster.arrives(1000, pod("first", "2"))
-    cluster.arrives(1001, pod("second", "2"))
-    cluster.place(1002, pod("first", "2"), "one", took_ms=took_ms)
-    cluster.place(1010, pod("second", "2"), "two", took_ms=5)
+    cluster.add_pending(1000, pod("first", "2"))
+    cluster.add_pending(1001, pod("second", "2"))
+    cluster.bind(1002, pod("first", "2"), "one", took_ms=took_ms)
+    cluster.bind(1010, pod("second", "2"), "two", took_ms=5)
     return cluster
 
 
-def test_without_a_log_bindings_that_come_to_the_api_later_may_have_been_decided_earlier():
+def test_without_a_log_a_later_binding_may_have_been_decided_earlier():
     second, first = in_flight(90).findings(has_log=False)
     assert (first.pod, first.outcome) == ("a/first", "agreed")
     assert (second.outcome, second.reasons) == ("explained", ("delay",))
-    assert second.explanation == "placed already: a/first on one"
+    assert second.explanation == "the real scheduler had already placed a/first on one"
 
 
-def test_a_binding_that_comes_much_later_was_not_decided_earlier():
+def test_without_a_log_a_much_later_binding_was_not_decided_earlier():
     second = in_flight(900).findings(has_log=False)[0]
     assert (second.pod, second.outcome) == ("a/second", "unexplained")
     second = in_flight(900).findings(has_log=False, delay_ns=1_000_000_000)[0]
     assert second.outcome == "explained"
 
 
-def test_clocks_that_differ_do_not_matter():
+def test_a_clock_difference_does_not_matter():
     cluster = Cluster(node("one"), node("two"))
     for number in range(3):
         ms = 1000 * (number + 1)
-        cluster.arrives(ms, pod(f"web-{number}"), late_ms=400_000)
-        cluster.place(ms + 10, pod(f"web-{number}"), ("one", "two", "one")[number], took_ms=400_005)
+        cluster.add_pending(ms, pod(f"web-{number}"), late_ms=400_000)
+        cluster.bind(ms + 10, pod(f"web-{number}"), ("one", "two", "one")[number], took_ms=400_005)
     assert [one.outcome for one in cluster.findings()] == ["agreed"] * 3
 
 
-def test_the_schedulers_own_results_are_not_part_of_what_it_saw():
+def test_the_results_of_an_attempt_are_not_part_of_its_observed_state():
     # The claim is bound to a volume of `far` because the pod was placed there.
     storage_class = {
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
@@ -301,9 +301,9 @@ def test_the_schedulers_own_results_are_not_part_of_what_it_saw():
     )  # fmt: skip
     uses = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     db = pod("db", volumes=uses)
-    cluster.arrives(1000, db, late_ms=50)
+    cluster.add_pending(1000, db, late_ms=50)
     cluster.update(1060, volume("v-far", "far", claim="data"))
-    cluster.place(1055, db, "far", took_ms=30)
+    cluster.bind(1055, db, "far", took_ms=30)
     for has_log in (True, False):
         (found,) = cluster.findings(has_log=has_log)
         assert (found.outcome, found.best) == ("unexplained", "near"), found
@@ -313,37 +313,37 @@ def test_the_schedulers_own_results_are_not_part_of_what_it_saw():
 
 
 def many_nodes(evaluated, *, chosen="n060"):
-    """Of 120 nodes, one at the end is free; the search ends before it, or does not."""
+    """The last of 120 nodes is the best; the search ends before it or reaches it."""
     nodes = [node(f"n{i:03}", "4") for i in range(120)]
     nodes[119] = node("n119", "64", memory="256Gi")
     nodes[60] = node("n060", "32", memory="64Gi")
     cluster = Cluster(*nodes)
-    cluster.arrives(1000, pod("web"))
-    cluster.place(1001, pod("web"), chosen, evaluated=evaluated)
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), chosen, evaluated=evaluated)
     return cluster
 
 
 @pytest.mark.parametrize(
     ("evaluated", "chosen", "outcome"),
     [
-        pytest.param(100, "n060", "explained", id="the best of those looked at"),
-        pytest.param(120, "n060", "unexplained", id="all were looked at"),
+        pytest.param(100, "n060", "explained", id="the best of the evaluated nodes"),
+        pytest.param(120, "n060", "unexplained", id="all nodes were evaluated"),
         pytest.param(100, "n061", "unexplained", id="there is always a better one in the sample"),
         pytest.param(100, "n119", "agreed", id="the best of all"),
     ],
 )
-def test_a_search_that_ended_early_explains_a_node_that_is_not_the_best(evaluated, chosen, outcome):
+def test_sampling_explains_a_node_that_is_not_the_best(evaluated, chosen, outcome):
     (found,) = many_nodes(evaluated, chosen=chosen).findings()
     assert found.outcome == outcome
     assert found.reasons == (("sampling",) if outcome == "explained" else ())
 
 
-def test_without_a_log_any_number_may_have_been_looked_at():
+def test_without_a_log_any_number_of_nodes_may_have_been_evaluated():
     (found,) = many_nodes(120).findings(has_log=False)
     assert found.reasons == ("sampling",)
 
 
-def test_a_configuration_that_scores_all_nodes_leaves_nothing_to_sampling():
+def test_sampling_explains_nothing_if_all_nodes_are_scored():
     everything = read_configuration(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -357,8 +357,8 @@ def test_a_configuration_that_scores_all_nodes_leaves_nothing_to_sampling():
 
 
 @with_and_without_log
-def test_what_a_sampling_scheduler_does_is_all_explained(has_log):
-    # Ours, with the adaptive percentage and the tie rule of 1.36, plays the real one.
+def test_all_decisions_of_a_sampling_scheduler_are_explained(has_log):
+    # Podwright, with the adaptive percentage and the v1.36 tie rule, acts as the real scheduler.
     sizes = [(2000 + 37 * i % 4001, 4000 + 91 * i % 5003) for i in range(130)]
     nodes = [
         node(f"n{i:03}", f"{cpu}m", memory=f"{memory}Mi") for i, (cpu, memory) in enumerate(sizes)
@@ -380,8 +380,8 @@ def test_what_a_sampling_scheduler_does_is_all_explained(has_log):
         assert isinstance(decoded, Pod)
         decision = real.schedule(decoded)
         assert decision.evaluated_count == 100
-        cluster.arrives(1000 + 20 * i, document)
-        cluster.place(1001 + 20 * i, document, decision.node, evaluated=decision.evaluated_count)
+        cluster.add_pending(1000 + 20 * i, document)
+        cluster.bind(1001 + 20 * i, document, decision.node, evaluated=decision.evaluated_count)
     counted = agreement(cluster.findings(has_log=has_log))
     assert (counted.total, counted.unexplained) == (80, 0)
     assert counted.by_reason == {"sampling": counted.explained}
@@ -391,29 +391,29 @@ def test_what_a_sampling_scheduler_does_is_all_explained(has_log):
 # ---------------------------------------------------------------- images
 
 
-def test_image_counts_of_when_a_node_last_changed_explain_a_binding():
+def test_the_image_counts_of_the_last_copy_explain_a_binding():
     # `one` is copied when the image is on one node of four, the others when it is on more.
     image = {"app:1": 3000 * MIB}
     cluster = Cluster(node("one", "4", image), node("two", "4"), node("three"), node("four"))
     cluster.add(100, pod("weight", "100m", "two"))
-    cluster.arrives(1000, pod("first", "100m", image="none"))
-    cluster.place(1001, pod("first", "100m", image="none"), "one")
+    cluster.add_pending(1000, pod("first", "100m", image="none"))
+    cluster.bind(1001, pod("first", "100m", image="none"), "one")
     cluster.update(2000, node("two", "4", image))
     cluster.update(2000, node("three", "4", image))
-    cluster.arrives(3000, pod("web"))
-    cluster.place(3001, pod("web"), "three")
+    cluster.add_pending(3000, pod("web"))
+    cluster.bind(3001, pod("web"), "three")
     outcomes = {one.pod: (one.outcome, one.reasons) for one in cluster.findings()}
     assert outcomes["a/web"] == ("agreed", ())
     cluster = Cluster(node("one", "5", image), node("two"), node("three"), node("four"))
-    cluster.arrives(1000, pod("first", "100m", image="none"))
-    cluster.place(1001, pod("first", "100m", image="none"), "one")
+    cluster.add_pending(1000, pod("first", "100m", image="none"))
+    cluster.bind(1001, pod("first", "100m", image="none"), "one")
     cluster.update(1500, pod("first", "100m", "one", image="none"))
-    cluster.arrives(1600, pod("between", "100m", image="none"))
-    cluster.place(1601, pod("between", "100m", image="none"), "two")
+    cluster.add_pending(1600, pod("between", "100m", image="none"))
+    cluster.bind(1601, pod("between", "100m", image="none"), "two")
     cluster.update(2000, node("two", "4", image))
     cluster.update(2000, node("three", "4", image))
-    cluster.arrives(3000, pod("web"))
-    cluster.place(3001, pod("web"), "three")
+    cluster.add_pending(3000, pod("web"))
+    cluster.bind(3001, pod("web"), "three")
     found = {one.pod: one for one in cluster.findings()}["a/web"]
     assert (found.outcome, found.reasons, found.best) == ("explained", ("image counts",), "one")
 
@@ -428,7 +428,7 @@ def preemption(
     pods=(),
     name="urgent",
 ):
-    """Two full nodes, and an urgent pod that has to preempt."""
+    """Two full nodes and a high-priority pod that preempts."""
     there = pods or (
         pod("low-1", "4", "n1", priority=1),
         pod("low-2", "4", "n2", priority=2),
@@ -436,17 +436,19 @@ def preemption(
     by_name = {one["metadata"]["name"]: one for one in there}
     cluster = Cluster(node("n1"), node("n2"), *there)
     urgent = pod(name, "2", priority=100)
-    cluster.arrives(1000, urgent)
-    cluster.tell(1001, "attempt", name)
-    cluster.tell(1002, "preempt", name, node=on)
-    cluster.tell(1003, "unschedulable", name, err="0/2 nodes are available: 2 Insufficient cpu.")
-    cluster.tell(1004, "condition", name, nominatedNodeName=on, nominatingMode=1)
+    cluster.add_pending(1000, urgent)
+    cluster.log_line(1001, "attempt", name)
+    cluster.log_line(1002, "preempt", name, node=on)
+    cluster.log_line(
+        1003, "unschedulable", name, err="0/2 nodes are available: 2 Insufficient cpu."
+    )
+    cluster.log_line(1004, "condition", name, nominatedNodeName=on, nominatingMode=1)
     cluster.update(1010, with_status(urgent, nominatedNodeName=on))
     for victim in victims:
-        cluster.tell(1005, "victim", preemptor=f"a/{name}", victim=f"a/{victim}", node=on)
-        cluster.update(1012, leaving(by_name[victim]))
-        cluster.delete(1500, leaving(by_name[victim]))
-    cluster.place(1510, with_status(urgent, nominatedNodeName=on), on)
+        cluster.log_line(1005, "victim", preemptor=f"a/{name}", victim=f"a/{victim}", node=on)
+        cluster.update(1012, terminating(by_name[victim]))
+        cluster.delete(1500, terminating(by_name[victim]))
+    cluster.bind(1510, with_status(urgent, nominatedNodeName=on), on)
     return cluster
 
 
@@ -472,7 +474,7 @@ HALVES = tuple(pod(f"low-{i}", "2", "n1" if i < 3 else "n2", priority=5) for i i
 
 @with_and_without_log
 @pytest.mark.parametrize("victim", ["low-1", "low-2"])
-def test_of_equally_important_pods_any_may_be_the_victim(has_log, victim):
+def test_any_of_equally_important_pods_may_be_the_victim(has_log, victim):
     cluster = preemption(pods=HALVES, victims=(victim,))
     assert outcomes(cluster, has_log)[0] == ("preemption", "agreed")
 
@@ -506,11 +508,11 @@ def test_messages_of_failed_attempts_are_compared():
 # ---------------------------------------------------------------- what is refused
 
 
-def test_a_binding_to_a_node_that_the_record_never_has_is_refused():
+def test_a_binding_to_an_unknown_node_is_rejected():
     cluster = Cluster(node("n1"))
     for name in ("p", "q"):
-        cluster.arrives(1000, pod(name))
-        cluster.place(1001, pod(name), f"ghost-{name}")
+        cluster.add_pending(1000, pod(name))
+        cluster.bind(1001, pod(name), f"ghost-{name}")
     with pytest.raises(InputError) as caught:
         cluster.findings()
     assert str(caught.value).splitlines() == [
@@ -519,20 +521,20 @@ def test_a_binding_to_a_node_that_the_record_never_has_is_refused():
     ]
 
 
-def test_the_log_of_another_cluster_is_refused():
+def test_the_log_of_another_cluster_is_rejected():
     cluster, other = Cluster(node("n1")), Cluster(node("n1"))
-    cluster.arrives(1000, pod("p"))
-    cluster.place(1001, pod("p"), "n1")
-    other.arrives(1000, pod("q"))
-    other.place(1001, pod("q"), "n1")
+    cluster.add_pending(1000, pod("p"))
+    cluster.bind(1001, pod("p"), "n1")
+    other.add_pending(1000, pod("q"))
+    other.bind(1001, pod("q"), "n1")
     with pytest.raises(InputError, match=r"none of the bindings in record\.jsonl is in"):
         Shadow(cluster.record(), other.log())
 
 
-def test_a_binding_that_the_log_lacks_is_unexplained():
+def test_a_binding_missing_from_the_log_is_unexplained():
     cluster = Cluster(node("n1"))
-    cluster.arrives(1000, pod("p"))
-    cluster.place(1001, pod("p"), "n1")
+    cluster.add_pending(1000, pod("p"))
+    cluster.bind(1001, pod("p"), "n1")
     cluster.add(2000, pod("q"))
     cluster.update(2001, pod("q") | {"spec": pod("q")["spec"] | {"nodeName": "n1"}})
     counted = agreement(cluster.findings())
@@ -544,16 +546,16 @@ def test_a_binding_that_the_log_lacks_is_unexplained():
     [
         pytest.param(
             {"extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}]},
-            "extenders: what extenders said then is not in a record",
+            "extenders: a record does not contain the answers of extenders",
             id="extenders",
         ),
-        pytest.param({"rules": "classic"}, "modern rules only", id="classic rules"),
+        pytest.param({"rules": "classic"}, "v1.36 rules only", id="classic rules"),
     ],
 )
-def test_configurations_that_cannot_be_asked_again_are_refused(setting, message):
+def test_configurations_that_need_unrecorded_answers_are_rejected(setting, message):
     cluster = Cluster(node("n1"))
-    cluster.arrives(1000, pod("p"))
-    cluster.place(1001, pod("p"), "n1")
+    cluster.add_pending(1000, pod("p"))
+    cluster.bind(1001, pod("p"), "n1")
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     with pytest.raises(InputError, match=message):
         cluster.findings(configuration=read_configuration(head | setting, source="config.yaml"))
