@@ -166,7 +166,7 @@ def _then(after: AttemptOutcome, began_ns: int) -> str:
 def _requeued(after: AttemptOutcome, began_ns: int) -> str:
     text = f"back in the queue as {IN_WORDS.get(after.place, after.place)}"
     if after.error:
-        text = f"binding it to {after.node} failed: {after.error}; {text}"
+        text = f"the attempt on {after.node} failed: {after.error}; {text}"
     if after.waits_for:
         text += f", waiting for {', '.join(after.waits_for)}"
     if after.backoff_end_ns > began_ns:

@@ -6,8 +6,8 @@ import enum
 
 import msgspec
 
-from podwright.machine import Bind, CallDone, Machine, PatchPodStatus
-from podwright.objects import NamespacedName
+from podwright.machine import Bind, CallDone, Failure, Machine, PatchPodStatus
+from podwright.objects import NamespacedName, Pod
 from podwright.queueing import QueueName
 from podwright.recording.explain import PastCycle
 
@@ -34,9 +34,10 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     now_ns : int
         When that was known.
     node : str
-        That it was to be bound to; "" if none.
+        The node that was chosen; "" if none.
     error : str
-        Why the binding failed; "" if it did not.
+        Why the attempt failed after a node was chosen (Reserve, Permit, PreBind, Bind); "" if it
+        did not.
     place : str
         Where in the queue it went; "" if it did not.
     waits_for : tuple of str
@@ -75,10 +76,12 @@ class _Follower:
         self._call = -1
         self._node = ""
         self._error = ""
+        self._failure: Failure | None = None
         self._nominated = past.pod.status.nominated_node_name
         self._now_ns = past.entry.now_ns
 
     def follow(self) -> AttemptOutcome:
+        self._machine.watch_failures(self._failed)
         for _ in range(_MOST_EVENTS):
             step = self._past.run.step()
             if step is None:
@@ -96,11 +99,29 @@ class _Follower:
                 if event.error is None:
                     return self._result(OutcomeKind.BOUND)
                 self._error = event.error.message
+            if entry.index == self._past.end:
+                self._node = self._node or self._decided_node()
             if entry.index >= self._past.end:
                 kind = self._find_kind()
                 if kind is not OutcomeKind.BINDING:
                     return self._result(kind)
         return self._result(OutcomeKind.BINDING)
+
+    def _failed(self, pod: Pod, failure: Failure, now_ns: int) -> None:
+        if pod.key == self._pod:
+            self._failure = failure
+
+    def _decided_node(self) -> str:
+        """Return the node that the cycle chose, also if the attempt failed at Reserve or Permit."""
+        decisions = self._machine.last_decisions
+        return next((d.node for d in decisions if d.pod.key == self._pod and d.node), "")
+
+    def _find_error(self) -> str:
+        """Return why the attempt failed after a node was chosen."""
+        failure = self._failure
+        if self._error or failure is None or not self._node:
+            return self._error
+        return failure.reason or failure.message
 
     def _find_kind(self) -> OutcomeKind:
         queued = self._machine.queue.get(self._pod)
@@ -120,7 +141,7 @@ class _Follower:
             kind=kind,
             now_ns=self._now_ns,
             node=self._node or self._machine.assumed().get(self._pod, ""),
-            error=self._error,
+            error=self._find_error() if kind is OutcomeKind.QUEUED else self._error,
             place="" if queued is None else queued.place.value,
             waits_for=() if queued is None else tuple(sorted(queued.rejectors)),
             backoff_end_ns=-1 if queued is None else self._machine.queue.backoff_end_ns(queued),

@@ -36,7 +36,12 @@ from podwright.files import STDIN_SOURCE
 from podwright.objects import KubernetesObject, PodwrightError, encode
 from podwright.recording.tables import MissingExtra
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""The format of a run folder.
+
+2: `decisions` has one row for each attempt, and a checkpoint keeps the rows of open attempts.
+1: an attempt that failed after its cycle had a second row.
+"""
 
 Status: TypeAlias = Literal["running", "interrupted", "finished"]
 ColumnTypes: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -251,6 +256,12 @@ class RunFolder:
         RunError
             If it is another run, or somebody else goes on with it; it is left as it is.
         """
+        if self.manifest.format != FORMAT:
+            raise RunError(
+                f"{self.path} was interrupted in format {self.manifest.format}; podwright"
+                f" {__version__} resumes format {FORMAT} only. It was left as it is: run it again"
+                " in another folder"
+            )
         _check_same(self.path, self.manifest, manifest)
         try:
             self._keep_others_out()

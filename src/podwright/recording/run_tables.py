@@ -97,6 +97,9 @@ TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
 NOT_TRIED: Final = "not tried yet"
 GATED: Final = "SchedulingGated"
 FOREIGN: Final = "for another scheduler"
+BINDING: Final = "Binding"
+"""The result of an attempt that was not over at the end of the run."""
+
 _TYPICAL_PERCENT: Final = 95
 _TYPICAL_MOST: Final = 16
 _RECOUNTED_PERCENT: Final = 102
@@ -118,8 +121,6 @@ class Waiting(msgspec.Struct):
         The whole of it, in upstream's words.
     attempts : int
         How often a node was looked for.
-    node : str
-        That was found by an attempt that is not over; "" if there is none.
     """
 
     created_ns: int
@@ -127,7 +128,6 @@ class Waiting(msgspec.Struct):
     reason: str
     message: str = ""
     attempts: int = 0
-    node: str = ""
 
 
 class Counts(msgspec.Struct):
@@ -145,7 +145,15 @@ class Counts(msgspec.Struct):
 
 
 class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
-    """`RunTables` as plain values, without the rows."""
+    """`RunTables` as plain values, after `take_rows`.
+
+    Attributes
+    ----------
+    kept_decisions : dict of str to list
+        The rows of `decisions` that were not taken, from the first open attempt on.
+    open_attempts : tuple of (str, str, int)
+        Name and UID of each pod whose attempt has no outcome yet, and the index of its row.
+    """
 
     sample_ns: int
     counts: Counts
@@ -156,6 +164,8 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
     sampled_ns: int | None
     shown_reasons: tuple[str, ...]
     is_changed: bool
+    kept_decisions: Columns
+    open_attempts: tuple[tuple[NamespacedName, str, int], ...]
 
 
 def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
@@ -216,6 +226,9 @@ class RunTables:
         self._shown_reasons: tuple[str, ...] = ()
         self._is_changed = True
         self._failed: dict[NamespacedName, Failure] = {}
+        # An attempt is open from its decision until the pod is bound or the attempt fails:
+        # name and UID of the pod, and the index of the row.
+        self._open: dict[tuple[NamespacedName, str], int] = {}
 
     def attach(self, machine: Machine) -> None:
         """Say whose cluster is looked at for samples."""
@@ -255,6 +268,7 @@ class RunTables:
         if new.spec is not old.spec:
             if new.spec.node_name and not old.spec.node_name:
                 self.counts.placed += 1
+                self._open.pop((new.key, new.metadata.uid), None)
                 self._stop_waiting(new, "Scheduled", now_ns)
                 self._is_changed = True
             elif not new.spec.node_name and old.spec.scheduling_gates:
@@ -307,28 +321,19 @@ class RunTables:
         self._failed.clear()
 
     def failed(self, pod: Pod, failure: Failure, now_ns: int) -> None:
-        """Note that an attempt failed: in this event's cycle, or after its decision."""
-        waiting = self.waiting.get(pod.key)
-        if waiting is None or not waiting.node:
+        """Receive a failed attempt: of the cycle that is ending, or after its decision.
+
+        An attempt that fails after its decision keeps its row, which gets the result.
+        """
+        row = self._open.pop((pod.key, pod.metadata.uid), None)
+        if row is None:
             self._failed[pod.key] = failure
             return
-        node, waiting.node = waiting.node, ""
         self.counts.failed_decisions += 1
-        _note_failure(waiting, failure)
-        self._rows["decisions"].add(
-            now_ns,
-            pod.namespace,
-            pod.name,
-            waiting.attempts,
-            _result_of(failure),
-            node,
-            None,
-            0,
-            0,
-            0,
-            None,
-            failure.message,
-        )
+        self._rows["decisions"].amend(row, result=_result_of(failure), message=failure.message)
+        waiting = self.waiting.get(pod.key)
+        if waiting is not None and waiting.attempts:
+            _note_failure(waiting, failure)
 
     def _decided(self, decision: Decision, now_ns: int) -> None:
         pod = decision.pod
@@ -351,8 +356,8 @@ class RunTables:
             result, message = _result_of(failure), failure.message
             if waiting is not None:
                 _note_failure(waiting, failure)
-        elif waiting is not None:
-            waiting.node = decision.node
+        else:
+            self._open[pod.key, pod.metadata.uid] = len(self._rows["decisions"])
         self._rows["decisions"].add(
             now_ns,
             pod.namespace,
@@ -408,6 +413,8 @@ class RunTables:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
             self._end_wait(key, waiting, "Pending", "", now_ns)
+        for row in self._open.values():
+            self._rows["decisions"].amend(row, result=BINDING)
 
     def sample(self, at_ns: int) -> None:
         """Write down how it is."""
@@ -497,17 +504,25 @@ class RunTables:
     # ------------------------------------------------------------------ writing down
 
     def take_rows(self) -> dict[str, Columns]:
-        """Return the rows since the last time, and forget them."""
-        taken = {name: rows.columns() for name, rows in self._rows.items()}
-        self._rows = {name: TableRows(types) for name, types in TABLES.items()}
-        return taken
+        """Remove the rows so far and return them.
+
+        Rows of `decisions` stay from the first open attempt on, so that it can be amended and the
+        order of the rows does not depend on when they are taken.
+        """
+        rows = self._rows
+        closed = min(self._open.values(), default=len(rows["decisions"]))
+        self._open = {attempt: row - closed for attempt, row in self._open.items()}
+        return {
+            name: table.take(closed if name == "decisions" else len(table))
+            for name, table in rows.items()
+        }
 
     def rows(self) -> dict[str, Columns]:
-        """Return the rows since they were last taken."""
+        """Return the rows that were not taken."""
         return {name: rows.columns() for name, rows in self._rows.items()}
 
     def state(self) -> RunTablesState:
-        """Write down what is needed to go on, without the rows."""
+        """Return what is needed to continue, after `take_rows`."""
         return RunTablesState(
             sample_ns=self._sample_ns,
             counts=self.counts,
@@ -518,6 +533,8 @@ class RunTables:
             sampled_ns=self._sampled_ns,
             shown_reasons=self._shown_reasons,
             is_changed=self._is_changed,
+            kept_decisions=self._rows["decisions"].columns(),
+            open_attempts=tuple((key, uid, row) for (key, uid), row in self._open.items()),
         )
 
     @classmethod
@@ -530,6 +547,8 @@ class RunTables:
         tables._wanted = _wanted(state.typical)
         tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
         tables._shown_reasons = state.shown_reasons
+        tables._rows["decisions"].extend(state.kept_decisions)
+        tables._open = {(key, uid): row for key, uid, row in state.open_attempts}
         return tables
 
 

@@ -30,8 +30,26 @@ class TableRows:
         for append, value in zip(self._append, values, strict=True):
             append(value)
 
+    def amend(self, index: int, **values: Any) -> None:
+        """Replace values of a row, by the names of their columns."""
+        for name, value in values.items():
+            self._columns[self._names.index(name)][index] = value
+
+    def extend(self, columns: Columns) -> None:
+        """Add the rows of another table of the same columns."""
+        for name, column in zip(self._names, self._columns, strict=True):
+            column.extend(columns[name])
+
+    def take(self, count: int) -> Columns:
+        """Remove the first rows and return them."""
+        taken = {}
+        for name, column in zip(self._names, self._columns, strict=True):
+            taken[name] = list(column[:count])
+            del column[:count]
+        return taken
+
     def columns(self) -> Columns:
-        """Return the rows so far."""
+        """Return all rows."""
         return {name: list(column) for name, column in zip(self._names, self._columns, strict=True)}
 
 

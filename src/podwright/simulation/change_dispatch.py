@@ -65,6 +65,8 @@ class ChangeDispatcher:
         Components of the world.
     handle_machine_event : callable
         The door of the scheduler: event and time in, actions out.
+    handle_reply : callable
+        The same for the results of API calls, which may end a scheduling cycle.
     observers : iterable of ChangeObserver
     """
 
@@ -74,6 +76,7 @@ class ChangeDispatcher:
         admission: Admission,
         lifecycle: Lifecycle,
         handle_machine_event: Callable[[Event, int], list[Action]],
+        handle_reply: Callable[[CallDone, int], list[Action]],
         controllers: ControllerLoop,
         observers: Iterable[ChangeObserver],
     ) -> None:
@@ -81,6 +84,7 @@ class ChangeDispatcher:
         self._lifecycle = lifecycle
         self._kinds_with_stages = frozenset(lifecycle.kinds)
         self._handle_machine_event = handle_machine_event
+        self._handle_reply = handle_reply
         self._controllers = controllers
         self._observers = tuple(observers)
         self._subscriptions: dict[GroupKind, Subscription] = {}
@@ -111,7 +115,7 @@ class ChangeDispatcher:
         for event in watched:
             actions += handle_machine_event(event, now_ns)
         for reply in replies:
-            actions += handle_machine_event(reply, now_ns)
+            actions += self._handle_reply(reply, now_ns)
         self._controllers.observe(changes)
         for observer in self._observers:
             changed = observer.changed

@@ -203,10 +203,11 @@ class Simulation:
         if not can_save(world):
             self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
             return
+        rows = self.tables.take_rows()
         state = SimulationState(world_state(world), self.tables.state())
         data = msgspec.msgpack.encode(state)
         world.log.flush(sync=True)
-        folder.write_checkpoint(data, self.tables.take_rows())
+        folder.write_checkpoint(data, rows)
         self._checkpoint_due = self._next_checkpoint()
 
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:

@@ -64,7 +64,9 @@ from podwright.controllers import (
     SyncNext,
 )
 from podwright.framework import CallExtender as ExtenderCaller
+from podwright.framework import Decision
 from podwright.machine import (
+    Action,
     Bind,
     CallDone,
     CallExtender,
@@ -242,6 +244,7 @@ class World:
             admission=self.api.admission,
             lifecycle=self._lifecycle,
             handle_machine_event=self._handle_machine_event,
+            handle_reply=self._handle_reply,
             controllers=self._controllers,
             observers=[each for each in all_observers if isinstance(each, ChangeObserver)],
         )
@@ -250,6 +253,7 @@ class World:
         self._changes = components.changes
         self._actions: deque[WorldAction] = deque()
         self._replies: list[CallDone] = []
+        self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0
         self._handlers = self._action_handlers()
         if is_new:
@@ -461,13 +465,26 @@ class World:
 
     def _handle_decision_event(self, event: Event) -> None:
         """Let the machine handle an event that may end a scheduling cycle."""
-        machine, now_ns = self.machine, self._heap.now_ns
+        self._actions.extend(self._handle_reply(event, self._heap.now_ns))
+        self._deliver_decisions()
+
+    def _handle_reply(self, event: Event, now_ns: int) -> list[Action]:
+        """Let the machine handle an event, and keep the decisions of a cycle that it ends."""
+        machine = self.machine
         before = machine.last_decisions
-        self._actions.extend(self._handle_machine_event(event, now_ns))
+        actions = self._handle_machine_event(event, now_ns)
         decisions = machine.last_decisions
         if decisions is not before:
-            for observer in self._decision_observers:
-                observer.decided(decisions, now_ns)
+            self._new_decisions.append(decisions)
+        return actions
+
+    def _deliver_decisions(self) -> None:
+        """Deliver the decisions of cycles that ended to observers."""
+        if self._new_decisions:
+            new, self._new_decisions = self._new_decisions, []
+            for decisions in new:
+                for observer in self._decision_observers:
+                    observer.decided(decisions, self._heap.now_ns)
 
     def _process_event(self, event: DueEvent) -> None:
         now_ns = self._heap.now_ns
@@ -519,6 +536,9 @@ class World:
         self._changes.clear()
         self._replies = []
         self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
+        # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
+        # ends the scheduling cycle.
+        self._deliver_decisions()
 
     def _action_handlers(self) -> dict[type, Callable[[Any], None]]:
         """Return the method that executes each type of action."""

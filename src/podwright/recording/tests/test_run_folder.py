@@ -131,13 +131,25 @@ def test_another_run_is_not_gone_on_with(tmp_path, other, message, begun, opened
     assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
 
 
+def test_a_run_that_was_interrupted_in_an_older_format_is_read_and_not_resumed(tmp_path, begun):
+    begun(tmp_path).release()
+    file = tmp_path / "manifest.json"
+    old = file.read_text().replace('"format": 2', '"format": 1')
+    file.write_text(old)
+    folder = RunFolder.open(tmp_path)
+    assert folder.manifest.format == 1
+    with pytest.raises(RunError, match=r"interrupted in format 1; .* resumes format 2 only"):
+        folder.go_on(folder.manifest)
+    assert file.read_text() == old
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         pytest.param(None, "holds no run", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
         pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
-        pytest.param('{"format": 2, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+        pytest.param('{"format": 3, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
     ],
 )
 def test_what_is_no_run_is_refused_and_left_as_it_is(tmp_path, content, message):

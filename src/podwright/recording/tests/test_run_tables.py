@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.objects import Pod, decode
+from podwright.framework import Decision
+from podwright.machine import Failure
+from podwright.objects import Pod, decode, with_node_name
 from podwright.recording.run_tables import TABLES, RunTables
 from podwright.testing import make_node, make_pod
 
@@ -181,7 +183,30 @@ def test_a_state_goes_on_where_it_was():
     world.add(make_node("n1", cpu="2"), make_pod("web", cpu="1"), make_pod("large", cpu="4"))
     world.run()
     tables.sample(world.now_ns)
+    assert len(tables.take_rows()["decisions"]["pod"]) == 2
     again = RunTables.restore(tables.state())
     assert again.state() == tables.state()
     assert again.pending_by_reason() == {"Insufficient cpu": 1}
     assert all(not column for columns in again.rows().values() for column in columns.values())
+
+
+def test_the_rows_from_an_open_attempt_on_are_kept_and_amended():
+    tables = RunTables(MINUTE)
+    decided = [
+        Decision(pod=make_pod(name), node=node, diagnosis=None)
+        for name, node in (("a", "n1"), ("b", "n2"), ("c", "n3"))
+    ]
+    for decision in decided:
+        tables.changed(None, decision.pod, 0)
+    tables.decided(decided, SECOND)
+    tables.changed(decided[0].pod, with_node_name(decided[0].pod, "n1"), SECOND)
+    assert tables.take_rows()["decisions"]["pod"] == ["a"]
+    again = RunTables.restore(tables.state())
+    again.failed(decided[1].pod, Failure(message="no licence is left"), 2 * SECOND)
+    again.attach(pw.World().machine)
+    again.end(3 * SECOND)
+    rows = again.rows()["decisions"]
+    assert rows["pod"] == ["b", "c"]
+    assert rows["result"] == ["SchedulerError", "Binding"]
+    assert rows["message"] == ["no licence is left", None]
+    assert again.counts.failed_decisions == 1

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.framework import Plugin, Status
+from podwright.api import execute
+from podwright.framework import CallError, Plugin, Status
+from podwright.machine import Bind, CallDone
+from podwright.recording import OutcomeKind, find_cycle, find_outcome
+from podwright.simulation import START_NS
+from podwright.simulation import world as worlds
 from podwright.testing import make_node, make_pod
 
 pytest.importorskip("pyarrow")
@@ -46,9 +51,13 @@ def test_an_attempt_that_fails_on_its_node_is_not_shown_as_scheduled(point, answ
     assert failed
     assert all(text in row["message"] for row in failed)
     assert {row["node"] for row in failed} == {"n"}
-    # What fails in a later event than the one of the cycle has a row of its own then.
-    is_late = point == "pre_bind" or (isinstance(answer, tuple) and answer[1] > 0)
-    assert 0 <= len(table) - len(failed) * (1 + is_late) <= is_late
+    # An attempt has one row. One that waits at Permit has no outcome yet when the run ends.
+    assert [row["attempt"] for row in table] == list(range(1, len(table) + 1))
+    assert [row["result"] for row in table] in (
+        [result] * len(failed),
+        [*[result] * len(failed), "Binding"],
+    )
+    assert run.summary.counts.decisions == len(table)
     assert text in run.pending["default/p"]
     assert "not tried yet" not in run.summary.pending
     assert sum(run.summary.pending.values()) == 1
@@ -70,3 +79,66 @@ def test_a_pod_that_is_held_back_at_pre_enqueue_says_by_whom_and_why(answer, rea
     (shown,) = run.summary.pending
     assert reason in shown
     assert run.summary.pending_count == 1
+
+
+def test_a_bind_that_the_api_server_rejects_is_the_result_of_its_attempt(monkeypatch):
+    def reject_binds(api: Any, action: Any, now_ns: int) -> CallDone:
+        if isinstance(action, Bind) and now_ns < START_NS + SECOND:
+            return CallDone(action.call, CallError("etcd is not available"))
+        return execute(api, action, now_ns)
+
+    monkeypatch.setattr(worlds, "execute", reject_binds)
+    run = pw.simulate([make_node("n"), make_pod("p")], until="90s")
+    rows = [
+        (row["attempt"], row["result"], row["node"]) for row in run.tables["decisions"].to_pylist()
+    ]
+    assert rows == [(1, "SchedulerError", "n"), (2, "Scheduled", "n")]
+    assert "etcd is not available" in run.tables["decisions"].to_pylist()[0]["message"]
+    counts = run.summary.counts
+    assert (counts.decisions, counts.failed_decisions, counts.placed) == (2, 1, 1)
+    found = find_outcome(find_cycle(run.log, "default/p", 1))
+    assert (found.kind, found.node) == (OutcomeKind.QUEUED, "n")
+    assert "etcd is not available" in found.error
+    over = pw.simulate([make_node("n"), make_pod("p")], until="500ms")
+    assert "etcd is not available" in over.pending["default/p"]
+    assert over.summary.pending == {"SchedulerError": 1}
+
+
+@pytest.mark.parametrize(
+    ("point", "answer"),
+    [
+        ("reserve", REFUSED),
+        ("permit", (REFUSED, 0)),
+        ("permit", (Status.wait("later"), SECOND)),
+        ("pre_bind", REFUSED),
+    ],
+)
+def test_the_outcome_of_an_attempt_has_the_reason_of_its_failure(point, answer):
+    plugin = plugin_with(point, answer)
+    run = pw.simulate([make_node("n"), make_pod("p")], plugins=[plugin], until="5s")
+    found = find_outcome(find_cycle(run.log, "default/p", 1, plugins=[plugin]))
+    assert (found.kind, found.node) == (OutcomeKind.QUEUED, "n")
+    reason = "timeout" if isinstance(answer, tuple) and answer[1] else "no licence is left"
+    assert reason in found.error
+
+
+def test_a_cycle_that_waits_for_its_victims_deletion_is_a_row_too():
+    gates = pw.parse_gates("SchedulerAsyncPreemption=false")
+    world_run = pw.simulate(
+        [make_node("n", cpu="1"), make_pod("low", cpu="1")],
+        events=[{"at": "5s", "apply": make_pod("high", cpu="1", priority=10).raw}],
+        gates=gates,
+        until="60s",
+    )
+    rows = [
+        (row["pod"], row["attempt"], row["result"], row["nominated_node"])
+        for row in world_run.tables["decisions"].to_pylist()
+    ]
+    assert rows == [
+        ("low", 1, "Scheduled", None),
+        ("high", 1, "Unschedulable", "n"),
+        ("high", 2, "Scheduled", None),
+    ]
+    assert world_run.summary.counts.preemptions == 1
+    times_ns = world_run.tables["decisions"].column("time").cast("int64").to_pylist()
+    assert times_ns[1] == START_NS + 5 * SECOND
