@@ -239,7 +239,7 @@ def waiting(what: str) -> Iterator[None]:
 
 def announce_compilation() -> None:
     """Arrange that the first kernel to be compiled is announced on stderr."""
-    from podwright.kernels._jit import tell_before_compiling
+    from podwright.kernels._jit import notify_before_compiling
 
     told: list[Any] = []
 
@@ -251,4 +251,4 @@ def announce_compilation() -> None:
                 "(podwright warm-up does it ahead of time)"
             )
 
-    tell_before_compiling(tell)
+    notify_before_compiling(tell)

@@ -16,7 +16,7 @@ from podwright.assembly import Scheduler
 from podwright.cli.console import say, waiting
 from podwright.config import KubeSchedulerConfiguration, read_configuration
 from podwright.framework import TieRule
-from podwright.kernels._jit import tell_before_compiling
+from podwright.kernels._jit import notify_before_compiling
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.select import pop_heap
 from podwright.objects import Object, decode, decode_pod
@@ -35,7 +35,7 @@ _NODES = 130
 def run_warm_up() -> None:
     """Schedule on a small cluster under several configurations, and say what was compiled."""
     compiled: list[str] = []
-    tell_before_compiling(compiled.append)
+    notify_before_compiling(compiled.append)
     with waiting("compiling kernels, some seconds the first time"):
         decision_count = warm_up()
     if compiled:

@@ -1,19 +1,19 @@
-"""Machine code of kernels on disk, kept for as long as it is current.
+"""An on-disk cache of the kernels' machine code.
 
-Numba's own cache knows a kernel by the file that defines it. A change of a function that the
-kernel calls in another file is not noticed, and neither is another NumPy. Here everything that
-the code depends on is part of its address:
+Numba's own cache identifies a kernel by the file that defines it. It does not detect a change
+of a function in another file that the kernel calls, or another NumPy version. Here everything
+that the code depends on is part of the path:
 
 - a *set* is a folder for one state of all sources of this package, of the interpreter, of the
   compiler and its options (`fingerprint`); installations with other sources have other sets;
 - an *entry* is a file in a set for one kernel, the types of its arguments, and the processor
   and the features of it that Numba compiles for.
 
-Nothing is ever replaced by something else, so processes need no lock. A new set removes the sets
-that were used least recently, beyond `SETS_KEPT`; a process whose set is removed compiles again.
+A file is never overwritten with other content, so processes need no lock. A new set removes the
+least recently used sets beyond `SETS_KEPT`; a process whose set is removed compiles again.
 
-The folder is where Numba would have it: `NUMBA_CACHE_DIR`, else `__pycache__` beside the source,
-else the user's cache folder.
+The folder is the one that Numba would use: `NUMBA_CACHE_DIR`, else `__pycache__` beside the
+source, else the user's cache folder.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _opened(path: Path) -> Path:
 def remove_old_sets(folder: Path, kept: int = SETS_KEPT) -> None:
     """Remove the sets in a folder that were used least recently.
 
-    Only whole sets go, and only what has the name of one. A process that is about to read from
-    such a set finds nothing and compiles.
+    Only whole sets are removed, and only folders named like a set. A process that is about to
+    read from a removed set compiles instead.
     """
     used: list[tuple[int, Path]] = []
     for path in folder.glob(f"{SET_PREFIX}*"):
@@ -145,7 +145,7 @@ class _UsersFolder(_InSet, caching.UserWideCacheLocator):
 
 
 class KernelCacheImpl(caching.CompileResultCacheImpl):
-    """Says where code is kept, and how it is written."""
+    """The location and the format of cached code."""
 
     _locator_classes = [_GivenFolder, _BesideSource, _UsersFolder]  # noqa: RUF012 - as in the base
 
@@ -153,8 +153,8 @@ class KernelCacheImpl(caching.CompileResultCacheImpl):
 class _Entries:
     """The entries of one kernel.
 
-    Numba's index of a kernel's files loses entries, or mixes them up, when two processes
-    write to it. Here the name of a file is made of its key.
+    Numba's index of a kernel's files loses or confuses entries when two processes write to it.
+    Here the file name is derived from the key.
     """
 
     def __init__(self, folder: Path, filename_base: str) -> None:
@@ -162,7 +162,7 @@ class _Entries:
         self._filename_base = filename_base
 
     def load(self, key: str) -> Any:
-        """Return what was saved, None if nothing was or it is damaged."""
+        """Return the saved code; None if there is none or it is damaged."""
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -197,7 +197,7 @@ def _digest(key: str, data: bytes) -> bytes:
 
 
 class KernelCache(caching.FunctionCache):
-    """What a dispatcher asks for code before it compiles, and gives new code to.
+    """The cache object of a dispatcher: loads code before compiling, and saves new code.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class KernelCache(caching.FunctionCache):
     Raises
     ------
     RuntimeError
-        There is no folder to write to, or no source to tell versions apart by.
+        There is no writable folder, or no source to identify the version.
     """
 
     _impl_class = KernelCacheImpl

@@ -1,7 +1,7 @@
-"""The one door to Numba: a typed decorator, and whether compiled code is at hand.
+"""The only import of Numba: a typed decorator, and notification before a compilation.
 
-Kernels are compiled at their first call for the types of that call, and kept on disk for as long
-as no kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` runs them as plain Python.
+Kernels are compiled at their first call for the argument types of that call, and cached on disk
+until a kernel changes (`_cache`). `NUMBA_DISABLE_JIT=1` runs them as plain Python.
 """
 
 from __future__ import annotations
@@ -22,35 +22,34 @@ R = TypeVar("R")
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, cached on disk; no fastmath, no parallel loops."""
-    # As in NumPy, dividing by zero raises nothing: the check would keep loops from being
-    # done many at a time.
+    # As in NumPy, a division by zero raises nothing: the check would prevent vectorization.
     compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy")(function)
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
-        # Without a folder that can be written to, each process compiles.
+        # Without a writable folder, each process compiles.
         with suppress(RuntimeError):
             setattr(compiled, "_cache", KernelCache(function))  # noqa: B010 - as enable_caching does
     return compiled
 
 
 class _Compilations(event.Listener):
-    """Tells a function about each kernel that Numba begins to compile."""
+    """Calls a function for each kernel that Numba begins to compile."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        self._notify = notify
 
     def on_start(self, event: Any) -> None:
         """Name the kernel."""
-        self._tell(event.data["dispatcher"].py_func.__qualname__)
+        self._notify(event.data["dispatcher"].py_func.__qualname__)
 
     def on_end(self, event: Any) -> None:
-        """Say nothing: the next kernel is told when it begins."""
+        """Do nothing: only the beginning of a compilation is reported."""
 
 
-def tell_before_compiling(tell: Callable[[str], None]) -> None:
-    """Call `tell` with a kernel's name before Numba compiles it.
+def notify_before_compiling(notify: Callable[[str], None]) -> None:
+    """Call `notify` with a kernel's name before Numba compiles it.
 
-    Kernels whose machine code is on disk are loaded without being told. Compiling takes
-    seconds, so a driver that a person waits for should say what it waits for.
+    Kernels whose machine code is cached on disk are not reported. Compiling takes seconds, so
+    an interactive driver should show what it waits for.
     """
     register: Callable[[str, event.Listener], None] = event.register
-    register("numba:compile", _Compilations(tell))
+    register("numba:compile", _Compilations(notify))

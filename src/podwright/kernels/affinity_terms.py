@@ -1,4 +1,4 @@
-"""Pods near or away from each other, given counts per topology domain.
+"""Inter-pod affinity and anti-affinity, given counts per topology domain.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go
 """
@@ -28,7 +28,7 @@ def require_counted(
         Negative where the node lacks the label: rejected in any case.
     counts : (n_domains,) int64
     label_is_enough : bool
-        True only asks for the label.
+        True requires only the topology label.
     code : int
         What rejected slots get.
     rows : (k,) int32

@@ -16,7 +16,7 @@ DRAW_BITS = 31
 TIE_STREAM = 1
 """Which of the best nodes is taken."""
 OFFSET_STREAM = 2
-"""Where preemption begins to look."""
+"""The stream of the node at which preemption starts its dry runs."""
 EXTENDER_STREAM = 3
 """Which of the nodes that extenders scored is taken, where a heap decides."""
 STAGE_STREAM = 4

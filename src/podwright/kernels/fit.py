@@ -1,4 +1,4 @@
-"""Whether a node has room for what a pod asks for.
+"""Whether a node's free resources cover a pod's requests.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, `fitsRequest`
 """
@@ -17,7 +17,7 @@ FIRST_RESOURCE_BIT = 1
 """Position of the bit of the first requested resource."""
 
 MOST_RESOURCE_BITS = 60
-"""Resources that have a bit of their own; all further ones share the last."""
+"""The number of resources with their own bit; all further ones share the last."""
 
 UNRESOLVABLE = 1 << 62
 """Bit of a verdict code: a request exceeds all that the node has."""
@@ -74,7 +74,7 @@ def fit_codes(
     request : (2 * n_requested,) int64
         Pairs of resource column and amount; amounts are positive.
     rows : (k,) int32
-        The slots that are asked for.
+        The slots to check.
     codes : (n_slots,) int64, written at `rows`
         0 if the pod fits; otherwise the bits `TOO_MANY_PODS`, one from `FIRST_RESOURCE_BIT`
         up for each lacking resource in the order of `request`, and `UNRESOLVABLE`.
@@ -88,7 +88,7 @@ def fit_codes(
         _fit_codes_of_two(allocatable, requested, request, rows, codes)
         return
     for row in rows:
-        # An unsigned index needs no look at whether it counts from the end.
+        # An unsigned index saves the check for a negative index.
         slot = np.uintp(row)
         code = np.int64(0)
         if requested[slot, _PODS] + 1 > allocatable[slot, _PODS]:

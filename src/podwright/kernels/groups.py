@@ -1,7 +1,7 @@
-"""Totals of slots that fall into few groups, each of which gets one more score.
+"""Totals of slots in few groups, where each group gets one additional score.
 
 Slots are counted per group and local total. So the greatest local total of each group is
-known at once, and with it the greatest of all totals, whatever the groups' scores are.
+available without a scan, and from it, for any scores of the groups, the greatest of all totals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def count_groups(
     groups : (n_slots,) int32
         The group of each feasible slot.
     least : int
-        The total that the first column of `counts` stands for.
+        The total of the first column of `counts`.
     counts : (n_groups, n) int32, written
         Per group, how many feasible slots have each total.
     state : (2, n_groups) int64, written
@@ -63,7 +63,7 @@ def regroup(
     counts: I32Matrix,
     state: I64Matrix,
 ) -> None:
-    """Take over new totals and groups of some slots.
+    """Update the totals and groups of some slots.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Raw scores to 0..100, and rows to totals."""
+"""Normalization of raw scores to 0..100, and sums of rows."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Dry runs of preemption on nodes whose pods only add up.
+"""Preemption dry runs for pods whose filters depend only on sums of requests.
 
-For a pod whose filters look at other pods only through their sums, taking pods away and
-putting them back is subtraction and addition. `dry_run_sums` does for each slot what
-`podwright.preemption.victims` does by asking the filters: take all pods of lower priority
-away, check, put back first those that would violate a disruption budget and then the
-others, and keep as victims those that cannot be put back.
+For a pod whose filters depend on other pods only through the sums of their requests, removing
+and adding pods is subtraction and addition. For each slot, `dry_run_sums` computes what
+`podwright.preemption.victims` computes by calling the filters: remove all pods of lower
+priority, check, add back first those whose removal would violate a disruption budget and then
+the others; the pods that cannot be added back are the victims.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NOBODY_LOWER = -1
 """Code of a slot: no pod there has a lower priority."""
 BLOCKED_BEFORE = -2
 BLOCKED_AFTER = -3
-"""Code of a slot: a filter rejects it that does not look at pods; it comes before or after."""
+"""Code of a slot: a filter that does not read pods rejects it, before or after the sums."""
 HAS_ROOM = -4
-"""Code of a slot: the pod fits there although nobody leaves."""
+"""Code of a slot: the pod fits there without preemption."""
 
 NOT_STARTED = (1 << 63) - 1
 """The start time of pods that have none."""
@@ -39,7 +39,7 @@ _SPARED, _VICTIM, _VIOLATING, _OTHER, _NOBODY = 0, 1, 2, 3, 4
 
 
 class Room(NamedTuple):
-    """What there is, what is taken, and what the pod asks for.
+    """Allocatable and requested amounts of the nodes, and the requests of the pod.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Room(NamedTuple):
     pairs : (2 * n_requested,) int64
         Pairs of resource column and amount.
     reserved_row : (n_slots,) int32
-        Per slot the row of `reserved` that counts there too; -1 for none. Empty: nowhere.
+        Per slot the row of `reserved` that also counts there; -1 for none. Empty: no slot has one.
     reserved : (n_rows, n_resources) int64
-        What nominated pods ask for.
+        The requests of nominated pods.
     """
 
     allocatable: I64Matrix
@@ -90,7 +90,7 @@ class Ranked(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What was found before for the same preemptor, by slot.
+    """Earlier results for the same kind of preemptor, by slot.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ class Tried(NamedTuple):
     codes : (n_slots,) int64
         As of `dry_run_sums`, blocked slots apart.
     measures : (n_slots, 5) int64
-        Of candidates, what the criteria compare; the last one is -`NOT_STARTED` where the
-        present is to stand.
+        For candidates, the values of the criteria; the last one is -`NOT_STARTED` where the
+        current time is used.
     lower : (n_slots,) int64
         How many pods of lower priority there are.
     marks : (n_pool,) int8
@@ -143,7 +143,7 @@ def add_reserved(
     priority: int,
     n_slots: int,
 ) -> tuple[I32Array, I32Array, I64Matrix]:
-    """Add up per slot what nominated pods of at least `priority` ask for.
+    """Add up per slot the requests of nominated pods of at least `priority`.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def add_reserved(
 
 @kernel
 def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes: I64Array) -> None:
-    """Write codes as if the nominated pods were there.
+    """Write the codes with the nominated pods counted.
 
     Parameters
     ----------
@@ -195,8 +195,7 @@ def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes
     blocked : (n_slots,) int8
         As in `dry_run_sums`.
     codes : (k,) int64, written
-        By position in `slots`; 0 where the pod fits, and where an earlier filter rejects
-        anyway.
+        By position in `slots`; 0 where the pod fits, and where an earlier filter rejects.
     """
     allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
     reserved_row, reserved = room.reserved_row, room.reserved
@@ -226,7 +225,7 @@ def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int6
     Parameters
     ----------
     slack : (n_requested + 1,) int64
-        What would be left of each requested resource, and in the last place, of pods.
+        The remainder of each requested resource; in the last place, of the number of pods.
     allocatable : (n_resources,) int64
     pairs : (2 * n_requested,) int64
         Pairs of resource column and amount.
@@ -261,28 +260,28 @@ def dry_run_sums(
     slots : (k,) int32
         The slots to visit, in order.
     blocked : (n_slots,) int8
-        1 where a filter that does not look at pods rejects before the sums are checked, 2
-        where one does after; empty: nowhere.
+        1 where a filter that does not read pods rejects before the sums are checked, 2 where
+        one does after them; empty: on no slot.
     room : Room
     pods : Ranked
     tried : Tried, read and written
-        What is known from before of slots that have not been written since.
+        Earlier results of slots that have not been written since.
     left : (n_budgets,) int64
         Disruptions that each budget has left; changed for a moment.
     goal : (5,) int64, read and written
-        The preemptor's priority; the present in ns; how many candidates are wanted; how many
-        there are, and how many of those violate no budget.
+        The preemptor's priority; the current time in ns; the required number of candidates; the
+        number found, and how many of those violate no budget.
     codes : (n_slots,) int64, written at the visited slots
-        0 for candidates; otherwise one of the codes of this module, or what `fit_codes`
-        says after everybody lower has left.
+        0 for candidates; otherwise one of the codes of this module, or the code of `fit_codes`
+        after all pods of lower priority are removed.
 
     Returns
     -------
     (visited, found, measures, first_mark, marks)
-        How many slots were visited. The candidates: (c,) int32. What the criteria compare:
-        (c, 5) int64, see `podwright.preemption.candidates`. Per candidate where its marks
-        begin, and the end: (c + 1,) int64. Per pod of lower priority, the most important
-        first, 1 if it is a victim: int8.
+        The number of visited slots. The candidates: (c,) int32. The values of the criteria: (c,
+        5) int64, see `podwright.preemption.candidates`. Per candidate the start of its marks,
+        and the end: (c + 1,) int64. Per pod of lower priority, the most important first, 1 if
+        it is a victim: int8.
     """
     reserved_row = room.reserved_row
     now_ns, wanted = goal[1], goal[2]
@@ -299,7 +298,7 @@ def dry_run_sums(
         visited += 1
         row = reserved_row[slot] if len(reserved_row) else -1
         if row >= 0:
-            # Nominated pods come and go unnoticed by whoever wrote the pods.
+            # `written` does not cover nominated pods.
             _try_slot(slot, row, room, pods, tried, left, goal[0])
             tried.written[slot] = 0
         elif tried.written[slot] != pods.written[slot]:
@@ -358,7 +357,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
         codes[slot] = NOBODY_LOWER
         return
 
-    # Without anybody lower.
+    # Remove all pods of lower priority.
     n_asked = len(pairs) // 2 + 1
     columns = np.full(n_asked, _PODS, dtype=np.int64)
     columns[:-1] = pairs[::2]
@@ -378,7 +377,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
         codes[slot] = _code_of(slack, allocatable[slot], pairs)
         return
 
-    # Put back whom we can, those first whose budgets have nothing left.
+    # Add back the pods that fit, first those whose budgets allow no disruption.
     marks = tried.marks[first:end]
     marks[:] = _OTHER
     is_violating = len(left) > 0 and _mark_violating(pods, first, left, marks)
@@ -398,7 +397,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
                 marks[i] = _VICTIM
                 violations += group == _VIOLATING
 
-    # What the criteria compare.
+    # The values of the criteria.
     victims, total, greatest, earliest = 0, np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(marks)):
         if marks[i] == _VICTIM:
@@ -436,7 +435,7 @@ def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) ->
 
 @kernel
 def narrow(measures: I64Matrix) -> tuple[I64Array, int]:
-    """Return the rows that no column tells apart, and the column that left one.
+    """Return the rows that are equal in all columns, and the column that decided.
 
     Parameters
     ----------

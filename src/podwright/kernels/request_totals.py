@@ -1,14 +1,14 @@
-"""Whether a pod fits and what its requests score, added up: three plugins in one call.
+"""Fit and resource scores of a pod in one call: the results of three plugins, summed.
 
-NodeResourcesFit and NodeResourcesBalancedAllocation are asked for every pod, and look at the
-same few numbers of a node. What they ask for is written as one *recipe*, so that a call for a
+NodeResourcesFit and NodeResourcesBalancedAllocation run for every pod, and read the same few
+numbers of a node. Their parameters are encoded in one array, the *recipe*, so that a call for a
 single slot has few arguments, and a call for all slots reads each number once:
 
     constant, share weight, strategy, balance weight, a, b, c, sums..., shares..., balance...
 
-`constant` is what every slot gets besides; a, b and c are the lengths of the three plans that
-follow: of `fit.fit_codes`, of `resource_scores.allocation_scores`, and of
-`resource_scores.balanced_scores`. A score that takes no part has an empty plan.
+`constant` is added to every slot; a, b and c are the lengths of the three plans that follow: of
+`fit.fit_codes`, of `resource_scores.allocation_scores`, and of
+`resource_scores.balanced_scores`. A score that is not enabled has an empty plan.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def request_totals(
     held: I64Matrix,
     totals: I32Array,
 ) -> None:
-    """Add up what the slots in `slots` get.
+    """Write the totals of the slots in `slots`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def request_totals(
 
 @kernel
 def is_pair_recipe(recipe: I64Array) -> bool:
-    """Return whether all three look at the same two resources, as they do for cpu and memory."""
+    """Return whether all three read the same two resources, as they do for cpu and memory."""
     if recipe[4] != 4 or recipe[5] != 8 or recipe[6] != 4:
         return False
     first, second = recipe[HEAD], recipe[HEAD + 2]
@@ -108,7 +108,7 @@ def pair_request_totals(
     Returns
     -------
     bool
-        False if a node is too large for this kernel; nothing is promised about `totals` then.
+        False if a node is too large for this kernel; `totals` is undefined then.
     """
     first, second = np.uintp(recipe[HEAD]), np.uintp(recipe[HEAD + 2])
     first_request, second_request = recipe[HEAD + 1], recipe[HEAD + 3]

@@ -1,10 +1,10 @@
-"""How much of its resources a node has left, as a score.
+"""Scores of a node's free or requested resources.
 
-What `allocation_scores` and `shaped_scores` look at is written as a plan, one array of rows of
-`PLAN_WIDTH` numbers, so that a call for a single slot has few arguments. A row says where a
-resource is found and what the pod adds: (source, column, request, weight). `source` is
-`REQUESTED` for the columns of all resources, `NON_ZERO` for cpu and memory as scoring counts
-them. Indices are unsigned, which spares a test whether they count from the end.
+The parameters of `allocation_scores` and `shaped_scores` are encoded in a plan, one array of
+rows of `PLAN_WIDTH` numbers, so that a call for a single slot has few arguments. A row has the
+location of a resource and the pod's request: (source, column, request, weight). `source` is
+`REQUESTED` for the columns of all resources, and `NON_ZERO` for cpu and memory with the default
+requests of scoring. Indices are unsigned, which saves the check for negative indices.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/, resource_allocation.go,
 least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go, balanced_allocation.go
@@ -119,7 +119,7 @@ def shaped_scores(
                 used += requested[slot, column]
             utilization = np.int64(100)
             if used <= capacity:
-                # Out of 0..100 only if the product overflowed: the shape's ends then count.
+                # Outside 0..100 only if the product overflowed: the ends of the shape apply then.
                 utilization = divide(used * 100, capacity)
                 utilization = min(max(utilization, np.int64(0)), np.int64(100))
             score = shape[np.uintp(utilization)]
@@ -147,16 +147,16 @@ def balanced_scores(
     ----------
     allocatable, requested : (n_slots, n_resources) int64
     plan : (2 * n_scored,) int64
-        Pairs of resource column and what the pod asks for.
+        Pairs of resource column and the pod's request.
     rows : (k,) int32
     scores : (n_slots,) int64, written at `rows`
         75 if the pod changes nothing, more if the node is better balanced with it.
 
     Notes
     -----
-    Balance is (1 - deviation) * 100, cut to an integer, where deviation is that of the
-    fractions in use. Two fractions have a formula of their own; the order of operations is
-    upstream's, because the last bit decides what is cut.
+    Balance is (1 - deviation) * 100, truncated to an integer, where deviation is the standard
+    deviation of the requested fractions. Two fractions have a separate formula. The order of
+    operations is upstream's, because the last bit can decide the truncated value.
     """
     n_scored = len(plan) // 2
     for row in rows:

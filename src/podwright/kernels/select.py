@@ -1,6 +1,6 @@
-"""From totals to one node: the maximum, and the tie rules.
+"""Selection of one node from totals: the maximum, and the tie rules.
 
-Everywhere a total of -1 marks a slot that is not feasible.
+In all kernels a total of -1 marks a slot that is not feasible.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def pick_drawn(totals: I64Array, draw: int, found: I64Array) -> int:
 
 @kernel
 def sift_down(totals: I64Array, heap: I32Array, start: int, count: int) -> None:
-    """Let the slot at `start` sink until no child is strictly greater, as Go's `down` does.
+    """Sift down the slot at `start` until no child is strictly greater, like Go's `down`.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def pick_by_heap(totals: I64Array, order: I32Array) -> int:
 
 @kernel
 def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> tuple[int, int]:
-    """Walk `order` from `start`, wrapping around, until `wanted` feasible slots were seen.
+    """Walk `order` from `start`, wrapping around, until `wanted` feasible slots are found.
 
     Parameters
     ----------
@@ -163,13 +163,13 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
     start : int
         Position in `order` where the walk begins.
     wanted : int
-        How many feasible slots end the walk.
+        The number of feasible slots at which the walk ends.
 
     Returns
     -------
     (found, visited)
-        Feasible slots seen (at most `wanted`) and positions visited up to the last of them.
-        The feasible slot after that, which makes upstream stop, is not counted.
+        The number of feasible slots (at most `wanted`) and of positions visited up to the last
+        of them. The feasible slot after that, which makes upstream stop, is not counted.
     """
     found = 0
     n = len(order)
@@ -253,7 +253,7 @@ def add_up_pair(
     constant: int,
     totals: I32Array,
 ) -> None:
-    """Write totals of two score rows and what is the same everywhere; the usual case.
+    """Write the totals of two score rows and a constant; the usual case.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def sum_up(totals: I32Array, state: I64Array) -> None:
 def settle(
     slots: I32Array, new_totals: I32Array, totals: I32Array, counts: I32Array, state: I64Array
 ) -> None:
-    """Take over new totals of some slots and keep the count of slots per total.
+    """Update the totals of some slots and the count of slots per total.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Spreading pods over topology domains.
+"""Spreading of pods over topology domains.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread/{filtering,scoring}.go
 """
@@ -39,7 +39,7 @@ def reject_skewed(
     counts : (n_domains,) int64
         Matching pods per domain.
     eligible : int
-        The first so many domains take part in the minimum.
+        The first `eligible` domains count for the minimum.
     min_domains : int
         With fewer eligible domains the minimum is 0.
     most : int
@@ -215,7 +215,7 @@ def spread_groups(
     Returns
     -------
     bool
-        False if there is no digit for a slot; `groups` holds anything then.
+        False if there is no digit for a slot; `groups` is undefined then.
     """
     for i in range(len(slots)):
         slot = slots[i]
@@ -236,7 +236,7 @@ def spread_groups(
 
 @kernel
 def _distinct_digits(absent_domain: int, base: int, stride: int, rows: I32Array) -> int:
-    """Count the distinct digits of groups; the greatest one stands for `absent_domain`."""
+    """Count the distinct digits of groups; the greatest digit means `absent_domain`."""
     seen = np.zeros(base, dtype=np.bool_)
     size = 0
     for i in range(len(rows)):

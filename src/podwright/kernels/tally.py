@@ -36,7 +36,7 @@ def tally(codes: I64Array, slots: I32Array) -> tuple[I64Array, I64Array, I32Arra
             passing[passed] = slot
             passed += np.uintp(1)
         elif code == current:
-            # Neighbours mostly say the same.
+            # Adjacent slots mostly have the same code.
             run += 1
         else:
             distinct, counts, found = _note(distinct, counts, found, current, run)

@@ -1,4 +1,4 @@
-"""Nodes on which preemption would help, and what it would cost there."""
+"""Candidates: nodes on which preemption would help, with victims and the values of the criteria."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from podwright.framework import Rejection
 from podwright.objects import Pod
 
 _EACH = 1 << 31
-"""What the sum of priorities adds for each victim, so that none counts as negative."""
+"""Added to each victim's priority in the sum, so that no summand is negative."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A node on which the pod fits once the victims are gone.
+    """A node on which the pod fits after the victims are evicted.
 
     Parameters
     ----------
     node : str
     victims : tuple of Pod
-        Who has to go; the most important first.
+        The pods to evict; the most important first.
     spared : tuple of Pod
         Other pods of lower priority, which can stay; the most important first.
     pdb_violations : int
@@ -41,14 +41,14 @@ Candidates: TypeAlias = Sequence[Candidate]
 
 
 class DryRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dry run found.
+    """The result of a dry run.
 
     Parameters
     ----------
     candidates : sequence of Candidate
         In the order of the search.
     rejections : tuple of Rejection
-        The nodes on which nobody's going helps, grouped by what they say.
+        The nodes on which preemption does not help, grouped by status.
     errors : tuple of str
         What failed, in the order of the search.
     visited_count : int
@@ -68,7 +68,7 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measures_of(candidates: Iterable[Candidate], now_ns: int) -> I64Matrix:
-    """Return what the criteria compare, smaller is better.
+    """Return the values of the criteria; smaller is better.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Which candidate: five criteria, one after the other.
+"""The choice among candidates: five criteria, applied in order.
 
 1. Fewest violations of disruption budgets.
-2. The most important victim is as unimportant as possible.
+2. The lowest priority of the most important victim.
 3. The smallest sum of the victims' priorities (each plus 2**31, so that none is negative).
 4. Fewest victims. (After 3 this can only decide with a victim of priority -2**31.)
 5. The latest start of the earliest started among the most important victims.
 
-What is still equal is told apart by name; upstream takes any.
+Candidates that are equal in all criteria are ordered by node name; upstream takes any.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(candidates: Candidates, *, now_ns: int) -> Choice:
-    """Choose among candidates, of which there is at least one.
+    """Choose among candidates; there must be at least one.
 
     Parameters
     ----------
     now_ns : int
-        Stands for the start of pods that have not started.
+        The start time of pods that have not started.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def choose(candidates: Candidates, *, now_ns: int) -> Choice:
 
 
 class _Acceptable(Sequence[str]):
-    """The nodes of some candidates, sorted when somebody asks."""
+    """The nodes of some candidates, sorted at the first read."""
 
     __slots__ = ("_candidates", "_names", "_rows")
     __hash__ = None  # type: ignore[assignment]  # equal to tuples, whose hash it cannot have

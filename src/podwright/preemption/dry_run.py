@@ -1,4 +1,4 @@
-"""Try preemption on the nodes where it might help, until there are enough candidates."""
+"""The dry run: simulates preemption on nodes until there are enough candidates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
     ----------
     limits : Limits, optional
     use_sums : bool
-        False asks the filters about every node, also where one kernel could tell.
+        False calls the filters for every node, even where one kernel suffices.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Whether a pod may preempt others at all."""
+"""Eligibility: whether a pod may preempt others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WAITS = Status.unschedulable("not eligible due to a terminating pod on the nomin
 
 
 def eligibility(failed: FailedCycle) -> Status:
-    """Say whether the pod may preempt.
+    """Return whether the pod may preempt.
 
     Returns
     -------

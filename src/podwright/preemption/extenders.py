@@ -1,7 +1,7 @@
-"""What extenders say about whom to evict.
+"""Preemption with extenders.
 
-Each extender with a preempt verb gets the candidates that the one before it left, and answers
-with those that it accepts: their victims by uid, which may be others than were proposed.
+Each extender with a preempt verb receives the candidates that the previous one returned, and
+returns those that it accepts: their victims by uid, which may differ from the proposed ones.
 
 Upstream: pkg/scheduler/extender.go, `ProcessPreemption`;
 pkg/scheduler/framework/preemption/preemption.go, `callExtenders`
@@ -34,7 +34,7 @@ from podwright.preemption.victims import expected_a_victim
 def preempt_with_extenders(
     failed: FailedCycle, limits: Limits | None = None
 ) -> Steps[PostFilterResult]:
-    """Do what `preempt` does, asking `failed.extenders` between dry run and choice."""
+    """Do the same as `preempt`, and call `failed.extenders` between dry run and choice."""
     steps = preempt_steps(failed, limits)
     try:
         ask = next(steps)
@@ -51,14 +51,14 @@ def preempt_with_extenders(
 def extender_steps(
     extenders: Sequence[CalledExtender], pod: Pod, candidates: Candidates, cluster: Cluster
 ) -> Steps[Candidates | Status]:
-    """Let extenders narrow down and change the candidates, of which there is one at least.
+    """Call the extenders to filter and change the candidates; there must be at least one.
 
     Parameters
     ----------
     extenders : sequence of CalledExtender
         Those that are interested in the pod.
     cluster : Cluster
-        Where victims are looked up.
+        The cluster in which victims are looked up.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def extender_steps(
 def _arguments(
     extender: CalledExtender, pod: Pod, candidates: dict[str, Candidate]
 ) -> dict[str, Any]:
-    """Write the `ExtenderPreemptionArgs`: uids for an extender that knows the pods."""
+    """Return the `ExtenderPreemptionArgs`: uids if `nodeCacheCapable`, else Pod objects."""
     knows_pods = extender.settings.node_cache_capable
     victims = {
         node: {

@@ -1,7 +1,8 @@
-"""Preemption from beginning to end: may it, where, whom, and which node.
+"""Preemption as a whole: eligibility, dry run, choice, and nominations to clear.
 
-`preempt` does all of it. An extender with a preempt verb has its say between the dry run and
-the choice: `preempt_steps` yields `AskExtenders` there and waits to be sent what they leave.
+`preempt` does all of it. Extenders with a preempt verb are called between the dry run and the
+choice: `preempt_steps` yields `CallPreemptExtenders` there and is resumed with the candidates
+that they return.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 NO_CANDIDATE = Status.unschedulable("no candidate node for preemption")
 
 
-class AskExtenders(msgspec.Struct, frozen=True, kw_only=True):
+class CallPreemptExtenders(msgspec.Struct, frozen=True, kw_only=True):
     """Extenders may take candidates away, and name other victims.
 
     Parameters
@@ -37,12 +38,12 @@ class AskExtenders(msgspec.Struct, frozen=True, kw_only=True):
     candidates: Candidates
 
 
-PreemptionSteps: TypeAlias = Generator[AskExtenders, Candidates | Status, PostFilterResult]
+PreemptionSteps: TypeAlias = Generator[CallPreemptExtenders, Candidates | Status, PostFilterResult]
 """Is sent what extenders leave of the candidates, or the error that they ended with."""
 
 
 class Preemption(msgspec.Struct, frozen=True, kw_only=True):
-    """What preemption found; nobody has been evicted yet.
+    """The result of preemption; no pod has been evicted yet.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     choice : Choice, optional
         None: nothing helps.
     cleared_nominations : tuple of Pod
-        Pending pods of lower priority that are nominated to the chosen node; their
-        nominations are to be taken back.
+        Pending pods of lower priority that are nominated to the chosen node; their nominations
+        are to be cleared.
     """
 
     dry_run: DryRun
@@ -63,7 +64,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     cleared_nominations: tuple[Pod, ...] = ()
 
     def describe(self) -> tuple[str, ...]:
-        """Say in sentences what was tried, who would go, who may stay, and what decided."""
+        """Describe in sentences the dry run, the victims, and the deciding criterion."""
         tried = self.dry_run
         lines = [
             f"tried {tried.visited_count} of {tried.helpable_count} nodes where room may help:"
@@ -84,7 +85,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def victims(self) -> tuple[Pod, ...]:
-        """Who has to go, the most important first."""
+        """The pods to evict, the most important first."""
         return () if self.choice is None else self.choice.candidate.victims
 
 
@@ -113,7 +114,7 @@ def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResu
 
 
 def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> PreemptionSteps:
-    """Do the same, asking extenders about the candidates if there are any.
+    """Do the same, and call the extenders if there are any.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> Preempti
     found = dry_run(failed, limits)
     left: Candidates | Status = found.candidates
     if len(found.candidates):
-        left = yield AskExtenders(pod=failed.pod, candidates=found.candidates)
+        left = yield CallPreemptExtenders(pod=failed.pod, candidates=found.candidates)
     return conclude(failed, found, left)
 
 
@@ -171,7 +172,7 @@ def _nothing(found: DryRun) -> Preemption:
 
 
 def _why_not(failed: FailedCycle, found: DryRun) -> str:
-    """Say of every node why preempting on it would not help."""
+    """Return for every node why preemption on it would not help."""
     node_count = failed.cluster.nodes.n_alive
     told = sum(rejection.count for rejection in found.rejections)
     rest = Rejection(NOT_HELPFUL, node_count - told)

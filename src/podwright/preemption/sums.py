@@ -1,6 +1,7 @@
-"""Who has to leave, for all nodes in one pass: where the pods of a node only add up.
+"""Victims on all nodes in one kernel call, for filters that depend only on sums of requests.
 
-`podwright.preemption.victims` is the plain twin that asks the filters; both find the same.
+`podwright.preemption.victims` is the plain version that calls the filters; both give the same
+result.
 """
 
 from __future__ import annotations
@@ -35,23 +36,22 @@ _T = TypeVar("_T")
 
 
 class SummedCandidates(Sequence[Candidate]):
-    """Candidates as columns; a `Candidate` is made when somebody asks for it.
+    """Candidates as columns; a `Candidate` is built when it is read.
 
-    Names and pods are looked up when they are asked for, too: of hundreds of candidates one is
-    taken.
+    Names and pods are also looked up at the first read: of hundreds of candidates one is chosen.
 
     Parameters
     ----------
     nodes : NodeColumns
-        What the slots stand for.
+        The nodes of the slots.
     slots : (n,) int32
     pods : sequence of tuple of Pod
-        Per slot; `RankedPods` says when it changes.
+        Per slot; `RankedPods` notifies before it changes.
 
     Attributes
     ----------
     measures : (n, 5) int64
-        What the criteria compare.
+        The values of the criteria.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class SummedCandidates(Sequence[Candidate]):
         first_mark: I64Array,
         marks: I8Array,
     ) -> None:
-        # Of these two neither the list nor the array changes what it says of a slot.
+        # Entries of these two are never changed for an existing slot.
         self._names, self._ranks = nodes.names, nodes.name_ranks()
         self._slots = slots
         self._pods = pods
@@ -100,7 +100,7 @@ class SummedCandidates(Sequence[Candidate]):
         return whole
 
     def settle(self) -> tuple[tuple[Pod, ...], ...]:
-        """Keep the pods of the candidates, whatever happens to the cluster later."""
+        """Copy the pods of the candidates before the cluster changes."""
         if self._settled is None:
             self._settled = at(self._pods, self._slots.tolist())
             self._pods = ()
@@ -161,7 +161,7 @@ class SummedNodes:
         ----------
         slots : (k,) int32
         wanted : int
-            Enough, once one of them violates no budget.
+            The sufficient number of candidates, if one of them violates no budget.
         """
         cluster, failed = self._cluster, self._failed
         n_slots = cluster.nodes.n_slots
@@ -174,8 +174,8 @@ class SummedNodes:
         ranked = cluster.ranked_pods
         visited = 0
         parts: list[SummedCandidates] = []
-        # Enough candidates are mostly found in the first stretch, which is twice as many nodes
-        # or what the last search needed; the pods of the others need not be sorted.
+        # The first chunk (twice the required number of nodes, or what the last search needed)
+        # usually has enough candidates; the pods of the other nodes need not be sorted.
         reach = max(2 * wanted, ranked.reach, 1)
         while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
             stretch = slots[visited : visited + reach]
@@ -223,7 +223,7 @@ class SummedNodes:
     def _rejections(
         self, codes: I64Array, visited: I32Array
     ) -> tuple[tuple[Rejection, ...], tuple[str, ...]]:
-        """Say why the other nodes are no candidates, and what failed."""
+        """Return why the other nodes are not candidates, and the failure."""
         counts: dict[Status, int] = {}
         errors: list[str] = []
         distinct, how_many, _ = tally(codes, visited)
@@ -246,13 +246,13 @@ class SummedNodes:
 
 
 def at(values: Sequence[_T], indices: list[int]) -> tuple[_T, ...]:
-    """Return the values at several indices, which ascend but for one leap back to the start."""
+    """Return the values at indices that ascend, with one wrap-around."""
     n = len(indices)
     if n < 2:
         return tuple([values[i] for i in indices])
     first, last = indices[0], indices[-1]
     if last - first == n - 1:
-        # Mostly there is no gap.
+        # The common case is one contiguous range.
         return tuple(values[first : last + 1])
     found: tuple[_T, ...] = itemgetter(*indices)(values)
     return found

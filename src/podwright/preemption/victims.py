@@ -1,8 +1,8 @@
-"""Who has to leave one node: the general way, which asks the filters.
+"""Victims on one node: the general algorithm, which calls the filters.
 
-All pods of lower priority are taken away. If the pod then fits, as many of them as possible
-are put back: first those whose going would violate a disruption budget, then the others,
-each time the most important first. Who cannot be put back is a victim.
+All pods of lower priority are removed. If the pod then fits, as many of them as possible are
+reprieved: first those whose eviction would violate a disruption budget, then the others, in
+both cases the most important first. The pods that cannot be reprieved are the victims.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
 
 def expected_a_victim(node: str) -> Status:
-    """Return what a node says that has room although the cycle rejected it.
+    """Return the status of a node on which the pod fits although the cycle rejected it.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def select_victims(
     Returns
     -------
     Candidate or Status
-        The status says why nobody's going would help.
+        The status gives the reason why preemption does not help.
 
     Notes
     -----
@@ -71,12 +71,12 @@ def select_victims(
     with cluster.dry_run(slot) as dry_run:
         try:
             filters = slot_filter or SlotFilter(failed.profile, failed.ranking)
-            return _Stage(failed, slot, dry_run, filters).select(lower, last)
+            return _NodeDryRun(failed, slot, dry_run, filters).select(lower, last)
         except PluginFailure as failure:
             return failure.status
 
 
-class _Stage:
+class _NodeDryRun:
     """One node during its dry run, and the plugins' view of it."""
 
     def __init__(
@@ -98,7 +98,7 @@ class _Stage:
         ]
 
     def select(self, lower: list[PlacedPod], last: frozenset[NamespacedName]) -> Candidate | Status:
-        """Take all of `lower` away and put back whom we can."""
+        """Remove all of `lower`, and reprieve as many as possible."""
         for placed in lower:
             self._dry_run.remove(placed)
             self._tell(self._cycle, placed, -1)
@@ -147,7 +147,7 @@ class _Stage:
         return self._filters.status(self._cycle, slot)
 
     def _tell(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
-        """Let the plugins that count over many nodes know."""
+        """Update the plugins that count over many nodes."""
         for plugin in self._counting:
             point = "AddPod" if sign > 0 else "RemovePod"
             try:
@@ -167,5 +167,5 @@ def _rank(
 
 
 def _counts(plugin: Plugin) -> bool:
-    """Return whether a plugin wants to know of pods that come and go."""
+    """Return whether a plugin implements `add_pod` and `remove_pod`."""
     return plugin.implements("add_pod") or plugin.implements("remove_pod")

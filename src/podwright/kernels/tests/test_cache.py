@@ -25,11 +25,11 @@ PACKAGE = Path(_cache.__file__).parents[1]
 # kernels that had to be compiled.
 NORMALIZE = """
 import numpy as np
-from podwright.kernels._jit import tell_before_compiling
+from podwright.kernels._jit import notify_before_compiling
 from podwright.kernels.normalize import add_default_normalized
 
 compiled = []
-tell_before_compiling(compiled.append)
+notify_before_compiling(compiled.append)
 totals = np.zeros(2, dtype=np.int64)
 add_default_normalized(np.array([1, 4], dtype=np.int64), totals, 1, 0)
 print(*totals, *(name for name in compiled if "<locals>" not in name))

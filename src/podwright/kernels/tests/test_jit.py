@@ -5,7 +5,7 @@ import os
 import pytest
 
 from podwright.kernels._cache import KernelCacheImpl
-from podwright.kernels._jit import kernel, tell_before_compiling
+from podwright.kernels._jit import kernel, notify_before_compiling
 
 needs_jit = pytest.mark.skipif(
     bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
@@ -32,7 +32,7 @@ def test_compiling_is_told_before_it_happens_and_only_then(monkeypatch):
         return 3 * number
 
     told: list[str] = []
-    tell_before_compiling(told.append)
+    notify_before_compiling(told.append)
     triple(1)
     triple(2)
     assert [name.rpartition(".")[2] for name in told] == ["triple"]
