@@ -36,7 +36,7 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.machine.cycle import SchedulingCycles
+from podwright.machine.pod_steps import PodSteps
 from podwright.machine.profiles import RunningProfile
 from podwright.objects import (
     Node,
@@ -505,17 +505,17 @@ KINDS = st.sampled_from(VARIANTS)
 NEEDED = {"decisions": 1_000, "preemptions": 200, "nodes removed": 200}
 
 
-def count_decision(cycles: SchedulingCycles, profile: RunningProfile, decision: Decision) -> None:
+def count_decision(steps: PodSteps, profile: RunningProfile, decision: Decision) -> None:
     EXERCISED.count("decisions")
     EXERCISED.count("with several feasible nodes", decision.feasible_count > 1)
     result = decision.post_filter
     details = None if result is None else result.details
     is_preempting = isinstance(details, Preemption) and details.choice is not None
     EXERCISED.count("preemptions", is_preempting)
-    COUNT(cycles, profile, decision)
+    COUNT(steps, profile, decision)
 
 
-COUNT = SchedulingCycles.count
+COUNT = PodSteps.count
 
 
 def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
@@ -532,7 +532,7 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
 
     EXERCISED.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SchedulingCycles, "count", count_decision)
+        patch.setattr(PodSteps, "count", count_decision)
         keeps_the_laws()
     EXERCISED.at_least(record_property, NEEDED)
     assert 3 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED

@@ -142,35 +142,29 @@ class Machine:
         state.now_ns = now_ns
         actions: list[Action] = []
         state.actions = actions
-        if self._cycles.suspended is not None:
+        if self._cycles.suspended is None:
+            self._dispatch(event)
+        else:
             self._held.append(event)
             self._resume_cycle()
-        # These two are most of what there is: they are not passed on to be told apart.
-        elif type(event) is ObjectPut and self._reads_pod_level_resources:
-            self._handlers.put(event.obj)
-        elif type(event) is CycleDue:
-            self._cycles.run()
-        else:
-            self._take_in(event)
         if state.ready:
-            self._go_on()
+            self._continue_bindings()
         if state.timers.heap:
-            self._ask_to_be_woken()
+            self._request_wake_up()
         return actions
 
-    def _take_in(self, event: Event) -> None:
-        # Matching patterns takes three times as long.
+    def _dispatch(self, event: Event) -> None:
+        # The most frequent types come first, since matching patterns takes three times as long.
         if type(event) is ObjectPut:
             obj = event.obj
             self._handlers.put(obj if self._reads_pod_level_resources else _as_read(obj))
-        elif type(event) is CycleDue:
+            return
+        if type(event) is CycleDue:
             self._cycles.run()
-        elif type(event) is CallDone:
+            return
+        if type(event) is CallDone:
             self._call_done(event)
-        else:
-            self._take_in_another(event)
-
-    def _take_in_another(self, event: Event) -> None:
+            return
         state = self._state
         match event:
             case ObjectDeleted(obj):
@@ -190,10 +184,10 @@ class Machine:
             case PodRejected(pod, plugin, message):
                 self._bindings.reject(self._uid_of(pod), plugin, message)
             case _:
-                raise AssertionError(f"{event} is taken in elsewhere")
+                raise AssertionError(f"no handler for {event}")
 
     def _resume_cycle(self) -> None:
-        """Go on with a suspended cycle if its answer has come, and then with what was held."""
+        """Resume the suspended cycle if its reply came last, then handle the held events."""
         cycles, held = self._cycles, self._held
         last = held[-1]
         if not cycles.waits_for(last):
@@ -201,16 +195,16 @@ class Machine:
         held.pop()
         cycles.resume(last)
         while held and cycles.suspended is None:
-            self._go_on()
-            self._take_in(held.popleft())
+            self._continue_bindings()
+            self._dispatch(held.popleft())
 
-    def _go_on(self) -> None:
-        """Do what this event has made possible elsewhere."""
+    def _continue_bindings(self) -> None:
+        """Continue the binding cycles that this event has unblocked."""
         ready = self._state.ready
         while ready:
             self._bindings.resume(ready.popleft())
 
-    def _ask_to_be_woken(self) -> None:
+    def _request_wake_up(self) -> None:
         due_ns = self._state.timers.next_due_ns()
         if due_ns is not None and due_ns != self._announced_ns:
             self._announced_ns = due_ns

@@ -24,7 +24,6 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import Code, Decision, Status
@@ -34,13 +33,11 @@ from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.pod_steps import PodSteps
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.state import State, object_key
 from podwright.objects import Condition, NamespacedName, PodGroup, timestamp_text
 from podwright.queueing import QueuedPod
-
-if TYPE_CHECKING:
-    from podwright.machine.cycle import SchedulingCycles
 
 _UNSCHEDULABLE = "pod group is unschedulable"
 _WAITING = f"{_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
@@ -129,9 +126,9 @@ class Outcome:
 class PodGroupCycles:
     """Runs the cycles of pod groups."""
 
-    def __init__(self, state: State, cycles: SchedulingCycles, evictions: Evictions) -> None:
+    def __init__(self, state: State, steps: PodSteps, evictions: Evictions) -> None:
         self._state = state
-        self._cycles = cycles
+        self._steps = steps
         self._evictions = evictions
         self.being_tried: frozenset[str] = frozenset()
         """The uids of the members of the cycle that runs."""
@@ -198,7 +195,7 @@ class PodGroupCycles:
         return state.profiles[first]
 
     def _is_skipped(self, queued: QueuedPod) -> bool:
-        if not self._cycles.is_skipped(queued, queued.pod):
+        if not self._steps.is_skipped(queued, queued.pod):
             return False
         self._state.queue.done(queued, self._state.now_ns)
         return True
@@ -214,7 +211,7 @@ class PodGroupCycles:
         number = self._state.queue.scheduling_cycle - len(attempts)
         for attempt in attempts:
             number += 1
-            decision = yield from self._cycles.decide(profile, attempt.queued.pod, number)
+            decision = yield from self._steps.decide(profile, attempt.queued.pod, number)
             self._try(profile, attempt, decision)
             if attempt.error:
                 outcome.is_placed = outcome.is_waiting = False
@@ -233,20 +230,20 @@ class PodGroupCycles:
         """Give a member the node that was chosen, as far as Permit."""
         state, queued = self._state, attempt.queued
         attempt.decision = decision
-        self._cycles.count(profile, decision)
+        self._steps.count(profile, decision)
         slot, node = decision.slot, decision.node
         if not node:
             if decision.error is not None:
                 attempt.error = decision.error.message
             attempt.failure = fits_nowhere(decision)
-            attempt.eviction = self._cycles.announce(queued, decision)
+            attempt.eviction = self._steps.announce(queued, decision)
             node = attempt.failure.nominated_node or ""
             slot = state.cluster.nodes.slot_of.get(node, -1)
             if not node or attempt.error:
                 return
             attempt.needs_preemption = True
-        binding = self._cycles.binding(profile, queued, node)
-        status = self._cycles.count_on(binding, slot)
+        binding = self._steps.binding(profile, queued, node)
+        status = self._steps.count_on(binding, slot)
         if status is not None:
             self._end(attempt, status)
             return
@@ -312,7 +309,7 @@ class PodGroupCycles:
         """Send a member on its way to its node, or back to the queue."""
         if outcome.is_placed and attempt.fits:
             assert attempt.binding is not None, f"{attempt.queued.key} fits nowhere"
-            self._cycles.commit(attempt.binding, self._slot_of(attempt))
+            self._steps.commit(attempt.binding, self._slot_of(attempt))
         else:
             queued = attempt.queued
             handle_failure(self._state, queued, queued.pod, _failure(attempt, outcome))

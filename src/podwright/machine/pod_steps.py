@@ -1,0 +1,177 @@
+"""The steps of a scheduling cycle for one pod: decide, assume, Reserve, Permit.
+
+The cycles of single pods (`cycle`) and of pod groups (`pod_group`) are made of these steps.
+
+Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`
+"""
+
+from __future__ import annotations
+
+from podwright.framework import Code, Cycle, Decision, Status, Steps
+from podwright.machine.batching import count_batch
+from podwright.machine.binding import Binding, BindingCycles, forget
+from podwright.machine.evictions import Eviction, Evictions
+from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
+from podwright.machine.failure import Failure, failed, handle_failure, refused
+from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.profiles import RunningProfile
+from podwright.machine.reporting import emit_failed
+from podwright.machine.state import State
+from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
+from podwright.objects import Pod
+from podwright.preemption import Preemption
+from podwright.queueing import QueuedPod
+
+_PREEMPTION = "DefaultPreemption"
+
+
+class PodSteps:
+    """Takes one pod through the steps of a cycle."""
+
+    def __init__(self, state: State, bindings: BindingCycles, evictions: Evictions) -> None:
+        self._state = state
+        self._bindings = bindings
+        self._evictions = evictions
+
+    def count(self, profile: RunningProfile, decision: Decision) -> None:
+        """Count a decision in the metrics."""
+        state, path = self._state, decision_path(decision)
+        duration_ns = state.now_ns - state.cycle_started_ns
+        if decision.batch is not None:
+            count_batch(state.metrics, profile.name, decision.batch)
+        if not path.points:
+            state.metrics.decided(profile.name, path, duration_ns=duration_ns)
+            return
+        skipped, skipped_scores = profile.runner.skipped
+        state.metrics.decided(profile.name, path, skipped, skipped_scores, duration_ns=duration_ns)
+        result = decision.post_filter
+        if result is not None and _has_tried_preemption(profile, result.status):
+            preemption = result.details
+            victims = preemption.victims if isinstance(preemption, Preemption) else ()
+            state.metrics.preemption_tried(len(victims))
+
+    def decide(self, profile: RunningProfile, pod: Pod, cycle_number: int) -> Steps[Decision]:
+        """Decide for a pod, with PostFilter if no node fits; yields the calls to extenders."""
+        runner, now_ns = profile.runner, self._state.now_ns
+        decision = yield from runner.steps(pod, cycle_number=cycle_number)
+        if not decision.node:
+            decision = yield from runner.post_filter_steps(
+                decision, cycle_number=cycle_number, now_ns=now_ns
+            )
+        return decision
+
+    def is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
+        """Tell whether a popped pod should not be scheduled after all."""
+        state = self._state
+        if pod.metadata.deletion_timestamp is not None:
+            emit_failed(state, pod, f"skip schedule deleting pod: {pod.key}")
+            return True
+        # It was updated, and so queued again, before it was assumed.
+        return queued.uid in state.assumed
+
+    def announce(self, queued: QueuedPod, decision: Decision) -> Eviction | None:
+        """Hold a pod back for which others are to be preempted; None if there is none."""
+        result = decision.post_filter
+        if result is not None and isinstance(result.details, Preemption):
+            node = result.nominated_node
+            if node and self._evictions.is_wanted(result.details):
+                return self._evictions.announce(
+                    self._state.pods.get(queued.key, queued.pod),
+                    node,
+                    result.status.plugin,
+                    result.details,
+                )
+        return None
+
+    # ------------------------------------------------------------ a node was found
+
+    def binding(self, profile: RunningProfile, queued: QueuedPod, node: str) -> Binding:
+        """Return the pod that was decided on last, ready for its way to a node."""
+        state, pod = self._state, queued.pod
+        runner = profile.runner
+        placing = profile.placing(runner.skipped[0])
+        cycle = Cycle(pod, state.cluster) if placing.is_plain else runner.own_cycle(pod)
+        state.binding_count += 1
+        binding = Binding(state.binding_count, queued, node, cycle, placing)
+        binding.started_ns = state.cycle_started_ns
+        return binding
+
+    def count_on(self, binding: Binding, slot: int) -> Status | None:
+        """Let a pod count on its node; returns an error if it cannot."""
+        state, queued = self._state, binding.queued
+        if queued.key in state.cluster.pods:
+            # A pod of that name still counts: its deletion has not been seen to the end.
+            return Status.error(
+                f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
+            )
+        # One of that name on a node that is gone must not come back in its place.
+        state.cluster.forget_pod_on_missing_node(queued.key)
+        # The pod counts as it is, without its node's name: it has the keys of its template.
+        if slot >= 0:
+            state.cluster.place(binding.pod, slot, queued.key)
+        else:
+            # An extender named a node that does not exist; the API server may know better.
+            state.cluster.put(binding.assumed_pod)
+        state.queue.nominator.remove(queued.uid)
+        return None
+
+    def commit(self, binding: Binding, slot: int) -> None:
+        """Assume a pod on its node, and send it there unless Reserve or Permit object."""
+        state, queued, placing = self._state, binding.queued, binding.placing
+        error = self.count_on(binding, slot)
+        if error is not None:
+            handle_failure(state, queued, binding.pod, failed(error))
+            return
+        state.assumed[queued.uid] = binding
+        if state.groups.is_used:
+            state.groups.mark(binding.pod, is_scheduled=True)
+        if not placing.is_plain:
+            ended = self._reserve(binding) or self._permit(binding)
+            if ended is not None:
+                failure, path = ended
+                for plugin in placing.unreserve:
+                    tell(plugin, "unreserve", binding.cycle, binding.node)
+                forget(state, binding)
+                handle_failure(state, queued, binding.pod, failure, path=path)
+                return
+        self._bindings.start(binding)
+
+    def _reserve(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
+        for plugin in binding.placing.reserve:
+            status = ask(plugin, "reserve", binding.cycle, binding.node)
+            if not status.is_success:
+                return _ended(status, "Reserve")
+        return None
+
+    def _permit(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
+        """Ask the Permit plugins; the pod waits if one of them holds it."""
+        state = self._state
+        pending: dict[str, int] = {}
+        for plugin in binding.placing.permit:
+            status, timeout_ns = ask_permit(plugin, binding.cycle, binding.node)
+            if status.code == Code.WAIT:
+                pending[plugin.name] = min(timeout_ns, LONGEST_WAIT_NS)
+            elif not status.is_success:
+                return _ended(status, "Permit")
+        if pending:
+            state.waiting_count += 1
+            number, queued = state.waiting_count, binding.queued
+            state.waiting[queued.uid] = WaitingPod(number, queued.key, queued.uid, pending)
+            for name, timeout_ns in pending.items():
+                state.timers.add(state.now_ns + timeout_ns, number, queued.uid, name)
+        return None
+
+
+def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:
+    if status.is_rejection:
+        return refused(status), placing_path(point, status.code)
+    return failed(worded(status, point)), placing_path(point, Code.ERROR)
+
+
+def _has_tried_preemption(profile: RunningProfile, status: Status) -> bool:
+    """Tell whether DefaultPreemption was asked: it, or all plugins together, had the last word."""
+    if status.plugin == _PREEMPTION:
+        return True
+    if status.code is not Code.UNSCHEDULABLE:
+        return False
+    return any(plugin.name == _PREEMPTION for plugin in profile.profile.post_filter)
