@@ -1,7 +1,8 @@
-"""Cron jobs: a job at every minute that a schedule names.
+"""Cron jobs: a job at each scheduled time.
 
-A look at a cron job cleans up after finished jobs, starts the latest one that is due, if the
-policy lets it, and asks to be woken for the next. Jobs that were missed are not made up for.
+A sync deletes finished jobs beyond the history limits, creates the job of the most recent
+scheduled time if the concurrency policy allows it, and requeues the cron job for the next time.
+Earlier missed times are skipped.
 
 Upstream: pkg/controller/cronjob/cronjob_controllerv2.go, utils.go
 """
@@ -44,7 +45,7 @@ _MISSED_MAX: Final = 100
 
 
 class CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """The `spec` of a cron job, with what absent fields mean."""
+    """The `spec` of a cron job, with defaults for absent fields."""
 
     schedule: str = ""
     time_zone: str | None = None
@@ -57,14 +58,14 @@ class CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Missed(msgspec.Struct, frozen=True):
-    """The latest time that was due and is not past.
+    """The most recent scheduled time without a job.
 
     Attributes
     ----------
     due_ns : int or None
-        None: nothing is due.
+        None if no job is due.
     count : int
-        How many times have been due since the last job.
+        The number of scheduled times since the last job.
     """
 
     due_ns: int | None = None
@@ -72,7 +73,7 @@ class Missed(msgspec.Struct, frozen=True):
 
 
 class CronJobController:
-    """Makes jobs by schedules."""
+    """Creates jobs on schedules."""
 
     name = "cronjob-controller"
     kinds: Sequence[GroupKind] = (CRON_JOB, JOB)
@@ -83,7 +84,7 @@ class CronJobController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a cron job that changed, or one of whose jobs came, ended or went."""
+        """Return a cron job that changed, or whose jobs were added, finished or removed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
         if obj.kind == "CronJob":
@@ -96,7 +97,7 @@ class CronJobController:
         return (f"{obj.namespace}/{owner.name}",)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Clean up, start what is due, and wait for what comes next."""
+        """Clean up finished jobs, create the job that is due, and requeue for the next time."""
         cron_job = self._lister.get(CRON_JOB, key)
         if cron_job is None:
             return []
@@ -112,8 +113,8 @@ class CronJobController:
             running = [job for job in jobs if not _is_finished(job)]
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
         if status != section(cron_job, "status"):
-            gone = {name: None for name in section(cron_job, "status") if name not in status}
-            new = patched(cron_job, status={**status, **gone})
+            removed = {name: None for name in section(cron_job, "status") if name not in status}
+            new = patched(cron_job, status={**status, **removed})
             actions.append(UpdateObject(new, "status", self.name))
         return actions
 
@@ -147,7 +148,7 @@ class CronJobController:
     def _update_active(
         self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]
     ) -> list[ControllerAction]:
-        """Write down which jobs run, and when one succeeded last."""
+        """Set the active jobs and the last successful time in the status."""
         actions: list[ControllerAction] = []
         known = {entry.get("uid") for entry in status.get("active") or ()}
         active: list[Document] = []
@@ -185,7 +186,7 @@ class CronJobController:
         running: Sequence[KubernetesObject],
         now_ns: int,
     ) -> list[ControllerAction]:
-        """Start the job that is due, and ask to be woken for the next one.
+        """Create the job that is due, and requeue for the next scheduled time.
 
         Upstream: syncCronJob
         """
@@ -239,20 +240,20 @@ class CronJobController:
         return actions
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: all that it knows is in the objects."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:
-    """Return the latest time of a schedule after one time and not after another.
+    """Return the latest scheduled time after `after_ns` and not after `now_ns`.
 
     Notes
     -----
-    Of a schedule that was due more often than upstream counts, only the last minutes are
-    walked, and the rest is estimated as upstream does.
+    Only the times shortly before `now_ns` are enumerated; the number of earlier ones is
+    estimated from the interval, as upstream does.
     Upstream: utils.go, mostRecentScheduleTime
     """
     first_ns = schedule.next_ns(after_ns, zone)
@@ -263,7 +264,7 @@ def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tz
         return Missed(first_ns, 1)
     between_ns = second_ns - first_ns
     count = (now_ns - first_ns) // between_ns + 1
-    # Upstream: jump to shortly before now and walk from there.
+    # Upstream: start shortly before now and enumerate from there.
     due_ns = first_ns
     step_ns = schedule.next_ns(max(first_ns, now_ns - 2 * between_ns) - 1, zone)
     while step_ns is not None and step_ns <= now_ns:
@@ -275,7 +276,7 @@ def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tz
 def job_from_template(
     cron_job: KubernetesObject, spec: CronJobSpec, name: str, due_ns: int
 ) -> KubernetesObject:
-    """Return the job of one time.
+    """Return the job of a scheduled time.
 
     Upstream: utils.go, getJobFromTemplate2
     """
@@ -311,7 +312,7 @@ def job_from_template(
 
 
 def _text_in(due_ns: int, zone: str) -> str:
-    """Return a time as the clocks of a zone show it, with their offset."""
+    """Return a time in the local time of a zone, with the UTC offset."""
     moment = (_EPOCH + timedelta(seconds=due_ns // _SECOND_NS)).astimezone(time_zone(zone))
     return moment.isoformat().replace("+00:00", "Z")
 

@@ -159,7 +159,7 @@ class DaemonNodes:
             self._due[node] = due_ns
             heappush(self._times, (due_ns, node))
 
-    def wake(self, now_ns: int) -> None:
+    def mark_due(self, now_ns: int) -> None:
         """Mark the nodes whose time has come."""
         while self._times and self._times[0][0] <= now_ns:
             due_ns, node = heappop(self._times)

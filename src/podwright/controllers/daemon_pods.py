@@ -90,10 +90,10 @@ def daemon_pod(base: Pod, node: str) -> Pod:
     """
     written: Document = base.raw["spec"]
     affinity: Document = written.get("affinity") or {}
-    wanted: Document = affinity.get("nodeAffinity") or {}
+    desired: Document = affinity.get("nodeAffinity") or {}
     term = {"matchFields": [{"key": _NODE_NAME, "operator": "In", "values": [node]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    document = {**written, "affinity": {**affinity, "nodeAffinity": {**wanted, **required}}}
+    document = {**written, "affinity": {**affinity, "nodeAffinity": {**desired, **required}}}
     typed = base.spec.affinity or Affinity()
     terms = NodeSelector(
         (NodeSelectorTerm(match_fields=(NodeSelectorRequirement(_NODE_NAME, "In", (node,)),)),)
@@ -120,9 +120,9 @@ def target_node(pod: Pod) -> str:
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     for term in required.node_selector_terms if required else ():
-        for wanted in term.match_fields:
-            if wanted.key == _NODE_NAME and wanted.operator == "In" and len(wanted.values) == 1:
-                return wanted.values[0]
+        for desired in term.match_fields:
+            if desired.key == _NODE_NAME and desired.operator == "In" and len(desired.values) == 1:
+                return desired.values[0]
     return ""
 
 

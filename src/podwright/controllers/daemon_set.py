@@ -341,7 +341,7 @@ class _Sync:
         Upstream: daemon_controller.go, manage
         """
         nodes = self._nodes
-        nodes.wake(self._now_ns)
+        nodes.mark_due(self._now_ns)
         waiting = sorted(nodes.dirty)
         nodes.dirty.clear()
         for name in waiting:

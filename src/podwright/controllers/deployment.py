@@ -336,7 +336,7 @@ class _Sync:
         new = rollout.new
         if new is None:
             return
-        self._set_annotations(new, self._next_revision(rollout), is_there=True)
+        self._set_annotations(new, self._next_revision(rollout), exists=True)
         new.min_ready_seconds = self._spec.min_ready_seconds
         self._set_revision(new)
         has_deadline = self._spec.progress_deadline_seconds is not None
@@ -349,7 +349,7 @@ class _Sync:
         new = RolloutSet(name, "", 0, {}, min_ready_seconds=self._spec.min_ready_seconds)
         rollout.new = new
         new.replicas = rollout.new_size()
-        self._set_annotations(new, self._next_revision(rollout), is_there=False)
+        self._set_annotations(new, self._next_revision(rollout), exists=False)
         rollout.set_replicas_annotations(new)
         document = _new_document(self._deployment, self._spec, new, label)
         try:
@@ -385,7 +385,7 @@ class _Sync:
     def _next_revision(self, rollout: Rollout) -> int:
         return max((each.revision for each in rollout.old), default=0) + 1
 
-    def _set_annotations(self, new: RolloutSet, revision: int, *, is_there: bool) -> None:
+    def _set_annotations(self, new: RolloutSet, revision: int, *, exists: bool) -> None:
         """Copy the deployment's annotations, and raise the revision of a set that is not newest.
 
         Upstream: deployment_util.go, SetNewReplicaSetAnnotations
@@ -396,7 +396,7 @@ class _Sync:
         before = annotations.get(REVISION)
         if revision_number(before) < revision:
             annotations[REVISION] = str(revision)
-            if is_there and before:
+            if exists and before:
                 history = annotations.get(REVISION_HISTORY)
                 annotations[REVISION_HISTORY] = f"{history},{before}" if history else before
         new.annotations = annotations

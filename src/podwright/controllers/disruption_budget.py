@@ -1,14 +1,14 @@
-"""Disruption budgets: how many of their pods are healthy, and how many may go.
+"""Disruption budgets: how many of their pods are healthy, and how many disruptions are allowed.
 
 Theory of operation
 -------------------
-The pods of every budget are known, each with what counts of it: whether it is healthy, and who
-controls it. A change of a pod costs one match per budget of its namespace, and a look at a
-budget costs the number of its controllers, not of its pods.
+For each budget the controller tracks the selected pods with their health and controlling owner.
+A change of a pod costs one selector match per budget of its namespace; a sync of a budget costs
+the number of owners, not of pods.
 
-How many pods are expected is what their controllers are scaled to, if the budget speaks of
-unavailable pods or of percentages; else it is the number of pods. A pod that was evicted is
-written into `disruptedPods` and counts as gone until it is, or for two minutes.
+The expected number of pods is the scale of their owners if the budget has `maxUnavailable` or a
+percentage, and the number of selected pods otherwise. An evicted pod is listed in `disruptedPods`
+and counts as unhealthy until it is removed, for two minutes at most.
 
 Upstream: pkg/controller/disruption/disruption.go
 """
@@ -52,25 +52,25 @@ _NO_SCALE: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("apps", "
 
 
 class CoveredPod(msgspec.Struct, frozen=True):
-    """What counts of a pod."""
+    """The health and the controlling owner of a pod."""
 
     is_healthy: bool
     owner: OwnerReference | None
 
 
 class _CoveredPods:
-    """The pods of one budget."""
+    """The pods that one budget selects."""
 
     def __init__(self, selector: Selector) -> None:
         self.selector = selector
         self.pods: dict[NamespacedName, CoveredPod] = {}
         self.healthy_count = 0
-        # By the uid of a controller: how many pods it has here, and who it is.
+        # The number of selected pods and the reference of each owner, by its uid.
         self.owners: dict[str, tuple[int, OwnerReference]] = {}
         self.unmanaged_count = 0
 
     def put(self, key: NamespacedName, pod_state: CoveredPod) -> bool:
-        """Take a pod in; returns whether anything is different."""
+        """Add or update a pod; return whether anything changed."""
         old = self.pods.get(key)
         if old == pod_state:
             return False
@@ -81,7 +81,7 @@ class _CoveredPods:
         return True
 
     def remove(self, key: NamespacedName) -> bool:
-        """Let a pod go; returns whether it was there."""
+        """Remove a pod; return whether it was selected."""
         old = self.pods.pop(key, None)
         if old is not None:
             self._count(old, -1)
@@ -100,11 +100,11 @@ class _CoveredPods:
 
 
 class ScaleError(Exception):
-    """How many pods are expected cannot be said; the text says why."""
+    """The expected number of pods cannot be computed, for the reason in the text."""
 
 
 class DisruptionController:
-    """Keeps the status of disruption budgets."""
+    """Maintains the status of disruption budgets."""
 
     name = "disruption-controller"
     kinds: Sequence[GroupKind] = (PDB, POD)
@@ -116,7 +116,7 @@ class DisruptionController:
         self._lister = lister
         self._covered: dict[str, dict[NamespacedName, _CoveredPods]] = {}
 
-    # ---------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- changes
 
     @property
     def pending_work(self) -> Sized:
@@ -126,24 +126,26 @@ class DisruptionController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a budget that changed, or one of whose pods counts otherwise now."""
+        """Return a budget that changed, and budgets whose pods changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
         if isinstance(obj, Pod):
             budgets = self._covered.get(obj.namespace)
-            return () if budgets is None else self._observe_pod(budgets, obj, is_gone=new is None)
+            return (
+                () if budgets is None else self._observe_pod(budgets, obj, is_removed=new is None)
+            )
         if isinstance(obj, PodDisruptionBudget):
-            self._observe_budget(cast(PodDisruptionBudget | None, old), obj, is_gone=new is None)
+            self._observe_budget(cast(PodDisruptionBudget | None, old), obj, is_removed=new is None)
             return (obj.key,)
         return ()
 
     def _observe_pod(
-        self, budgets: dict[NamespacedName, _CoveredPods], pod: Pod, *, is_gone: bool
+        self, budgets: dict[NamespacedName, _CoveredPods], pod: Pod, *, is_removed: bool
     ) -> list[NamespacedName]:
         keys: list[NamespacedName] = []
         pod_state: CoveredPod | None = None
         for key, covered in budgets.items():
-            if is_gone or not covered.selector.matches(pod.metadata.labels):
+            if is_removed or not covered.selector.matches(pod.metadata.labels):
                 if covered.remove(pod.key):
                     keys.append(key)
                 continue
@@ -154,10 +156,10 @@ class DisruptionController:
         return keys
 
     def _observe_budget(
-        self, old: PodDisruptionBudget | None, budget: PodDisruptionBudget, *, is_gone: bool
+        self, old: PodDisruptionBudget | None, budget: PodDisruptionBudget, *, is_removed: bool
     ) -> None:
         budgets = self._covered.setdefault(budget.namespace, {})
-        if is_gone:
+        if is_removed:
             budgets.pop(budget.key, None)
             if not budgets:
                 del self._covered[budget.namespace]
@@ -169,10 +171,10 @@ class DisruptionController:
             if covered.selector.matches(pod.metadata.labels):
                 covered.put(pod.key, _covered_pod(cast(Pod, pod)))
 
-    # --------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Work out the status of a budget."""
+        """Update the status of a budget."""
         budget = self._lister.get(PDB, key)
         if not isinstance(budget, PodDisruptionBudget):
             return []
@@ -237,13 +239,13 @@ class DisruptionController:
         return []
 
     def _write(self, budget: PodDisruptionBudget, status: Document) -> UpdateObject:
-        gone = {name: None for name in section(budget, "status") if name not in status}
-        return UpdateObject(patched(budget, status={**status, **gone}), "status", self.name)
+        removed = {name: None for name in section(budget, "status") if name not in status}
+        return UpdateObject(patched(budget, status={**status, **removed}), "status", self.name)
 
     # ------------------------------------------------------------------------ expectations
 
     def _expected(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> tuple[int, int]:
-        """Return how many pods are expected, and how many of them have to be healthy.
+        """Return the expected number of pods, and the desired number of healthy ones.
 
         Upstream: getExpectedPodCount
         """
@@ -259,7 +261,7 @@ class DisruptionController:
         return expected, _scaled_value(spec.min_available, expected)
 
     def _scale(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> int:
-        """Return how many pods the controllers of the pods are scaled to.
+        """Return the sum of the scales of the pods' owners.
 
         Upstream: getExpectedScale
         """
@@ -273,7 +275,7 @@ class DisruptionController:
         return sum(scales.values())
 
     def _controller(self, namespace: str, owner: OwnerReference) -> KubernetesObject | None:
-        """Return who controls pods: of a replica set its deployment, if it has one."""
+        """Return the owner that has a scale: for a replica set its deployment, if it has one."""
         obj = self._referenced(namespace, owner)
         if obj is not None and owner.kind == "ReplicaSet":
             above = obj.metadata.controller
@@ -289,7 +291,7 @@ class DisruptionController:
     def _disrupted(
         self, budget: PodDisruptionBudget, now_ns: int
     ) -> tuple[dict[str, str], int | None, list[str]]:
-        """Return the evicted pods that are still there, when to look again, and who is late.
+        """Return the evicted pods that still exist, when to recheck, and the overdue ones.
 
         Upstream: buildDisruptedPodMap
         """
@@ -311,7 +313,7 @@ class DisruptionController:
     def _fail_safe(
         self, budget: PodDisruptionBudget, status: Document, message: str, now_ns: int
     ) -> None:
-        """Allow nothing when the numbers are not known.
+        """Allow no disruptions, because the expected number of pods is unknown.
 
         Upstream: failSafe
         """
@@ -322,11 +324,11 @@ class DisruptionController:
     # ---------------------------------------------------------------------- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: which pods are whose is seen in their labels."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def _covered_pod(pod: Pod) -> CoveredPod:
@@ -334,7 +336,7 @@ def _covered_pod(pod: Pod) -> CoveredPod:
 
 
 def _replicas(obj: KubernetesObject) -> int:
-    """Return what a controller is scaled to."""
+    """Return the scale of an owner."""
     kind = kind_of(obj)
     if kind in _NO_SCALE:
         resource = f"{obj.kind.lower()}s.{kind[0]}"

@@ -1,10 +1,10 @@
-"""Drains: a node is cordoned, and its pods are evicted as their budgets allow.
+"""Drains: a node is cordoned, and its pods are evicted as their disruption budgets allow.
 
-As `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of daemon sets and
-mirror pods stay, all that are there when the drain begins are evicted, and what a budget does
-not let go is tried again five seconds later, and so on. A try that cannot come out otherwise,
-as neither pods nor budgets have changed, is left out, so a drain that is held up for good does
-not keep a world going. Pods that come later are not its business.
+The behavior is that of `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`: pods of
+daemon sets and mirror pods are skipped, and all other pods that exist when the drain begins are
+evicted. Evictions that a budget rejects are retried every 5 s. A retry is skipped while neither
+pods nor budgets have changed, so that a blocked drain does not keep a simulation running. Pods
+that are added later are not evicted.
 
 Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 """
@@ -41,12 +41,12 @@ class DrainController:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        # By node: the uids of the pods that have to go, by their keys; None before the first look.
+        # The uids of the pods to evict, by node and pod key; None before the first sync.
         self._draining: dict[str, dict[NamespacedName, str] | None] = {}
         self._tried_ns: dict[str, int] = {}
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
-        """Begin to drain a node, or begin again."""
+        """Start to drain a node, or start again."""
         if not isinstance(event, DrainNode):
             return ()
         self._draining[event.node] = None
@@ -60,7 +60,7 @@ class DrainController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a node whose drain waits for a pod, or for a budget that changed."""
+        """Return the nodes whose drains wait for the pod or the budget that changed."""
         if not self._draining:
             return ()
         pod = new if new is not None else old
@@ -70,7 +70,7 @@ class DrainController:
         return (pod.spec.node_name,) if remaining and pod.key in remaining else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Evict what may go now, and try the others later."""
+        """Evict the pods that budgets allow, and retry the others later."""
         node = self._lister.get(NODE, key)
         if not isinstance(node, Node) or key not in self._draining:
             self._forget(key)
@@ -98,7 +98,7 @@ class DrainController:
         self._tried_ns.pop(node, None)
 
     def _has_blocked_pods(self, remaining: dict[NamespacedName, str]) -> bool:
-        """Whether a pod is there that nobody has deleted yet."""
+        """Whether a pod still has to be evicted."""
         pods = ((self._lister.get(POD, key), uid) for key, uid in remaining.items())
         return any(
             isinstance(pod, Pod) and pod.uid == uid and not pod.is_terminating for pod, uid in pods
@@ -124,14 +124,14 @@ class DrainController:
         return actions
 
     def state(self) -> dict[str, Any]:
-        """Return who has yet to go, and when that was tried last."""
+        """Return the pods still to evict, and the time of the last attempt."""
         remaining = {
             node: None if pods is None else dict(pods) for node, pods in self._draining.items()
         }
         return {"leaving": remaining, "tried_ns": dict(self._tried_ns)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         for node, pods in state["leaving"].items():
             self._draining[node] = None if pods is None else dict(pods)
         self._tried_ns = dict(state["tried_ns"])

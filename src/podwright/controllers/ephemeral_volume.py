@@ -1,4 +1,4 @@
-"""The claims of generic ephemeral volumes: each lives and dies with its pod.
+"""Generic ephemeral volumes: each has a claim that its pod owns.
 
 Upstream: pkg/controller/volume/ephemeral/controller.go
 """
@@ -21,7 +21,7 @@ from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, d
 
 
 class EphemeralVolumeController:
-    """Makes the claims of pods' ephemeral volumes."""
+    """Creates the claims of ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
     kinds: Sequence[GroupKind] = (POD, PVC)
@@ -34,7 +34,7 @@ class EphemeralVolumeController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a new pod with ephemeral volumes, and at one whose claim is gone."""
+        """Return a new pod with ephemeral volumes, and a pod whose claim was removed."""
         if isinstance(new, Pod):
             has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
             return (new.key,) if has else ()
@@ -45,7 +45,7 @@ class EphemeralVolumeController:
         return ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Make the claims that are missing."""
+        """Create the missing claims."""
         pod = self._lister.get(POD, key)
         if not isinstance(pod, Pod) or pod.is_terminating:
             return []
@@ -68,11 +68,11 @@ class EphemeralVolumeController:
         return actions
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: all that it knows is in the objects."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def _claim(pod: Pod, name: str, template: Document) -> KubernetesObject:

@@ -1,16 +1,16 @@
-"""Garbage collection: what becomes of objects whose owners go.
+"""Garbage collection: the deletion of objects whose owners were deleted.
 
 Theory of operation
 -------------------
-The collector knows, by the uid of every owner that is named, who names it: the view says who
-is controlled by it, and the others are kept. When an owner is
-gone, all who name it are looked at, and one that has no other owner left is deleted
-(background). An owner that is deleted in the foreground has a finalizer and goes last: its
-dependents are deleted first, and it waits for those that block it. An owner that orphans has
-another finalizer: its dependents are made to forget it.
+The collector indexes dependents by the uid of their owner: the lister has the controlled ones,
+and the collector keeps the others. When an owner is removed, its dependents are synced, and one
+without another owner is deleted (background deletion). An owner that is deleted in the foreground
+has a finalizer: its dependents are deleted first, and it is removed after those that block it. An
+owner that is deleted with the orphan policy has another finalizer: the references to it are
+removed from its dependents first.
 
-An owner of a kind that nobody has ever seen counts as there: it cannot be told from one that
-lives elsewhere. Of the kinds that the API server itself serves, one that is not there is gone.
+An owner of an unknown kind counts as existing, because it may be an object that is not part of
+this cluster's data. An owner of a built-in kind that does not exist counts as removed.
 
 Upstream: pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go
 """
@@ -37,7 +37,7 @@ _SEPARATOR: Final = "|"
 
 
 class _OwnerCheck(NamedTuple):
-    """What an object was whose only owner was there: its kind, its namespace, its owner."""
+    """The last object whose only owner was found to exist."""
 
     kind: GroupKind
     namespace: str
@@ -49,7 +49,7 @@ _NO_CHECK: Final = _OwnerCheck(("", ""), "", (), "")
 
 
 class GarbageCollector:
-    """Deletes what has lost its owners."""
+    """Deletes objects whose owners were deleted."""
 
     name = "garbage-collector-controller"
     kinds: Sequence[GroupKind] = (ALL_KINDS,)
@@ -57,20 +57,20 @@ class GarbageCollector:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        # By the uid of an owner: the object_keys of who names it and is not controlled by it.
+        # The dependents that an owner does not control, by the uid of the owner.
         self._uncontrolled_dependents: dict[str, dict[NamespacedName, None]] = {}
-        # The kinds of what somebody controls, of which the view knows who does.
+        # The kinds that have controlled objects, whose dependents the lister indexes.
         self._controlled: dict[GroupKind, None] = {}
-        # The uids of owners that wait for their dependents to go.
+        # The uids of owners that are being deleted in the foreground.
         self._waiting: dict[str, None] = {}
         self._last_check = _NO_CHECK
 
-    # ---------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- changes
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at dependents of what is gone, at whose owner is gone, at owners that wait."""
+        """Return dependents of removed owners, and owners with a deletion finalizer."""
         if new is None:
             assert old is not None, "neither an old nor a new object"
             return self._observe_removal(old)
@@ -92,7 +92,7 @@ class GarbageCollector:
     def _observe_owners(
         self, obj: KubernetesObject, were: Sequence[OwnerReference]
     ) -> Iterator[NamespacedName]:
-        """Note whom an object names as its owners now; yield whom to look at because of it."""
+        """Update the index of dependents; yield the objects to sync."""
         object_key = _object_key(obj)
         for reference in were:
             self._unregister(reference.uid, object_key)
@@ -104,16 +104,16 @@ class GarbageCollector:
                 self._controlled[kind_of(obj)] = None
             else:
                 self._uncontrolled_dependents.setdefault(reference.uid, {})[object_key] = None
-        if any(self._is_gone(reference, obj) for reference in owners):
+        if any(self._is_removed(reference, obj) for reference in owners):
             yield object_key
         elif len(owners) == 1 and owners[0] is controller:
             self._last_check = _OwnerCheck(kind_of(obj), obj.namespace, owners, controller.uid)
 
     def _has_checked_owner(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
-        """Whether an object came to the owner of the last one that was kept by its own.
+        """Whether the owner of an added object is the one that was found to exist last.
 
-        Then there is nothing to look for: of thousands of pods of one owner, which share its
-        reference, this is so for all but the first.
+        This skips the lookup for all but the first of the thousands of pods that share one
+        owner reference.
         """
         kept, metadata = self._last_check, obj.metadata
         return (
@@ -126,7 +126,7 @@ class GarbageCollector:
     def _observe_deletion(
         self, old: KubernetesObject | None, new: KubernetesObject
     ) -> Sequence[NamespacedName]:
-        """Note whether an object waits for its dependents; look at one that does as of now."""
+        """Note whether an object is deleted in the foreground; return it if that is new."""
         metadata = new.metadata
         if FOREGROUND in metadata.finalizers:
             self._waiting[metadata.uid] = None
@@ -167,15 +167,15 @@ class GarbageCollector:
     def _waiting_owners(
         self, reference: OwnerReference, dependent: KubernetesObject
     ) -> Iterator[str]:
-        """Yield the object_key of an owner that waits for its dependents to go."""
+        """Yield the owner, if it is being deleted in the foreground."""
         owner = self._owner(reference, dependent)
         if owner is not None and _is_deleting_dependents(owner):
             yield _object_key(owner)
 
-    # --------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Do what a deletion asks for, or delete what has no owner left."""
+        """Process the deletion finalizer of an object, or delete it if it has no owner left."""
         obj = self._at(key)
         if obj is None:
             return []
@@ -188,17 +188,17 @@ class GarbageCollector:
         return []
 
     def _attempt_to_delete(self, obj: KubernetesObject) -> list[ControllerAction]:
-        """Delete an object that no owner keeps, or make it forget those that are gone.
+        """Delete an object without an existing owner, or remove the references to removed owners.
 
         Upstream: attemptToDeleteItem
         """
         references = obj.metadata.owner_references
-        gone = [each for each in references if self._is_gone(each, obj)]
+        removed = [each for each in references if self._is_removed(each, obj)]
         waiting = [each for each in references if any(self._waiting_owners(each, obj))]
-        if not gone and not waiting:
+        if not removed and not waiting:
             return []
-        if len(gone) + len(waiting) < len(references):
-            return [self._without_owners(obj, {each.uid for each in (*gone, *waiting)})]
+        if len(removed) + len(waiting) < len(references):
+            return [self._without_owners(obj, {each.uid for each in (*removed, *waiting)})]
         return [deletion_by(self.name, obj, propagation=self._propagation(obj, waiting))]
 
     def _propagation(
@@ -211,7 +211,7 @@ class GarbageCollector:
         return "Foreground" if FOREGROUND in obj.metadata.finalizers else "Background"
 
     def _orphan_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
-        """Make dependents forget an owner, and let it go.
+        """Remove the references of dependents to an owner, then the owner's finalizer.
 
         Upstream: attemptToOrphanWorker
         """
@@ -221,7 +221,7 @@ class GarbageCollector:
         return [*actions, self._without(owner, ORPHAN)]
 
     def _process_deleting_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
-        """Delete the dependents that block an owner, and let it go when there are none.
+        """Delete the dependents that block an owner; without any, remove the owner's finalizer.
 
         Upstream: processDeletingDependentsItem
         """
@@ -248,7 +248,7 @@ class GarbageCollector:
         return [obj for obj in found if obj is not None]
 
     def _dependent_keys(self, owner: KubernetesObject) -> list[NamespacedName]:
-        """Return the object_keys of those who name an owner, sorted."""
+        """Return the keys of all dependents of an owner, sorted."""
         uid = owner.metadata.uid
         object_keys = list(self._uncontrolled_dependents.get(uid, ()))
         for kind in self._controlled:
@@ -261,7 +261,7 @@ class GarbageCollector:
     def _owner(
         self, reference: OwnerReference, dependent: KubernetesObject
     ) -> KubernetesObject | None:
-        """Return the owner that is meant: of the dependent's namespace, or of none."""
+        """Return the referenced owner: in the dependent's namespace, or cluster-scoped."""
         kind = (api_group(reference.api_version), reference.kind)
         for key in (f"{dependent.namespace}/{reference.name}", reference.name):
             owner = self._lister.get(kind, key)
@@ -269,7 +269,7 @@ class GarbageCollector:
                 return owner
         return None
 
-    def _is_gone(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
+    def _is_removed(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
         if self._owner(reference, dependent) is not None:
             return False
         kind = (api_group(reference.api_version), reference.kind)
@@ -293,11 +293,11 @@ class GarbageCollector:
     # ---------------------------------------------------------------------- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: who names whom is in the objects."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def _object_key(obj: KubernetesObject) -> NamespacedName:

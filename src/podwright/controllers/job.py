@@ -1,17 +1,17 @@
-"""Jobs: pods that run to completion, counted once each.
+"""Jobs: pods that run to completion, each counted exactly once.
 
 Theory of operation
 -------------------
-Every pod of a job holds the finalizer `batch.kubernetes.io/job-tracking` until it is counted.
-A pod is noted the moment it is seen to have ended, or to be on its way out, so that it counts
-also when somebody else takes the finalizer and the pod is gone before the job is looked at. A
-look at the job counts what was noted, lets these pods go, and makes or deletes pods until the
-wanted number is active.
+Every pod of a job has the finalizer `batch.kubernetes.io/job-tracking` until it is counted. The
+controller records a pod as soon as it observes that the pod terminated or is being deleted, so
+that it is counted even if another client removes the finalizer and the pod disappears before the
+next sync. A sync of the job counts the recorded pods, removes their finalizers, and creates or
+deletes pods until the desired number is active.
 
-As upstream, what happens to pods is looked at a second later, all at once; a change of the
-job itself is looked at immediately. New pods after a failure wait: 10 s, then twice as long
-each time, at most 10 minutes, and not at all once a pod has succeeded since. Pods that the
-selector matches and nobody controls are adopted, those that it does not match are let go.
+As upstream, changes of pods are batched and synced one second later, whereas a change of the job
+itself is synced immediately. After a failure, new pods are delayed by 10 s; the delay doubles
+with each further failure up to 10 minutes, and a success resets it. Orphans that the selector
+matches are adopted, and pods that it does not match are released.
 
 Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
 """
@@ -87,19 +87,37 @@ _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
 
 
 class _Memory(msgspec.Struct):
-    """What the controller remembers; every dictionary is by the key of a job."""
+    """The state between syncs; dictionaries have the keys of jobs. Run folders store it.
+
+    Attributes
+    ----------
+    due_ns : dict
+        When the job is due for the next sync.
+    urgent : dict
+        Jobs to sync without the batch delay.
+    ended : dict
+        The terminated pods that are not counted yet, by uid.
+    released : dict
+        By the uid of a pod: its finalizer was removed by this controller.
+    back_off : dict
+        The failures since the last success.
+    gone : dict
+        The uids of removed jobs whose pods still have finalizers.
+    rejected : dict
+        Jobs whose last create was rejected; stored as `refused`.
+    """
 
     due_ns: dict[str, int] = {}
     urgent: dict[str, bool] = {}
     ended: dict[str, dict[str, TerminatedPod]] = {}
-    released: dict[str, bool] = {}  # by the uid of a pod
+    released: dict[str, bool] = {}
     back_off: dict[str, BackoffRecord] = {}
     gone: dict[str, list[str]] = {}
-    refused: dict[str, bool] = {}
+    rejected: dict[str, bool] = msgspec.field(default_factory=dict, name="refused")
 
 
 class JobController:
-    """Makes the pods of jobs, and counts them."""
+    """Creates the pods of jobs, and counts them."""
 
     name = "job-controller"
     kinds: Sequence[GroupKind] = (JOB, POD, PRIORITY_CLASS)
@@ -112,12 +130,12 @@ class JobController:
         self._creation_events = CreationEvents()
         self._orphans = Orphans(lister, POD)
 
-    # ---------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- changes
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a job that changed, or whose pod did."""
+        """Return a job that changed, or whose pod did."""
         obj = new if new is not None else old
         if type(obj) is Pod:
             return self._observe_pod(cast(Pod | None, old), cast(Pod | None, new), obj)
@@ -163,18 +181,18 @@ class JobController:
         ):
             self._memory.urgent[key] = True
         else:
-            return ()  # its own writes
+            return ()  # a status update by this controller
         if new is not None:
             self._orphans.put_owner(new, self._parsed.of(new).selector)
         if old is None and new is not None:
-            # Of objects that come all at once, the pods may have come before their job.
+            # When objects are imported, pods may be added before their job.
             for _, pod in sorted(self._lister.controlled_by(new.uid, POD).items()):
                 self._record_terminated(key, new, None, cast(Pod, pod))
         return (key,)
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
-        """Look at a job once more, to count its pods as they are."""
-        self._memory.refused[owner] = True
+        """Return the job, to update its status without the rejected pods."""
+        self._memory.rejected[owner] = True
         self._memory.urgent[owner] = True
         return (owner,)
 
@@ -221,10 +239,10 @@ class JobController:
             ignored=ignored,
         )
 
-    # --------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Count what has ended, and make or delete pods."""
+        """Count terminated pods, and create or delete pods."""
         actions = self._released_orphans(key)
         job = self._lister.get(JOB, key)
         if job is None:
@@ -248,14 +266,14 @@ class JobController:
             return [*actions, UpdateObject(complete, "whole", self.name)]
         adoptions = self._adoptions(job)
         if adoptions:
-            # What changes hands is counted when it has; that change leads back to here.
+            # The adopted pods are counted after the update, which requeues the job.
             memory.urgent[key] = True
             return actions + adoptions
         actions.extend(self._sync_pods(job, spec, now_ns))
         return actions
 
     def _adoptions(self, job: KubernetesObject) -> list[ControllerAction]:
-        """Adopt pods that nobody controls.
+        """Adopt orphans.
 
         Upstream: getPodsForJob
         """
@@ -272,7 +290,7 @@ class JobController:
 
     def _unmatched_pods(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
         selector = self._parsed.of(job).selector
-        # Pods of one template have the same labels, which are matched once.
+        # Pods of one template share their labels, which are matched once.
         unmatched: list[Pod] = []
         labels, is_unmatched = None, False
         for pod in pods:
@@ -284,7 +302,7 @@ class JobController:
         return unmatched
 
     def _released_orphans(self, key: str) -> list[ControllerAction]:
-        """Let the pods go whose job is gone.
+        """Remove the finalizers of pods whose job was removed.
 
         Upstream: syncOrphanPod
         """
@@ -303,7 +321,7 @@ class JobController:
             memory.urgent,
             memory.ended,
             memory.back_off,
-            memory.refused,
+            memory.rejected,
         ):
             entries.pop(key, None)
         self._creation_events.forget(key)
@@ -330,12 +348,12 @@ class JobController:
         unmatched = self._unmatched_pods(job, pods)
         if unmatched:
             actions.extend(self._releases_of_unmatched(job, unmatched))
-            gone = {pod.uid for pod in unmatched}
-            pods = [pod for pod in pods if pod.uid not in gone]
-            ended = [each for each in ended if each.uid not in gone]
+            removed = {pod.uid for pod in unmatched}
+            pods = [pod for pod in pods if pod.uid not in removed]
+            ended = [each for each in ended if each.uid not in removed]
         counts = count_pods(pods, spec, status, ended)
         if spec.is_indexed and spec.backoff_limit_per_index is not None:
-            # Whom a job that fails takes down has failed, its index has not.
+            # Pods that are deleted because the job fails do not fail their index.
             fails = condition_among(job, ("FailureTarget",)) is not None
             known = str(status.get("failedIndexes", ""))
             counts.failed_indexes = failed_indexes(spec, known, () if fails else ended)
@@ -349,7 +367,7 @@ class JobController:
         actions.extend(self._release_counted(job.key, ended, last.values()))
         if finishing is not None:
             if finishing["type"] == "SuccessCriteriaMet":
-                # Who is not needed any more has not failed.
+                # Pods that are no longer needed do not count as failures.
                 actions.extend(action for pod in counts.active for action in self._release(pod))
             actions.extend(self._deletions(job, counts.active))
             counts.terminating += len(counts.active)
@@ -371,7 +389,7 @@ class JobController:
     def _last_failures(
         self, spec: JobSpec, counts: JobCounts, ended: Sequence[TerminatedPod]
     ) -> dict[int, TerminatedPod]:
-        """Return whom to replace in indexes that fail on their own; these are not counted yet."""
+        """Return the failed pods to replace, by index; they are counted with their replacement."""
         if counts.failed_indexes is None:
             return {}
         held = [each for each in ended if self._is_held(each)]
@@ -382,7 +400,7 @@ class JobController:
     def _release_counted(
         self, key: str, ended: Iterable[TerminatedPod], delayed: Iterable[TerminatedPod] = ()
     ) -> list[ControllerAction]:
-        """Let the pods go that are counted, and keep the others in mind."""
+        """Remove the finalizers of counted pods, and keep the delayed ones for a later sync."""
         later = {each.uid: each for each in delayed}
         if later:
             self._memory.ended.setdefault(key, {}).update(later)
@@ -413,7 +431,7 @@ class JobController:
         else:
             known.pop(key, None)
 
-    # ------------------------------------------------------------------------- the end
+    # ------------------------------------------------------------------------- completion
 
     def _finished(
         self,
@@ -423,7 +441,7 @@ class JobController:
         counts: JobCounts,
         now_ns: int,
     ) -> list[ControllerAction]:
-        """Write down how the job ends, once nothing of it is left.
+        """Set the final condition once no pod of the job is left.
 
         Upstream: enactJobFinished
         """
@@ -446,7 +464,7 @@ class JobController:
         reason, message = str(over["reason"]), str(over["message"])
         return [event_by(self.name, job, reason, message, is_warning=True)]
 
-    # ------------------------------------------------------------------------- the pods
+    # ------------------------------------------------------------------------------- pods
 
     def _manage(
         self,
@@ -456,26 +474,26 @@ class JobController:
         last: Mapping[int, TerminatedPod],
         now_ns: int,
     ) -> list[ControllerAction]:
-        """Make or delete pods until as many are active as are wanted.
+        """Create or delete pods until the desired number is active.
 
         Upstream: manageJob
         """
         self._schedule_deadline(job, spec, now_ns)
-        wanted = desired_active(spec, counts)
-        surplus = active_pods_for_removal(spec, counts, wanted)[:PODS_PER_SYNC_MAX]
+        desired = desired_active(spec, counts)
+        surplus = active_pods_for_removal(spec, counts, desired)[:PODS_PER_SYNC_MAX]
         if surplus:
             leaving = {pod.uid for pod in surplus}
             counts.active = [pod for pod in counts.active if pod.uid not in leaving]
             counts.terminating += len(surplus)
             actions: list[ControllerAction] = []
             for pod in surplus:
-                # One that is not wanted is no failure: it is let go before it is deleted.
+                # A surplus pod is not a failure: its finalizer is removed before its deletion.
                 actions.extend(self._release(pod))
             return [*actions, *self._deletions(job, surplus), *self._requeue_at(job.key, now_ns)]
-        if self._memory.refused.pop(job.key, False):
-            return self._requeue_at(job.key, now_ns)  # it is tried again when something has changed
+        if self._memory.rejected.pop(job.key, False):
+            return self._requeue_at(job.key, now_ns)  # the next change triggers the retry
         held = counts.terminating if spec.replaces_only_failed else 0
-        missing = wanted - held - len(counts.active)
+        missing = desired - held - len(counts.active)
         if missing > 0:
             open_ns = self._memory.back_off.get(job.key, BackoffRecord()).ends_ns()
             if open_ns > now_ns:
@@ -504,7 +522,7 @@ class JobController:
         if not pods:
             return []
         self._creation_events.expect(job.key, len(pods))
-        # The status counts them as active; upstream does too, before it sees them.
+        # The status counts them as active already, as upstream's does before they are observed.
         counts.active = [*counts.active, *pods]
         if len(pods) == PODS_PER_SYNC_MAX:
             self._schedule_sync(job.key, now_ns + _BATCH_NS)
@@ -561,7 +579,7 @@ class JobController:
             status["startTime"] = timestamp_text(now_ns)
         return [event_by(self.name, job, reason.removeprefix("Job"), note)]
 
-    # -------------------------------------------------------------------------- waiting
+    # ---------------------------------------------------------------------- delayed syncs
 
     def _schedule_sync(self, key: str, due_ns: int) -> None:
         known = self._memory.due_ns.get(key)
@@ -583,16 +601,16 @@ class JobController:
     # ---------------------------------------------------------------------- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Return what it remembers."""
+        """Return the state between syncs."""
         memory = cast(dict[str, Any], msgspec.to_builtins(self._memory))
         return {"memory": memory, "creations": self._creation_events.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         self._memory = msgspec.convert(state["memory"], _Memory)
         self._creation_events.restore(state["creations"])
 
 
 def _with_status(job: KubernetesObject, status: Document) -> KubernetesObject:
-    gone = {name: None for name in section(job, "status") if name not in status}
-    return patched(job, status={**status, **gone})
+    removed = {name: None for name in section(job, "status") if name not in status}
+    return patched(job, status={**status, **removed})

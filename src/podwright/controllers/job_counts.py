@@ -173,7 +173,7 @@ def desired_active(spec: JobSpec, counts: JobCounts) -> int:
     return max(min(spec.completions - counts.succeeded, spec.parallelism), 0)
 
 
-def active_pods_for_removal(spec: JobSpec, counts: JobCounts, wanted: int) -> list[Pod]:
+def active_pods_for_removal(spec: JobSpec, counts: JobCounts, desired: int) -> list[Pod]:
     """Return the pods to delete: duplicate and completed indexes first.
 
     Notes
@@ -191,7 +191,7 @@ def active_pods_for_removal(spec: JobSpec, counts: JobCounts, wanted: int) -> li
             else:
                 taken.add(index)
                 rest.append(pod)
-    more = len(counts.active) - len(chosen) - wanted
+    more = len(counts.active) - len(chosen) - desired
     if more > 0:
         chosen.extend(sorted(rest, key=_removal_order)[:more])
     return chosen

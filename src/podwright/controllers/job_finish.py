@@ -1,4 +1,4 @@
-"""When a job is over: what has to be true, and how its status says so.
+"""The completion or failure of a job, and the conditions that report it.
 
 Upstream: pkg/controller/job/job_controller.go, syncJob
 """
@@ -21,9 +21,9 @@ _SOME_INDEX_MESSAGE: Final = "Job has failed indexes"
 def finishing_condition(
     job: KubernetesObject, spec: JobSpec, status: Document, counts: JobCounts, now_ns: int
 ) -> Document | None:
-    """Return the condition that says that a job is about to be over, None if it is not.
+    """Return the condition SuccessCriteriaMet or FailureTarget, None if neither applies.
 
-    That it has all its completions is seen later, when no pod is active any more.
+    Reaching the completions is detected separately, once no pod is active any more.
     """
     known = condition_among(job, ("SuccessCriteriaMet", "FailureTarget"))
     if known is not None:
@@ -64,7 +64,7 @@ def _failure(reason: str, message: str, now_ns: int) -> Document:
 
 
 def job_condition(type_: str, reason: str, message: str, now_ns: int) -> Document:
-    """Return a condition that is true from now on."""
+    """Return a condition that becomes true now."""
     now = timestamp_text(now_ns)
     return {
         "type": type_,

@@ -1,8 +1,8 @@
-"""Jobs whose indexes fail and succeed each on their own account.
+"""Failures and successes per index of an indexed job.
 
-With `backoffLimitPerIndex` every index has its own retries, and waits for its own failures. How
-often it has failed is written into the annotation of its next pod; so the last pod of an index
-that failed is held by its finalizer, and not counted, until there is a next one or none comes.
+With `backoffLimitPerIndex` each index has its own retries and its own backoff. The number of
+failures is stored in an annotation of the next pod of the index. Therefore the last failed pod of
+an index keeps its finalizer, and is not counted, until its replacement exists or none is needed.
 
 Upstream: pkg/controller/job/indexed_job_utils.go, backoff_utils.go, success_policy.go
 """
@@ -23,7 +23,7 @@ _COUNT_MAX: Final = 2**31 - 1
 
 
 def failures_of(pod: Pod) -> tuple[int, int]:
-    """Return how often the index of a pod had failed before, counted and ignored failures."""
+    """Return the earlier failures of a pod's index: the counted and the ignored ones."""
     annotations = pod.metadata.annotations
     return _count(annotations.get(FAILURES, "")), _count(annotations.get(IGNORED_FAILURES, ""))
 
@@ -34,7 +34,7 @@ def _count(text: str) -> int:
 
 
 def failed_indexes(spec: JobSpec, known: str, ended: Iterable[TerminatedPod]) -> set[int]:
-    """Return the indexes that have failed for good.
+    """Return the indexes that have exhausted their retries.
 
     Upstream: calculateFailedIndexes, isIndexFailed
     """
@@ -54,14 +54,14 @@ def failed_indexes(spec: JobSpec, known: str, ended: Iterable[TerminatedPod]) ->
 def last_failures(
     spec: JobSpec, ended: Iterable[TerminatedPod], active: Iterable[Pod], over: Iterable[int]
 ) -> dict[int, TerminatedPod]:
-    """Return per index that is to be tried again its last failure.
+    """Return the last failure of each index that will be retried.
 
     Parameters
     ----------
     ended : iterable of TerminatedPod
-        Those whose pods are still there.
+        Those whose pods still exist.
     active : iterable of Pod
-        Who has replaced them.
+        Pods whose indexes need no replacement.
     over : iterable of int
         Indexes that have succeeded or failed.
 
@@ -84,7 +84,7 @@ def last_failures(
 
 
 def retry_ns(failure: TerminatedPod | None) -> int:
-    """Return when an index may be tried again.
+    """Return the time from which an index may be retried.
 
     Upstream: getRemainingTimePerIndex
     """
@@ -107,7 +107,7 @@ def failure_annotations(failure: TerminatedPod | None) -> dict[str, str]:
 
 
 def matching_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
-    """Return the number of the first rule of the success policy that is met.
+    """Return the position of the first rule of the success policy that is met.
 
     Upstream: matchSuccessPolicy
     """
@@ -121,8 +121,8 @@ def matching_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
             if count is not None and len(succeeded) >= count:
                 return number
             continue
-        wanted = {i for i in parse_indexes(text) if i < (spec.completions or 0)}
-        met = len(wanted & succeeded)
-        if wanted and (met == len(wanted) or (count is not None and met >= count)):
+        required = {i for i in parse_indexes(text) if i < (spec.completions or 0)}
+        met = len(required & succeeded)
+        if required and (met == len(required) or (count is not None and met >= count)):
             return number
     return None

@@ -1,4 +1,4 @@
-"""What a job asks for, read from its document: numbers, pods, rules about failures.
+"""The spec of a job: its fields, the pods of its template, and the pod failure policy.
 
 Upstream: staging/src/k8s.io/api/batch/v1/types.go; pkg/apis/batch/v1/defaults.go;
 pkg/registry/batch/job/strategy.go, generateSelector; pkg/controller/job/indexed_job_utils.go,
@@ -38,12 +38,12 @@ _INDEX_ENV: Final = {
 
 
 class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """The `spec` of a job, with what absent fields mean.
+    """The `spec` of a job, with defaults for absent fields.
 
     Attributes
     ----------
     completions : int, optional
-        None: a work queue, whose first success ends it.
+        None for a work queue: the first success completes the job.
     """
 
     parallelism: int = 1
@@ -65,12 +65,12 @@ class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def is_indexed(self) -> bool:
-        """Whether every pod has an index of its own."""
+        """Whether each pod has its own completion index."""
         return self.completion_mode == "Indexed"
 
     @property
     def replaces_only_failed(self) -> bool:
-        """Whether a pod that is being deleted still counts as being there."""
+        """Whether a terminating pod is replaced only after it has terminated."""
         return self.pod_replacement_policy == "Failed" or self.pod_failure_policy is not None
 
 
@@ -81,18 +81,17 @@ def job_spec(job: KubernetesObject) -> JobSpec:
 
 
 class ParsedJob(msgspec.Struct):
-    """What a job asks for.
+    """The parsed spec of a job.
 
     Attributes
     ----------
     uid : str
-        Of the job.
+        The uid of the job.
     written, spec
-        Its `spec`, as a document and as it is read.
+        The `spec` as a document, and parsed.
     selector : Selector
-        What it selects.
     pod : Pod, optional
-        The one that all its pods are made of, once there was one; for jobs without indexes.
+        The decoded pod of a job without indexes, once it was needed.
     """
 
     uid: str
@@ -103,13 +102,13 @@ class ParsedJob(msgspec.Struct):
 
 
 class ParsedJobs:
-    """What jobs ask for, each read once for all versions that have the same `spec`."""
+    """A cache of parsed specs, each parsed once for all versions that share the `spec`."""
 
     def __init__(self) -> None:
         self._known: dict[NamespacedName, ParsedJob] = {}
 
     def of(self, job: KubernetesObject) -> ParsedJob:
-        """Return what a job asks for."""
+        """Return the parsed spec of a job."""
         written = section(job, "spec")
         known = self._known.get(job.key)
         if known is None or known.written is not written or known.uid != job.uid:
@@ -118,19 +117,19 @@ class ParsedJobs:
         return known
 
     def pod(self, job: KubernetesObject) -> Pod:
-        """Return the next pod of a job without indexes, which is always the same; see `pods_of`."""
-        asked = self.of(job)
-        if asked.pod is None:
-            (asked.pod,) = pods_of(job, asked.spec, [None])
-        return asked.pod
+        """Return the pod of a job without indexes; see `pods_of`."""
+        parsed = self.of(job)
+        if parsed.pod is None:
+            (parsed.pod,) = pods_of(job, parsed.spec, [None])
+        return parsed.pod
 
     def forget(self, key: NamespacedName) -> None:
-        """Forget a job that is gone."""
+        """Forget a job that was removed."""
         self._known.pop(key, None)
 
 
 def selector_of(job: KubernetesObject) -> Selector:
-    """Return what a job selects, nothing while it has no selector."""
+    """Return the selector of a job, which matches nothing if it is absent."""
     written = section(job, "spec").get("selector")
     return compiled_selector(msgspec.convert(written, LabelSelector) if written else None)
 
@@ -141,17 +140,17 @@ def pods_of(
     indexes: Sequence[int | None],
     annotations: Mapping[int, Mapping[str, str]] | None = None,
 ) -> list[Pod]:
-    """Return the next pods of a job, still without names.
+    """Return new pods of a job, with a `generateName` and no name.
 
-    What they have in common is read once.
+    The template is decoded once.
 
     Parameters
     ----------
     indexes : sequence of int or None
-        One per pod. Of an indexed job, the pod carries it in an annotation, a label, its host
-        name and the variable JOB_COMPLETION_INDEX; of others it is None.
+        One per pod. A pod of an indexed job has its index in an annotation, a label, the host
+        name and the variable JOB_COMPLETION_INDEX; for other jobs it is None.
     annotations : mapping, optional
-        Per index, what else its pod is annotations_patch with.
+        Additional annotations, by index.
     """
     own = annotations or {}
     template = spec.template
@@ -227,12 +226,12 @@ def index_of(pod: Pod, completions: int | None) -> int | None:
 
 
 def finished_condition(job: KubernetesObject) -> Document | None:
-    """Return the condition that says that a job is over."""
+    """Return the condition Complete or Failed of a finished job."""
     return condition_among(job, ("Complete", "Failed"))
 
 
 def condition_among(job: KubernetesObject, types: Sequence[str]) -> Document | None:
-    """Return the first true condition of some types."""
+    """Return the first condition of the given types whose status is True."""
     for condition in section(job, "status").get("conditions") or ():
         if condition.get("type") in types and condition.get("status") == "True":
             found: Document = condition
@@ -244,7 +243,7 @@ def condition_among(job: KubernetesObject, types: Sequence[str]) -> Document | N
 
 
 def parse_indexes(text: str) -> set[int]:
-    """Read completed indexes such as `0-2,5`; what is no number is left out."""
+    """Parse indexes such as `0-2,5`; entries that are not numbers are ignored."""
     indexes: set[int] = set()
     for entry in filter(None, text.split(",")):
         first, _, last = entry.partition("-")
@@ -254,13 +253,13 @@ def parse_indexes(text: str) -> set[int]:
 
 
 def indexes_text(indexes: Iterable[int]) -> str:
-    """Write indexes as the status has them.
+    """Format indexes as the status of a job does.
 
     Examples
     --------
     >>> indexes_text([5, 0, 1, 2])
     '0-2,5'
-    >>> indexes_text([7, 6])  # upstream: two are not a span
+    >>> indexes_text([7, 6])  # upstream: two indexes are listed, not an interval
     '6,7'
     """
     spans: list[list[int]] = []
@@ -278,7 +277,7 @@ def indexes_text(indexes: Iterable[int]) -> str:
 
 
 def finish_time_ns(pod: Pod) -> int | None:
-    """Return when the last container of a pod ended, or when it was deleted.
+    """Return when the last container of a pod terminated, or when the pod was deleted.
 
     Upstream: pkg/controller/job/backoff_utils.go, getFinishedTime
     """
@@ -297,14 +296,14 @@ def finish_time_ns(pod: Pod) -> int | None:
 
 
 class FailureVerdict(msgspec.Struct, frozen=True):
-    """What a failed pod means for its job.
+    """The result of the pod failure policy for a failed pod.
 
     Attributes
     ----------
     action : str
         Count, Ignore, FailIndex or FailJob.
     message : str
-        Why the job fails.
+        The matched rule, for the condition of the job.
     """
 
     action: str = "Count"
@@ -331,13 +330,13 @@ def _matched(rule: Document, pod: Pod) -> str:
     where = f"pod {pod.namespace}/{pod.name}"
     codes = rule.get("onExitCodes")
     if codes is not None:
-        wanted, only = codes.get("values") or (), codes.get("containerName")
+        values, only = codes.get("values") or (), codes.get("containerName")
         for status in _container_statuses(pod):
             ended = (status.get("state") or {}).get("terminated") or {}
             code = ended.get("exitCode")
             if not code or (only and status.get("name") != only):
                 continue
-            if (code in wanted) == (codes.get("operator") == "In"):
+            if (code in values) == (codes.get("operator") == "In"):
                 return f"Container {status.get('name')} for {where} failed with exit code {code}"
         return ""
     for pattern in rule.get("onPodConditions") or ():

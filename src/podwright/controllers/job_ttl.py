@@ -1,4 +1,4 @@
-"""Finished jobs are deleted when their time to live is over.
+"""The TTL-after-finished controller: deletes finished jobs when their time to live expires.
 
 Upstream: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go
 """
@@ -29,14 +29,14 @@ class JobTTLController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a finished job that has a time to live."""
+        """Return a finished job that has a time to live."""
         if new is None or new.metadata.deletion_timestamp is not None:
             return ()
         has_ttl = section(new, "spec").get("ttlSecondsAfterFinished") is not None
         return (new.key,) if has_ttl and finished_condition(new) is not None else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Delete the job, or wait."""
+        """Delete the job, or requeue it for the end of its time to live."""
         job = self._lister.get(JOB, key)
         if job is None or job.metadata.deletion_timestamp is not None:
             return []
@@ -51,8 +51,8 @@ class JobTTLController:
         return [deletion_by(self.name, job, propagation="Foreground")]
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: all that it knows is in the jobs."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""

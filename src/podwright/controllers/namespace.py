@@ -1,7 +1,7 @@
-"""Namespaces: what is in one goes with it.
+"""Namespace deletion: the content of a terminating namespace is deleted.
 
-A namespace that is deleted is Terminating and has the finalizer `kubernetes` in its spec until
-everything in it is gone. Nothing new comes to it meanwhile: the API server refuses it.
+A deleted namespace is Terminating and keeps the finalizer `kubernetes` in its spec until all its
+content is removed. Meanwhile admission rejects new objects in it.
 
 Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go,
 status_condition_utils.go
@@ -47,7 +47,7 @@ _FAILURES: Final = (
 
 
 class NamespaceController:
-    """Empties namespaces that are deleted."""
+    """Deletes the content of terminating namespaces."""
 
     name = "namespace-controller"
     kinds: Sequence[GroupKind] = (ALL_KINDS,)
@@ -59,13 +59,13 @@ class NamespaceController:
 
     @property
     def pending_work(self) -> Sized:
-        """The namespaces that are being emptied."""
+        """The terminating namespaces."""
         return self._terminating
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a namespace that came, is deleted or is gone, and at what leaves one."""
+        """Return a namespace that was added, deleted or removed, or whose content changed."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
         namespace = obj.metadata.namespace
@@ -82,7 +82,7 @@ class NamespaceController:
         return (obj.name,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Delete what is in a namespace, and let it go when nothing is."""
+        """Delete the content of a namespace; once it is empty, remove its finalizer."""
         namespace = self._lister.get(NAMESPACE, key)
         if namespace is not None and namespace.metadata.deletion_timestamp is None:
             complete = with_namespace_defaults(namespace)
@@ -114,15 +114,15 @@ class NamespaceController:
         return [UpdateObject(new, "whole", self.name)]
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: what is deleted says so."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:
-    """Return a namespace as the API server makes it, the same one if it is so.
+    """Return a namespace with the API server's defaults; the same one if it has them.
 
     Upstream: pkg/registry/core/namespace/strategy.go, PrepareForCreate and Canonicalize
     """
@@ -146,7 +146,7 @@ def _conditions(
     content: dict[GroupKind, list[KubernetesObject]],
     now_ns: int,
 ) -> list[Document]:
-    """Return what a namespace says about its end."""
+    """Return the conditions of a terminating namespace."""
     written = list(conditions)
     for type_, reason, message in _FAILURES:
         written = _with(written, type_, "False", reason, message, now_ns)
@@ -196,7 +196,7 @@ def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:
 
 
 def _resource(group: str, kind: str) -> str:
-    """Return a kind as the API calls its resource: `pods.`, `jobs.batch`."""
+    """Return the resource name of a kind, such as `pods.` or `jobs.batch`."""
     name = kind.lower()
     if name.endswith("y"):
         name = name[:-1] + "ies"

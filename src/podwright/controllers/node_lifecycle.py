@@ -1,9 +1,8 @@
-"""Nodes whose kubelets fall silent, and the taints that conditions of nodes bring.
+"""Node lifecycle: unresponsive kubelets, and the taints of node conditions.
 
-A node whose kubelet has not reported for the grace period is not ready any more: nobody knows
-how it is, and its pods are not ready either. What a node's conditions say is also said by its
-taints: NoSchedule ones for the scheduler at once, NoExecute ones for eviction as fast as its
-zone lets them (`node_zones`).
+When a kubelet has posted no status for the grace period, the controller sets the node's
+conditions to Unknown and its pods to not ready. It also maps node conditions to taints:
+NoSchedule taints immediately, NoExecute taints at the rate of the node's zone (`node_zones`).
 
 Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go
 """
@@ -39,7 +38,7 @@ from podwright.objects import (
 )
 
 GRACE_NS: Final = 50_000_000_000
-"""How long a kubelet may be silent (`--node-monitor-grace-period`)."""
+"""How long a kubelet may post no status (`--node-monitor-grace-period`)."""
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -56,13 +55,13 @@ _TAINT_OF: Final = {
 _MANAGED_TAINTS: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
 _EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
 _ZONES: Final = "*"
-"""The key under which zones are looked at; no node is called so."""
+"""The key of the zones in the workqueue; it is not a valid node name."""
 
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 class NodeLifecycleController:
-    """Says of silent nodes that nobody knows how they are, and taints by conditions."""
+    """Sets the conditions of unresponsive nodes, and the taints of node conditions."""
 
     name = "node-lifecycle-controller"
     kinds: Sequence[GroupKind] = (NODE,)
@@ -72,13 +71,13 @@ class NodeLifecycleController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._unresponsive_since_ns: dict[str, int] = {}
-        # Nodes of whose pods it was said that they are not ready.
+        # Nodes whose pods this controller marked as not ready.
         self._marked: dict[str, None] = {}
         self._zones = Zones()
         self._monitor_ns: int | None = None
 
     def on_node_event(self, event: NodeEvent, now_ns: int) -> Iterable[NamespacedName]:
-        """Take note of a kubelet that falls silent, or that is back."""
+        """Record that a kubelet stopped or resumed posting its status."""
         match event:
             case NodeDown(node=node):
                 self._unresponsive_since_ns.setdefault(node, now_ns)
@@ -92,7 +91,7 @@ class NodeLifecycleController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a node whose conditions, taints or cordon changed."""
+        """Return a node whose conditions, labels or spec changed, and the key of the zones."""
         if not isinstance(new, Node):
             if isinstance(old, Node):
                 self._forget(old.name)
@@ -107,18 +106,18 @@ class NodeLifecycleController:
             ):
                 return ()
         else:
-            # A kubelet of its own, also if one fell silent while there was no node of the name.
+            # A new node has a new kubelet, even if an earlier one of the name stopped.
             self._unresponsive_since_ns.pop(new.name, None)
         return (new.name, _ZONES) if self._zones.put(new) else (new.name,)
 
     def _forget(self, node: str) -> None:
         self._unresponsive_since_ns.pop(node, None)
         if not self._lister.pods_on(node):
-            self._marked.pop(node, None)  # else its kubelet may register it again
+            self._marked.pop(node, None)  # with pods left, the kubelet may register it again
         self._zones.remove(node)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Say how a node is, and taint it; or look at the zones."""
+        """Update the conditions and taints of a node, or process the zones."""
         if key == _ZONES:
             return self._sync_zones(now_ns)
         node = self._lister.get(NODE, key)
@@ -149,7 +148,7 @@ class NodeLifecycleController:
         return actions
 
     def _sync_zones(self, now_ns: int) -> list[ControllerAction]:
-        """Taint nodes for eviction, as many as may be by now.
+        """Add NoExecute taints to nodes, at the rates of their zones.
 
         Upstream: processTaintBaseEviction, doNoExecuteTaintingPass
         """
@@ -159,7 +158,7 @@ class NodeLifecycleController:
         if self._monitor_ns is not None and self._monitor_ns <= now_ns:
             self._monitor_ns = None
             if self._zones.monitor(tainted, now_ns):
-                # No node of any zone is ready: it is not the nodes that have failed.
+                # No node of any zone is ready: the control plane's network has failed.
                 actions += [self._with_taint(nodes[name], None) for name in tainted]
                 tainted = []
         for name in self._zones.take_due(now_ns):
@@ -186,7 +185,7 @@ class NodeLifecycleController:
         return node
 
     def _with_taint(self, node: Node, taint: Document | None) -> ControllerAction:
-        """Write a node with one taint for eviction, or with none."""
+        """Return the update of a node to one NoExecute taint of this controller, or none."""
         written: Sequence[Document] = section(node, "spec").get("taints") or ()
         taints = [each for each in written if not _is_evicting(each)]
         if taint is not None:
@@ -194,7 +193,7 @@ class NodeLifecycleController:
         return UpdateObject(patched(node, spec={"taints": taints or None}), "whole", self.name)
 
     def _marked_not_ready(self, node: Node, now_ns: int) -> list[ControllerAction]:
-        """Say of the pods of a node that they are not ready.
+        """Set the condition Ready of a node's pods to False.
 
         Upstream: pkg/controller/util/node/controller_utils.go, MarkPodsNotReady
         """
@@ -212,7 +211,7 @@ class NodeLifecycleController:
         return actions
 
     def _ready_again(self, node: Node, now_ns: int) -> Iterable[ControllerAction]:
-        """Say of pods what their kubelet knows of them; it is back.
+        """Restore the condition Ready of a node's pods, as the returned kubelet does.
 
         Upstream: pkg/kubelet/status/status_manager.go, needsReconcile
         """
@@ -223,7 +222,7 @@ class NodeLifecycleController:
                 yield UpdateObject(new, "status", self.name)
 
     def state(self) -> dict[str, Any]:
-        """Return who is silent, since when, and how zones are."""
+        """Return the unresponsive nodes, the marked ones, and the state of the zones."""
         return {
             "silent_since_ns": dict(self._unresponsive_since_ns),
             "marked": list(self._marked),
@@ -232,7 +231,7 @@ class NodeLifecycleController:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         self._unresponsive_since_ns = dict(state["silent_since_ns"])
         self._marked = dict.fromkeys(state["marked"])
         self._zones.restore(state["zones"])
@@ -244,7 +243,7 @@ def _statuses(node: Node) -> list[tuple[str, str]]:
 
 
 def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
-    """Return the conditions of a node of which nobody knows how it is.
+    """Return the conditions of an unresponsive node: Unknown.
 
     Upstream: tryUpdateNodeHealth
     """
@@ -272,31 +271,31 @@ def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
 
 
 def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Document] | None:
-    """Return the taints that a node should have, None if it has them.
+    """Return the desired taints of a node, None if they are unchanged.
 
-    One for eviction is exchanged or taken away at once, but none is added.
+    A NoExecute taint is replaced or removed here, but never added.
 
     Upstream: doNoScheduleTaintingPass, processTaintBaseEviction
     """
-    wanted = [
+    desired = [
         (_TAINT_OF[pair], "NoSchedule")
         for each in conditions
         if (pair := (each.get("type", ""), each.get("status", ""))) in _TAINT_OF
     ]
     if node.spec.unschedulable:
-        wanted.append((UNSCHEDULABLE, "NoSchedule"))
+        desired.append((UNSCHEDULABLE, "NoSchedule"))
     ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
     if not ready:
-        return None  # nobody has said yet how it is
+        return None  # the kubelet has posted no status yet
     written: Sequence[Document] = section(node, "spec").get("taints") or ()
     if ready[0] != "True" and any(_is_evicting(each) for each in written):
-        wanted.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
-    kept = [each for each in written if not _is_managed(each) or _identity(each) in wanted]
+        desired.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
+    kept = [each for each in written if not _is_managed(each) or _identity(each) in desired]
     there = {_identity(each) for each in kept}
     now = timestamp_text(now_ns)
     added = [
         {"key": key, "effect": effect, "timeAdded": now}
-        for key, effect in wanted
+        for key, effect in desired
         if (key, effect) not in there
     ]
     return [*kept, *added] if added or len(kept) < len(written) else None
@@ -325,7 +324,7 @@ def _not_ready(pod: Pod, now_ns: int) -> list[Document]:
 
 
 def _ready(pod: Pod, now_ns: int) -> list[Document]:
-    """Return the conditions as the kubelet has them: ready for as long as the containers are."""
+    """Return the conditions as the kubelet reports them: ready since the containers are."""
     containers = condition_of(pod, "ContainersReady")
     since = None if containers is None else containers.last_transition_time
     return _with_ready(pod, "True", since or timestamp_text(now_ns))
@@ -341,7 +340,7 @@ def _with_ready(pod: Pod, status: str, since: str) -> list[Document]:
 
 
 def _runs_ready(pod: Pod) -> bool:
-    """Whether nothing but its node kept a pod from being ready."""
+    """Whether the containers and readiness gates of a pod are all ready."""
     containers = section(pod, "status").get("containerStatuses") or ()
     gates = section(pod, "spec").get("readinessGates") or ()
     known = {each.type: each.status for each in pod.status.conditions}

@@ -1,16 +1,16 @@
-"""How fast the nodes of a zone that are not ready are tainted for eviction.
+"""The rate at which unready nodes get NoExecute taints, by zone.
 
 Theory of operation
 -------------------
-A failed network looks like failed nodes, and evicting the pods of all of them would only make
-it worse. So every zone has a line of nodes that are to be tainted, and a rate: usually one node
-in ten seconds; when most of its nodes are down, one in a hundred seconds in a large zone and none
-in a small one. When no node of any zone is ready, it is not the nodes that have failed: nothing
-is tainted, and what was is taken back, until one is ready again.
+A network failure is hard to distinguish from failed nodes, and evicting the pods of many nodes at
+once would make an outage worse. Each zone therefore has a queue of nodes to taint, and a rate:
+normally one node per 10 s; when most of its nodes are unready, one per 100 s in a large zone and
+none in a small one. When no node of any zone is ready, the controller adds no taints and removes
+those it added, until a node is ready again.
 
-Upstream looks at all nodes every five seconds. A look puts those that were not ready before
-it in line, then sets the rates by how the nodes are now; so do looks here, at whole five
-seconds, but only those by which something would change.
+Upstream monitors all nodes every 5 s. Each pass adds newly unready nodes to the queues, then sets
+the rates from the current state. Here passes happen at the same multiples of 5 s, but only those
+that would change something.
 
 Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go, handleDisruption,
 ComputeZoneState; pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go
@@ -26,7 +26,7 @@ import msgspec
 from podwright.objects import Node
 
 PERIOD_NS: Final = 5_000_000_000
-"""How often nodes are looked at (`--node-monitor-period`)."""
+"""The interval between monitor passes (`--node-monitor-period`)."""
 
 EVICTION_INTERVAL_NS: Final = 10_000_000_000
 """The inverse of `--node-eviction-rate`."""
@@ -50,18 +50,18 @@ Disruption: TypeAlias = Literal["Normal", "PartialDisruption", "FullDisruption"]
 
 
 class Zone(msgspec.Struct):
-    """A zone.
+    """A zone. Run folders store its fields.
 
     Attributes
     ----------
     disruption : str
-        As the last look found it.
+        The state at the last monitor pass.
     interval_ns : int, optional
-        Between two nodes that are tainted; None if none is.
+        The time between two taints; None for no taints.
     next_ns : int
-        The earliest time for the next one.
+        The earliest time of the next taint.
     waiting : dict
-        Who is to be tainted, and since when.
+        The queue: the names of the nodes to taint, with the time when they were added.
     """
 
     disruption: Disruption = "Normal"
@@ -70,7 +70,7 @@ class Zone(msgspec.Struct):
     waiting: dict[str, int] = {}
 
     def set_interval(self, interval_ns: int | None, now_ns: int) -> None:
-        """Go at another rate; who had to wait before has to wait again.
+        """Change the rate; the first taint waits one new interval unless one was due already.
 
         Upstream: SwapLimiter
         """
@@ -88,19 +88,19 @@ class _NodeHealth(msgspec.Struct, frozen=True):
 
 
 class Zones:
-    """All zones of a cluster, and who of their nodes is not ready."""
+    """All zones of a cluster, and their unready nodes."""
 
     def __init__(self) -> None:
         self._zones: dict[str, Zone] = {}
         self._nodes: dict[str, _NodeHealth] = {}
-        # Per zone: how many nodes count, and how many of these are ready.
+        # The number of nodes that count, and of the ready ones among them, by zone.
         self._counts: dict[str, tuple[int, int]] = {}
         self._unready: dict[str, None] = {}
 
-    # ---------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- changes
 
     def put(self, node: Node) -> bool:
-        """Take note of how a node is; returns whether that is news."""
+        """Add or update a node; return whether its health, zone or exclusion changed."""
         ready = next((each for each in node.status.conditions if each.type == "Ready"), None)
         labels = node.metadata.labels
         health = _NodeHealth(
@@ -118,7 +118,7 @@ class Zones:
         return True
 
     def remove(self, name: str) -> bool:
-        """Forget a node; returns whether it was known."""
+        """Remove a node; return whether it was known."""
         health = self._nodes.pop(name, None)
         if health is None:
             return False
@@ -137,20 +137,20 @@ class Zones:
             total, ready = self._counts.get(health.zone, (0, 0))
             self._counts[health.zone] = (total + by, ready + by * health.is_ready)
 
-    # --------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------- sync
 
     @property
     def unready(self) -> Iterable[str]:
-        """The nodes that are not ready, or have not said so."""
+        """The nodes whose condition Ready is not True, sorted."""
         return sorted(self._unready)
 
     def needs_monitoring(self, tainted: Iterable[str]) -> bool:
-        """Whether a look would change something.
+        """Whether a monitor pass would change something.
 
         Parameters
         ----------
         tainted : iterable of str
-            Who of the nodes that are not ready is tainted for eviction.
+            The unready nodes that have a NoExecute taint already.
         """
         if any(self._zones[key].disruption != now for key, now in self._disruptions().items()):
             return True
@@ -165,7 +165,7 @@ class Zones:
         ]
 
     def monitor(self, tainted: Iterable[str], now_ns: int) -> bool:
-        """Put nodes in line and set the rates; returns whether all taints are to be taken back.
+        """Fill the queues and set the rates; return whether all taints must be removed.
 
         Upstream: monitorNodeHealth, handleDisruption
         """
@@ -187,7 +187,7 @@ class Zones:
         return are_all_full and not were_all_full
 
     def _disruptions(self) -> dict[str, Disruption]:
-        """Return how zones are that have nodes which count.
+        """Return the disruption of each zone that has nodes that count.
 
         Upstream: ComputeZoneState
         """
@@ -208,10 +208,10 @@ class Zones:
             return EVICTION_INTERVAL_NS
         return SECONDARY_INTERVAL_NS if self._counts[key][0] > LARGE_ZONE_NODES else None
 
-    # -------------------------------------------------------------------------- the lines
+    # ------------------------------------------------------------------------------ rates
 
     def take_due(self, now_ns: int) -> list[str]:
-        """Return who is to be tainted now, and let them leave their lines."""
+        """Remove the nodes to taint now from their queues, and return them."""
         taken: list[str] = []
         for _, zone in sorted(self._zones.items()):
             while zone.waiting and zone.interval_ns is not None and zone.next_ns <= now_ns:
@@ -222,7 +222,7 @@ class Zones:
         return taken
 
     def next_due_ns(self) -> int | None:
-        """Return when the next node is to be tainted, None if no time is known."""
+        """Return when the next node is due for a taint, None if none is."""
         return min(
             (
                 zone.next_ns
@@ -232,20 +232,20 @@ class Zones:
             default=None,
         )
 
-    # -------------------------------------------------------------------- writing down
+    # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Write the zones down; their nodes are seen in the objects."""
+        """Return the zones; the objects show the state of their nodes."""
         zones: dict[str, Any] = msgspec.to_builtins(self._zones)
         return zones
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what was written down."""
+        """Restore the result of `state`."""
         self._zones = msgspec.convert(state, dict[str, Zone])
 
 
 def zone_key(labels: dict[str, str]) -> str:
-    """Return the zone of a node: its region and its zone, empty if it has neither.
+    """Return the zone key of a node: its region and zone, empty if it has neither.
 
     Upstream: staging/src/k8s.io/component-helpers/node/topology/helpers.go, GetZoneKey
     """

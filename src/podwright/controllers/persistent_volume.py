@@ -1,16 +1,16 @@
-"""Claims and volumes: which belongs to which, who makes what is missing, what becomes of it.
+"""Persistent volumes: binding to claims, dynamic provisioning, and reclaiming.
 
 Theory of operation
 -------------------
-A claim is bound to the smallest volume of its class that is available and fits. If its class
-waits for the first consumer, nothing happens before the scheduler has spoken: it binds a
-volume itself, and all that is left is to complete the binding, or it writes the node that it
-has selected into the claim, and a volume is made there. A class without a provisioner never
-makes one. A volume whose claim is gone is released, and deleted if it was made for the claim
-and the policy is to delete.
+A claim is bound to the smallest available volume of its class that fits. If the binding mode of
+the class is WaitForFirstConsumer, the controller waits for the scheduler. The scheduler either
+binds a volume, and the controller completes the binding, or annotates the claim with the selected
+node, and a volume is provisioned there. A class without a provisioner never provisions. A volume
+whose claim was removed is released, and deleted if it was provisioned and the reclaim policy is
+Delete.
 
-Claims that wait and volumes that are available are known by class, so a look at a claim does
-not go through all volumes. The key of a claim has a namespace in it, that of a volume has none.
+Pending claims and available volumes are indexed by class, so that a sync of a claim does not
+iterate over all volumes. The key of a claim contains a namespace, the key of a volume does not.
 
 Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, index.go;
 staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
@@ -70,7 +70,7 @@ _RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
 
 
 class PersistentVolumeController:
-    """Binds claims to volumes, has volumes made, and releases them."""
+    """Binds claims to volumes, provisions volumes, and reclaims them."""
 
     name = "persistentvolume-controller"
     kinds: Sequence[GroupKind] = (PVC, PV, STORAGE_CLASS, POD)
@@ -80,18 +80,18 @@ class PersistentVolumeController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._users = PvcUsers(lister)
-        # By class: volumes that are available, and claims that wait ("" for no class).
+        # Available volumes and pending claims by class; "" for no class.
         self._available: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, dict[NamespacedName, None]] = {}
-        # By the key of a claim: the volumes that name it.
+        # The volumes with a claimRef to a claim, by the key of the claim.
         self._by_claim: dict[NamespacedName, dict[str, None]] = {}
 
-    # ---------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- changes
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a claim or volume that changed, and at who waits for it."""
+        """Return a claim or volume that changed, and the claims and volumes it affects."""
         match new if new is not None else old:
             case PersistentVolumeClaim() as claim:
                 self._index_claim(cast(PersistentVolumeClaim | None, old), is_present=False)
@@ -145,7 +145,7 @@ class PersistentVolumeController:
             _index(self._available, name, volume.name, is_present=is_present)
 
     def _claims_for(self, volume: PersistentVolume) -> Iterator[NamespacedName]:
-        """Yield the claim that a volume names, or those that could have it."""
+        """Yield the claim that a volume refers to, or the claims that may bind to it."""
         reference = volume.spec.claim_ref
         if reference is not None:
             yield f"{reference.namespace}/{reference.name}"
@@ -154,10 +154,10 @@ class PersistentVolumeController:
             if storage_class is None or not _waits_for_consumer(storage_class):
                 yield from sorted(self._waiting.get(volume.spec.storage_class_name, ()))
 
-    # --------------------------------------------------------------------------- a look
+    # ------------------------------------------------------------------------------- sync
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Bind, have made, or release."""
+        """Bind or provision for a claim, or update and reclaim a volume."""
         if "/" not in key:
             volume = self._lister.get(PV, key)
             return self._sync_volume(volume, now_ns) if isinstance(volume, PersistentVolume) else []
@@ -180,7 +180,7 @@ class PersistentVolumeController:
         return actions
 
     def _sync_bound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
-        """See that a bound claim still has its volume.
+        """Check that the volume of a bound claim exists and refers to it.
 
         Upstream: syncBoundClaim
         """
@@ -196,20 +196,20 @@ class PersistentVolumeController:
     def _expanded(
         self, volume: PersistentVolume, claim: PersistentVolumeClaim
     ) -> list[ControllerAction]:
-        """Make a volume larger, if its claim asks for more and the class allows it.
+        """Expand a volume, if its claim requests more and the class allows it.
 
-        As the external resizer and the kubelet would, all at once; the look to which the new
-        capacity leads writes it into the claim.
+        This replaces the external resizer and the kubelet in one step; the change of the volume
+        requeues the claim, whose status then gets the new capacity.
 
         Upstream: github.com/kubernetes-csi/external-resizer, pkg/controller/controller.go
         """
-        asked = claim.spec.resources.requests.get("storage", 0)
-        if quantity_value(asked) <= _capacity(volume):
+        requested = claim.spec.resources.requests.get("storage", 0)
+        if quantity_value(requested) <= _capacity(volume):
             return []
         storage_class = self._class(claim.spec.storage_class_name or "")
         if storage_class is None or not storage_class.allow_volume_expansion:
             return []
-        capacity = {**(section(volume, "spec").get("capacity") or {}), "storage": asked}
+        capacity = {**(section(volume, "spec").get("capacity") or {}), "storage": requested}
         resizer = f"external-resizer {storage_class.provisioner}"
         return [
             event_by(
@@ -229,7 +229,7 @@ class PersistentVolumeController:
         ]
 
     def _sync_unbound(self, claim: PersistentVolumeClaim, now_ns: int) -> list[ControllerAction]:
-        """Find a volume for a claim, or have one made.
+        """Find a volume for a claim, or provision one.
 
         Upstream: syncUnboundClaim
         """
@@ -269,7 +269,7 @@ class PersistentVolumeController:
     # ------------------------------------------------------------------------- matching
 
     def _best_volume(self, claim: PersistentVolumeClaim, *, waits: bool) -> PersistentVolume | None:
-        """Return a volume that names the claim, else the smallest one that fits.
+        """Return a volume that refers to the claim, otherwise the smallest one that fits.
 
         Upstream: FindMatchingVolume
         """
@@ -294,7 +294,7 @@ class PersistentVolumeController:
     def _bound(
         self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
     ) -> list[ControllerAction]:
-        """Make a volume and a claim name each other, as far as they do not yet.
+        """Complete the references between a volume and a claim, in both directions.
 
         Upstream: bind
         """
@@ -331,7 +331,7 @@ class PersistentVolumeController:
     def _provisioned(
         self, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
     ) -> list[ControllerAction]:
-        """Ask for a volume, and make it, as the provisioner of the class would.
+        """Annotate the claim for its provisioner, then create the volume in its place.
 
         Upstream: provisionClaimOperationExternal
         """
@@ -365,7 +365,7 @@ class PersistentVolumeController:
     # -------------------------------------------------------------------------- volumes
 
     def _sync_volume(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
-        """Say how a volume is, and release it if its claim is gone.
+        """Update the phase of a volume, and release it if its claim was removed.
 
         Upstream: syncVolume
         """
@@ -380,10 +380,10 @@ class PersistentVolumeController:
         if claim.spec.volume_name == volume.name:
             return self._in_phase(volume, "Bound", now_ns)
         if not claim.spec.volume_name:
-            return []  # the look at the claim binds it
+            return []  # the sync of the claim binds it
         if PROVISIONED_BY in volume.metadata.annotations:
             return self._released(volume, now_ns)
-        # Somebody else was chosen for the claim.
+        # The claim was bound to another volume.
         written = _phase(volume, "Available", now_ns)
         metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: None})
         free = patched(volume, metadata=metadata, spec={"claimRef": None}, status=written)
@@ -427,7 +427,7 @@ class PersistentVolumeController:
         ]
 
     def _recycled(self, volume: PersistentVolume, now_ns: int) -> list[ControllerAction]:
-        """Empty a volume and offer it again, if it is of a kind that upstream still recycles.
+        """Recycle a volume of a type that upstream still supports, and make it available.
 
         Upstream: recycleVolumeOperation, unbindVolume
         """
@@ -436,7 +436,7 @@ class PersistentVolumeController:
             return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
         free: Document = {"claimRef": None}
         if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
-            # Somebody means it for this claim and will find it so.
+            # A user reserved the volume for this claim; the reservation is kept.
             reference = section(volume, "spec")["claimRef"]
             free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
         new = patched(
@@ -459,7 +459,7 @@ class PersistentVolumeController:
         return cast(StorageClass | None, self._lister.get(STORAGE_CLASS, name))
 
     def _default_class(self) -> str | None:
-        """Return the default class: of several, the youngest.
+        """Return the default class; the newest one of several.
 
         Upstream: pkg/volume/util/storageclass.go, GetDefaultClass
         """
@@ -474,11 +474,11 @@ class PersistentVolumeController:
         return defaults[0].name if defaults else None
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: what is bound to what says so."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_present: bool) -> None:
@@ -492,7 +492,7 @@ def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_presen
 
 
 def _is_relevant_change(old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
-    """Whether a change of a claim is more than one of its status or finalizers."""
+    """Whether a change of a claim affects more than its status and finalizers."""
     if old is None or new is None:
         return True
     was, now = old.metadata, new.metadata
@@ -513,7 +513,7 @@ def _waits_for_consumer(storage_class: StorageClass) -> bool:
 
 
 def _is_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether a volume is meant for a claim.
+    """Whether a volume refers to a claim.
 
     Upstream: IsVolumeBoundToClaim
     """
@@ -528,9 +528,9 @@ def _is_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -
 def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     if volume.metadata.deletion_timestamp is not None:
         return False
-    asked = claim.spec.resources.requests.get("storage", 0)
+    requested = claim.spec.resources.requests.get("storage", 0)
     return (
-        _capacity(volume) >= quantity_value(asked)
+        _capacity(volume) >= quantity_value(requested)
         and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
         and all(mode in volume.spec.access_modes for mode in claim.spec.access_modes)
         and volume.spec.storage_class_name == (claim.spec.storage_class_name or "")
@@ -544,7 +544,7 @@ def _capacity(volume: PersistentVolume) -> int:
 
 
 def _phase(volume: PersistentVolume, phase: str, now_ns: int) -> Document:
-    """Return what a new phase changes in the status, nothing if it is the old one."""
+    """Return the fields of the status that a new phase changes, empty if it is the same."""
     if volume.status.phase == phase:
         return {}
     return {"phase": phase, "lastPhaseTransitionTime": timestamp_text(now_ns)}

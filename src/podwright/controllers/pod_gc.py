@@ -1,11 +1,12 @@
-"""Pods that nobody else ends: of nodes that are gone, deleted before they had one, too many.
+"""Pod garbage collection: pods that no other component would remove.
 
-Also those that are deleted on a node that is not ready and that somebody has tainted as out of
-service: no kubelet will end them.
+These are bound pods of removed nodes, terminating pods that were never bound, terminating pods on
+unready nodes with the out-of-service taint (no kubelet will stop them), and terminated pods
+beyond a threshold.
 
-Unlike upstream, which looks around every 20 s, this hears of what happens: a pod of a node that
-is gone ends when the node has been gone for the 40 s that upstream waits before it believes it,
-and ended pods beyond the threshold go 20 s after the first of them.
+Upstream scans all pods every 20 s; this controller reacts to changes. It deletes the pods of a
+node 40 s after the node's removal, which is upstream's quarantine time, and terminated pods 20 s
+after the threshold is exceeded.
 
 Upstream: pkg/controller/podgc/gc_controller.go
 """
@@ -31,20 +32,20 @@ from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, times
 
 QUARANTINE_NS: Final = 40_000_000_000
 TERMINATED_PODS_MAX: Final = 12_500
-"""How many ended pods are kept (`--terminated-pod-gc-threshold`)."""
+"""How many terminated pods are kept (`--terminated-pod-gc-threshold`)."""
 
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 _PERIOD_NS: Final = 20_000_000_000
 _STALE_MAX: Final = 1_000
-"""How many pods that are gone are kept among the others before these are put in order anew."""
+"""How many stale heap entries, beyond the live ones, are kept before the heap is rebuilt."""
 
 _TERMINATED: Final = "*"
-"""The key under which ended pods are looked at; no node is called so."""
+"""The key of terminated pods in the workqueue; it is not a valid node name."""
 
 
 class PodGarbageCollector:
-    """Deletes pods that would stay for ever."""
+    """Deletes pods that would otherwise never be removed."""
 
     name = "pod-garbage-collector-controller"
     kinds: Sequence[GroupKind] = (POD, NODE)
@@ -58,8 +59,8 @@ class PodGarbageCollector:
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-        # Terminated pods and when they were created; the same with the oldest first, where what is
-        # not so any more has its place until it comes up.
+        # The creation times of terminated pods, and a heap of the same, oldest first. Stale
+        # entries stay in the heap until they are popped or it is rebuilt.
         self._terminated: dict[NamespacedName, int] = {}
         self._oldest: list[tuple[int, NamespacedName]] = []
         self._gone_since_ns: dict[str, int] = {}
@@ -68,7 +69,7 @@ class PodGarbageCollector:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a node that is gone, at a pod whose node is, at ended and unbound pods."""
+        """Return removed and out-of-service nodes, and pods to collect."""
         if type(new) is Pod:
             return self._observe_pod(old, new)
         if type(old) is Pod:
@@ -85,8 +86,8 @@ class PodGarbageCollector:
     def _observe_pod(self, old: KubernetesObject | None, pod: Pod) -> tuple[NamespacedName, ...]:
         keys: tuple[NamespacedName, ...] = ()
         node = pod.spec.node_name
-        came = node and (type(old) is not Pod or old.spec.node_name != node)
-        if came and self._lister.get(NODE, node) is None:
+        is_bound_now = node and (type(old) is not Pod or old.spec.node_name != node)
+        if is_bound_now and self._lister.get(NODE, node) is None:
             keys = (node,)
         elif pod.metadata.deletion_timestamp is not None and (
             not node or self._is_out_of_service(node)
@@ -97,7 +98,7 @@ class PodGarbageCollector:
         return keys
 
     def _record_terminated(self, pod: Pod) -> bool:
-        """Note a pod that has ended; return whether that is news, and one too many."""
+        """Record a terminated pod; return whether it is new and exceeds the threshold."""
         key, created_ns = pod.key, _created_ns(pod)
         known_ns = self._terminated.get(key)
         if known_ns == created_ns:
@@ -109,7 +110,7 @@ class PodGarbageCollector:
         return known_ns is None and len(self._terminated) > TERMINATED_PODS_MAX
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Delete what is due."""
+        """Delete the pods that are due."""
         if key == _TERMINATED:
             return self._sync_terminated(now_ns)
         if "/" in key:
@@ -128,7 +129,7 @@ class PodGarbageCollector:
         return _is_out_of_service(self._lister.get(NODE, node))
 
     def _sync_out_of_service(self, node: str, now_ns: int) -> list[ControllerAction]:
-        """End what is deleted on a node that is out of service.
+        """Delete the terminating pods of an out-of-service node.
 
         Upstream: gcTerminating
         """
@@ -139,7 +140,7 @@ class PodGarbageCollector:
         return actions
 
     def _sync_node(self, node: str, now_ns: int) -> list[ControllerAction]:
-        """End the pods of a node that is gone for good.
+        """Delete the pods of a removed node, after the quarantine time.
 
         Upstream: gcOrphaned
         """
@@ -157,7 +158,7 @@ class PodGarbageCollector:
         return actions
 
     def _sync_terminated(self, now_ns: int) -> list[ControllerAction]:
-        """Delete the oldest ended pods beyond the threshold.
+        """Delete the oldest terminated pods beyond the threshold.
 
         Upstream: gcTerminated
         """
@@ -175,12 +176,12 @@ class PodGarbageCollector:
         ]
 
     def _oldest_terminated(self, count: int) -> list[Pod]:
-        """Return the ended pods that were created first; they stay until they are gone."""
+        """Return the terminated pods that were created first; the heap keeps their entries."""
         found: dict[tuple[int, NamespacedName], None] = {}
         while len(found) < count:
             entry = heappop(self._oldest)
             if self._terminated.get(entry[1]) == entry[0]:
-                found[entry] = None  # once, though a pod of its name may have been there before
+                found[entry] = None  # a set: an earlier pod of the name may have left an entry
         for entry in found:
             heappush(self._oldest, entry)
         return [cast(Pod, self._lister.get(POD, key)) for _, key in found]
@@ -190,7 +191,7 @@ class PodGarbageCollector:
         heapify(self._oldest)
 
     def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> list[ControllerAction]:
-        """Mark a pod as failed, so that whoever counts it can, and delete it without grace."""
+        """Set a pod to Failed, so that its controller counts it, and delete it without grace."""
         actions: list[ControllerAction] = []
         if not pod.is_terminal:
             failed = patched(pod, status={"phase": "Failed"})
@@ -202,7 +203,7 @@ class PodGarbageCollector:
         return [*actions, deletion_by(self.name, pod, grace_seconds=0)]
 
     def state(self) -> dict[str, Any]:
-        """Return since when nodes are gone, and when ended pods are looked at."""
+        """Return the removal times of nodes, the terminated pods, and when they are due."""
         return {
             "gone_since_ns": dict(self._gone_since_ns),
             "ended": list(self._terminated),
@@ -210,7 +211,7 @@ class PodGarbageCollector:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         self._gone_since_ns = dict(state["gone_since_ns"])
         pods = [cast(Pod, self._lister.get(POD, key)) for key in state["ended"]]
         self._terminated = {pod.key: _created_ns(pod) for pod in pods}
@@ -223,7 +224,7 @@ def _created_ns(pod: Pod) -> int:
 
 
 def _is_out_of_service(node: KubernetesObject | None) -> bool:
-    """Whether somebody has given a node up that is not ready."""
+    """Whether a node is unready and has the out-of-service taint."""
     if not isinstance(node, Node) or all(each.key != OUT_OF_SERVICE for each in node.spec.taints):
         return False
     return all(each.type != "Ready" or each.status != "True" for each in node.status.conditions)

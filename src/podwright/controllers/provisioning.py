@@ -1,9 +1,8 @@
-"""The volume that a provisioner makes for a claim.
+"""Dynamic provisioning: the volume that a CSI provisioner creates for a claim.
 
-As a CSI provisioner does it: called after the uid of the claim, of its class, and reachable
-from where the pod will be. Where that is comes from the node that the scheduler has selected;
-without one, from the class's allowed topologies, or from one zone of the cluster, which the
-claim's uid decides.
+The volume is named after the uid of the claim and has its storage class. Its node affinity comes
+from the node that the scheduler selected; without one, from the class's allowed topologies or
+from a zone of the cluster, chosen by a hash of the claim's uid.
 
 Upstream: github.com/kubernetes-csi/external-provisioner, pkg/controller/controller.go and
 topology.go
@@ -37,14 +36,14 @@ ZONE: Final = "topology.kubernetes.io/zone"
 
 
 def volume_name(claim: PersistentVolumeClaim) -> str:
-    """Return what a provisioned volume is called."""
+    """Return the name of the volume provisioned for a claim."""
     return f"pvc-{claim.uid}"
 
 
 def provisioned(
     lister: Lister, claim: PersistentVolumeClaim, storage_class: StorageClass, now_ns: int
 ) -> KubernetesObject:
-    """Return the volume of a claim, bound to it from the beginning."""
+    """Return the provisioned volume of a claim, with a claimRef to it."""
     written = section(claim, "spec")
     capacity = (written.get("resources") or {}).get("requests") or {}
     source: Document = {
@@ -84,7 +83,7 @@ def provisioned(
 
 
 def reference_to(claim: PersistentVolumeClaim) -> Document:
-    """Return the reference by which a volume names its claim."""
+    """Return the claimRef of a claim."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -98,7 +97,7 @@ def reference_to(claim: PersistentVolumeClaim) -> Document:
 def _topology(
     lister: Lister, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> list[Document]:
-    """Return the labels that a node must have to reach the volume."""
+    """Return the label requirements of nodes that can access the volume."""
     selected = claim.metadata.annotations.get(SELECTED_NODE)
     node = lister.get(NODE, selected) if selected else None
     if isinstance(node, Node):

@@ -206,8 +206,8 @@ class ReplicasController(ABC):
         can_create = counts.criteria.selector.matches(counts.criteria.labels)
         difference = 0
         if owner.metadata.deletion_timestamp is None and can_create:
-            wanted = spec_of(owner).get("replicas")
-            difference = counts.active - (1 if wanted is None else int(wanted))
+            desired = spec_of(owner).get("replicas")
+            difference = counts.active - (1 if desired is None else int(desired))
             if rejection is not None:
                 pass  # the next change of the owner or its pods triggers the retry
             elif difference < 0:

@@ -1,7 +1,7 @@
-"""Pods that were to be disrupted and were not.
+"""Stale DisruptionTarget conditions: announced disruptions that did not happen.
 
-Whoever is about to delete a pod says so first in its condition DisruptionTarget. If nobody has
-deleted it two minutes later, the condition is taken back.
+A component that is about to delete a pod first sets its condition DisruptionTarget. If the pod is
+not deleted within two minutes, this controller sets the condition to False.
 
 Upstream: pkg/controller/disruption/disruption.go, syncStalePodDisruption
 """
@@ -39,7 +39,7 @@ _BY_KUBELET: Final = "TerminationByKubelet"
 
 
 class StaleDisruptionController:
-    """Takes back what has not come about."""
+    """Resets stale DisruptionTarget conditions."""
 
     name = "stale-pod-disruption"
     kinds: Sequence[GroupKind] = (POD,)
@@ -51,11 +51,11 @@ class StaleDisruptionController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at a pod that is a target and not on its way out."""
+        """Return a pod with the condition that is not terminating."""
         return (new.key,) if isinstance(new, Pod) and _stale_target(new) is not None else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Take a condition back, or say when."""
+        """Reset the condition, or requeue the pod for the time when it becomes stale."""
         pod = self._lister.get(POD, key)
         target = _stale_target(pod) if isinstance(pod, Pod) else None
         if not isinstance(pod, Pod) or target is None:
@@ -79,15 +79,15 @@ class StaleDisruptionController:
         return [UpdateObject(new, "status", self.name)]
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: pods say since when."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
 
 
 def _stale_target(pod: Pod) -> Condition | None:
-    """Return the condition that will be stale; what a kubelet said never is.
+    """Return the condition that can become stale; one set by a kubelet cannot.
 
     Upstream: nonTerminatingPodHasStaleDisruptionCondition
     """

@@ -234,16 +234,16 @@ def with_retention(
     Upstream: stateful_set_utils.go, updateClaimOwnerRefForSetAndPod
     """
     is_scaled_away = not spec.includes(ordinal_of(pod))
-    wanted: list[OwnerReference] = []
+    desired: list[OwnerReference] = []
     if spec.deletes_scaled_claims and is_scaled_away:
-        wanted = [controller_reference(pod)]
+        desired = [controller_reference(pod)]
     elif spec.deletes_claims:
-        wanted = [controller_reference(owner)]
+        desired = [controller_reference(owner)]
     mine = {owner.uid, pod.uid}
     present = claim.metadata.owner_references
-    if [each for each in present if each.uid in mine] == wanted:
+    if [each for each in present if each.uid in mine] == desired:
         return claim
-    if wanted and any(each.controller and each.uid not in mine for each in present):
+    if desired and any(each.controller and each.uid not in mine for each in present):
         return claim  # another controller owns it
     kept = [each for each in present if each.uid not in mine]
-    return with_fields(claim, "metadata", owner_references=(*kept, *wanted))
+    return with_fields(claim, "metadata", owner_references=(*kept, *desired))

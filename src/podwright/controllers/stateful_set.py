@@ -406,9 +406,9 @@ class _Sync:
             "updatedReplicas": sum(revision_of(pod) == update for pod in there),
             "availableReplicas": sum(map(self._is_available, pods)),
         }
-        wanted = self._spec.replicas
+        desired = self._spec.replicas
         names = ("updatedReplicas", "readyReplicas", "replicas")
-        if not self._spec.is_on_delete and all(counts[name] == wanted for name in names):
+        if not self._spec.is_on_delete and all(counts[name] == desired for name in names):
             counts["currentReplicas"] = counts["updatedReplicas"]
             current = update
         status = without_zeros(counts, ("replicas", "availableReplicas"))

@@ -1,10 +1,10 @@
-"""Pods leave nodes with NoExecute taints that they do not tolerate, or not for long.
+"""Taint eviction: pods are deleted from nodes with NoExecute taints that they do not tolerate.
 
-A pod that tolerates all of them for some time is deleted when the shortest of these times is
-over. When that is, is scheduled once: taints that come later and are tolerated, and tolerations
-that change, move it no more, in either direction. Only if the pod does not tolerate all taints
-any more does it go at once, and if it tolerates them for ever it stays. The taints of a node that
-is gone are nobody's business, but what was scheduled is done.
+A pod that tolerates all taints for a limited time is deleted when the shortest of these times
+expires. The time of deletion is computed once: tolerated taints that are added later, and changed
+tolerations, do not move it. If a later taint is not tolerated at all, the pod is deleted
+immediately; if the pod comes to tolerate all taints without limit, the deletion is canceled.
+When a node is removed, scheduled deletions of its pods still happen.
 
 Upstream: pkg/controller/tainteviction/taint_eviction.go
 """
@@ -54,13 +54,13 @@ class TaintEvictionController:
 
     @property
     def pending_work(self) -> Sized:
-        """The nodes that pods have to leave."""
+        """The nodes with NoExecute taints."""
         return self._taints
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at the pods of a node whose taints changed, and at a pod that came to one."""
+        """Return the pods of a node whose taints changed, and a pod bound to a tainted node."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             return self._observe_pod(old, new)
         node = new if new is not None else old
@@ -95,7 +95,7 @@ class TaintEvictionController:
         return (new.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Delete a pod, say when, or let it stay.
+        """Delete a pod, schedule its deletion, or cancel it.
 
         Upstream: processPodOnNode
         """
@@ -127,9 +127,9 @@ class TaintEvictionController:
         return [*actions, SyncAt(now_ns + toleration_ns, SyncDue(self.name, key))]
 
     def _min_toleration_ns(self, pod: Pod) -> int | None:
-        """Return how long a pod may stay on its node, None for as long as it likes.
+        """Return how long a pod tolerates its node's taints, None for no limit.
 
-        Less than nothing: it does not tolerate all taints.
+        The result is negative if the pod does not tolerate all taints.
 
         Upstream: getMinTolerationTime
         """
@@ -138,7 +138,7 @@ class TaintEvictionController:
             used = [each for each in pod.spec.tolerations if tolerates(each, taint)]
             if not used:
                 return _NOT_TOLERATED
-            # Upstream: the first toleration of a taint is the one that is used.
+            # Upstream: only the first toleration that matches a taint applies.
             seconds = used[0].toleration_seconds
             if seconds is not None:
                 times.append(max(seconds, 0))
@@ -159,11 +159,11 @@ class TaintEvictionController:
         return [*actions, deletion_by(self.name, pod)]
 
     def state(self) -> dict[str, Any]:
-        """Return who has to leave, since when it has, and when."""
+        """Return the scheduled deletions: uid, time of the decision, time of the deletion."""
         return {"leaving": {key: list(entry) for key, entry in self._scheduled.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what another one did."""
+        """Restore the result of `state`."""
         self._scheduled = {
             key: (uid, since_ns, due_ns)
             for key, (uid, since_ns, due_ns) in state["leaving"].items()
@@ -171,6 +171,9 @@ class TaintEvictionController:
 
 
 def _cancel_event(source: str, key: NamespacedName) -> ControllerAction:
-    """Upstream: emitCancelPodDeletionEvent, which names the pod only, as it may be gone."""
+    """Return the cancellation Event, without a uid because the pod may no longer exist.
+
+    Upstream: emitCancelPodDeletionEvent
+    """
     note = f"Cancelling deletion of Pod {key}"
     return RecordEvent(*POD, key, "", "Normal", "TaintManagerEviction", note, source)

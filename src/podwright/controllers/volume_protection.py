@@ -1,7 +1,7 @@
-"""Claims and volumes that are in use are not deleted before they are free.
+"""Storage object in use protection: claims and volumes are removed only when they are unused.
 
-They have finalizers from their creation on; these go when a deleted claim is used by no pod
-on a node any more, and when a deleted volume is not bound.
+Claims and volumes have a finalizer from their creation. It is removed from a deleted claim when
+no running pod uses it, and from a deleted volume when it is not bound.
 
 Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go,
 pkg/controller/volume/pvprotection/pv_protection_controller.go
@@ -34,9 +34,9 @@ VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
 
 
 class VolumeProtectionController:
-    """Puts finalizers on claims and volumes, and takes them away when they are free.
+    """Adds finalizers to claims and volumes, and removes them when they are unused.
 
-    The key of a claim has a namespace in it, that of a volume has none.
+    The key of a claim contains a namespace, the key of a volume does not.
     """
 
     name = "volume-protection-controller"
@@ -51,7 +51,7 @@ class VolumeProtectionController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Look at new and deleted claims and volumes, and at claims whose pod lets them go."""
+        """Return new and deleted claims and volumes, and the claims of terminated pods."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             pod = new if new is not None else old
             assert isinstance(pod, Pod), "a pod"
@@ -65,7 +65,7 @@ class VolumeProtectionController:
         return (new.key,) if deleted or old is None else ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
-        """Put the finalizer on, or take it away."""
+        """Add or remove the finalizer."""
         if "/" in key:
             claim = self._lister.get(PVC, key)
             if not isinstance(claim, PersistentVolumeClaim):
@@ -93,8 +93,8 @@ class VolumeProtectionController:
         return [UpdateObject(new, "main", self.name)]
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: who uses what is seen in the pods."""
+        """Return nothing: the objects show the whole state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Restore nothing."""
