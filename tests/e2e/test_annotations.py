@@ -40,8 +40,10 @@ def test_an_attempt_that_failed_ends_as_an_explanation_of_it_does(a_run):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        pytest.param(f"web-0 {QUICKSTART}", "a recorded run knows: add --run.", id="no run"),
-        pytest.param("web --run RUN --node small", "kss has all nodes.", id="some nodes"),
+        pytest.param(f"web-0 {QUICKSTART}", "kss requires --run", id="no run"),
+        pytest.param(
+            "web --run RUN --node small", "kss always includes all nodes.", id="some nodes"
+        ),
         pytest.param("wep --run RUN", "did you mean default/web", id="no such pod"),
     ],
 )

@@ -134,17 +134,17 @@ def test_all_problems_of_a_policy_are_told_with_their_paths(
     [
         pytest.param(
             "--rules modern --algorithm-provider DefaultProvider",
-            "options: --algorithm-provider: it has no effect with --rules modern: only",
+            "options: --algorithm-provider: has no effect with --rules modern: it belongs",
             id="a provider for the modern rules",
         ),
         pytest.param(
             "--workers 2",
-            "options: --workers: it has no effect without --rules classic: only",
+            "options: --workers: has no effect without --rules classic: it belongs",
             id="workers for the modern rules",
         ),
         pytest.param(
             "--rules classic --tie-rule heap",
-            "options: --tie-rule: it has no effect with --rules classic, which always draw",
+            "options: --tie-rule: has no effect with --rules classic: nodes are drawn",
             id="a tie rule for the classic ones",
         ),
         pytest.param(
@@ -187,7 +187,7 @@ def test_what_config_shows_of_the_rules_can_be_read_again(
     path = write("shown.yaml", shown)
     assert run(f"config show {path}").stdout == shown
     assert run(f"config check {path}").stdout.endswith(
-        "valid (classic rules, 1 profile: default-scheduler)\n"
+        "valid (v1.16 rules, 1 profile: default-scheduler)\n"
     )
 
 
@@ -228,7 +228,7 @@ def test_a_priority_that_turns_the_choice_is_named(write: Callable[[str, str], s
 
 def test_the_exit_status_tells_only_if_asked(write: Callable[[str, str], str]) -> None:
     files = write("cluster.yaml", CLUSTER)
-    assert "alike" in run(f"compare-rules {files} --exit-code").stderr
+    assert "the same result" in run(f"compare-rules {files} --exit-code").stderr
     line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"
     run(line)
     run(f"{line} --exit-code", status=1)

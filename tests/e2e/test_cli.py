@@ -60,13 +60,13 @@ def test_usage_has_names_in_it_and_no_types(command):
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes x",
             "podwright explain [OPTIONS] POD [FILE...]",
-            "Invalid value for '--nodes': a whole number is expected.",
+            "Invalid value for '--nodes': must be an integer.",
             id="no number",
         ),
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes 0",
             "podwright explain [OPTIONS] POD [FILE...]",
-            "Invalid value for '--nodes': it has to be greater than or equal to 1",
+            "Invalid value for '--nodes': must be greater than or equal to 1",
             id="too small",
         ),
     ],
@@ -132,7 +132,7 @@ def test_decisions_are_a_table_with_upper_case_heads(write):
         "NAMESPACE  POD  NODE   MESSAGE",
         "default    web  large",
     ]
-    assert result.stderr.splitlines()[-1] == "1 of 1 pending pod placed on 2 nodes."
+    assert result.stderr.splitlines()[-1] == "1 of 1 pending pod scheduled on 2 nodes."
 
 
 def test_a_pod_that_does_not_fit_is_exit_status_1_with_upstreams_message(write):
@@ -148,7 +148,7 @@ def test_pods_of_others_and_gated_pods_do_not_count(write):
     result = run(f"schedule {write('cluster.yaml', NODES + gated + other)}")
     assert "waiting for scheduling gates: [wait]" in result.stdout
     assert 'no profile has schedulerName "somebody-else"' in result.stdout
-    assert "1 is held back; 1 is not ours to schedule" in result.stderr
+    assert "1 is gated; 1 uses another scheduler" in result.stderr
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
@@ -179,7 +179,10 @@ def test_pods_come_out_with_their_node_or_with_the_condition(write):
     again = run(
         f"schedule {write('nodes.yaml', NODES)} - -o name", stdin=yaml.safe_dump_all(items[:1])
     )
-    assert "Nothing to schedule: no pending pods among 1 pod (1 placed, 2 nodes)." in again.stderr
+    assert (
+        "Nothing to schedule: no pending pods among 1 pod (1 already placed, 2 nodes)."
+        in again.stderr
+    )
 
 
 def test_names_are_those_that_explain_takes(write):
@@ -295,7 +298,7 @@ def test_files_with_workloads_and_no_pods_say_that_they_are_not_expanded(write):
         )
     ]
     files = write("workloads.yaml", NODES + "---\n" + yaml.safe_dump_all(documents))
-    told = "podwright decides for pods and does not expand workloads (here: 2 Deployments, 1 Job)"
+    told = "podwright schedules pods and does not expand workloads (found: 2 Deployments, 1 Job)"
     said = run(f"schedule {files}").stderr
     assert "no pending pods among 0 pods" in said
     assert told in said
@@ -333,7 +336,7 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
 
 
 def test_a_plugin_that_nobody_knows_points_at_the_option():
-    told = "A plugin of your own has to be given as well: --plugin FILE, or to be installed"
+    told = "Load a custom plugin with --plugin FILE, or install its package"
     config = "examples/plugins/keep_zone.yaml"
     said = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
     result = run(f"config check {config}", status=1)
@@ -455,7 +458,7 @@ def test_a_difference_is_exit_status_1_and_shown(write):
         case = json.loads(next(lines))
     case["expect"]["feasible"] = ["no-such-node"]
     result = run(f"parity {write('one.jsonl', json.dumps(case))}", status=1)
-    assert "The first differences (1 of 1):" in result.stdout
+    assert "First differences (1 of 1):" in result.stdout
     assert f"{case['id']}: feasible" in result.stdout
     assert 'kube-scheduler: ["no-such-node"]' in result.stdout
     assert "0 of 1 cases agree" in result.stderr
@@ -473,7 +476,7 @@ def test_vectors_of_an_unknown_family_are_refused(write):
 
 def test_each_file_has_to_have_vectors(write):
     vectors, file = "tests/golden/vectors/quantities.jsonl.gz", write("empty.jsonl", "\n")
-    assert f"{file}: no vectors in it" in run(f"parity {vectors} {file}", status=2).stderr
+    assert f"{file}: contains no vectors" in run(f"parity {vectors} {file}", status=2).stderr
 
 
 def test_a_truncated_file_is_refused(tmp_path):
@@ -486,7 +489,7 @@ def test_vectors_that_are_all_left_out_prove_nothing(write):
     case = {"id": "a", "family": "gang", "gates": {"WorkloadAwarePreemption": True}}
     case |= {"start": "2000-01-01T00:00:10Z", "objects": [], "steps": []}
     result = run(f"parity {write('left.jsonl', json.dumps(case))}", status=1)
-    assert "0 of 0 cases agree in every field; 1 left out." in result.stderr
+    assert "0 of 0 cases agree in every field; 1 skipped." in result.stderr
 
 
 # ---------------------------------------------------------------- the process
@@ -529,5 +532,5 @@ def test_compiling_is_announced_once_and_only_once(tmp_path):
 def test_what_the_makefile_runs_ends_well_and_says_what_to_try_next():
     done = spawn("schedule", QUICKSTART, "--explain", "--exit-zero")
     assert done.returncode == 0
-    assert "Why these have no node:" in done.stdout
+    assert "Reasons by pod:" in done.stdout
     assert "podwright explain " in done.stderr

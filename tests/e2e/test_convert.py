@@ -52,7 +52,7 @@ def test_a_snapshot_has_a_configuration_and_the_namespaces_that_are_needed(manif
     snapshot = json.loads(result.stdout)
     assert snapshot["schedulerConfig"]["kind"] == "KubeSchedulerConfiguration"
     assert snapshot["namespaces"] == [{"metadata": {"name": "shop"}}]
-    assert result.stderr == "added namespaces that pods are in: shop\n"
+    assert result.stderr == "added the namespaces of objects: shop\n"
 
 
 def test_what_a_form_does_not_hold_is_named(tmp_path):
@@ -62,9 +62,9 @@ def test_what_a_form_does_not_hold_is_named(tmp_path):
         "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     )
     said = run(f"convert {path} -o kss").stderr
-    assert said == "left out, as a snapshot does not hold them: 1 Service\n"
+    assert said == "omitted kinds that a snapshot does not support: 1 Service\n"
     said = run(f"convert {path} -o record").stderr
-    assert said == "left out, as a record does not hold it: the scheduler configuration\n"
+    assert said == "omitted the scheduler configuration: a record does not support it\n"
     documents = list(yaml.safe_load_all(run(f"convert {path}").stdout))
     assert [document["kind"] for document in documents] == ["List", "KubeSchedulerConfiguration"]
 
@@ -135,7 +135,7 @@ def test_a_line_that_was_not_written_to_its_end_is_named(manifest, tmp_path):
     record = tmp_path / "record.jsonl"
     record.write_text(run(f"convert {manifest} -o record").stdout + '{"time":"2026-')
     said = run(f"convert {record} -o json").stderr
-    assert said == f"{record}: line 4 has no end and was left out\n"
+    assert said == f"{record}: line 4 is incomplete and was ignored\n"
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path):
@@ -145,7 +145,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     said = run(f"convert {files} -o record --start never", status=2).stderr
     assert "a.jsonl: line 1: time: Invalid value" in said
     assert "b.yaml" in said
-    assert '--start: Invalid value: "never": a time is expected' in said
+    assert '--start: Invalid value: "never": expected a time' in said
 
 
 def test_a_time_is_a_duration_or_a_time(tmp_path):
@@ -153,18 +153,18 @@ def test_a_time_is_a_duration_or_a_time(tmp_path):
     record.write_text(run(f"convert {QUICKSTART} -o record").stdout)
     said = run(f"convert {record} --at soon", status=2).stderr
     assert said == (
-        '--at: Invalid value: "soon": how long after the beginning is expected, such as 1h30m,'
+        '--at: Invalid value: "soon": expected a duration since the start, such as 1h30m,'
         " or a time\n"
     )
 
 
 def test_another_time_needs_a_record():
     said = run(f"convert {QUICKSTART} --at 2026-01-01T00:00:00Z", status=2).stderr
-    assert said == "--at: none of these files is a record of changes: there is no other time\n"
+    assert said == "--at: requires a record of changes or a run\n"
 
 
 def test_only_one_record_can_be_read(tmp_path):
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text(run(f"convert {QUICKSTART} -o record").stdout)
     said = run(f"convert {tmp_path / 'a.jsonl'} {tmp_path / 'b.jsonl'}", status=2).stderr
-    assert "b.jsonl: a second record of changes; the first is " in said
+    assert "b.jsonl: is a second record of changes; the first one is " in said

@@ -10,10 +10,12 @@ from tests.e2e.command_line import NODES, QUICKSTART, pod, run
 def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
     text = run(f"explain web-0 {QUICKSTART}").stdout
     assert re.search(r"Node: +general-\w\d", text)
-    assert "Why not the other feasible nodes:" in text
-    assert "Why not the rejected nodes:" in text
+    assert "Why the other feasible nodes were not chosen:" in text
+    assert "Why the other nodes were rejected:" in text
     assert re.search(r"PodTopologySpread +0 +passed", text)
-    assert re.search(r"did not apply, .*: NodeAffinity, NodePorts, ", text)
+    assert re.search(
+        r"Skipped \(nothing to check for this pod\): .*NodeAffinity, NodePorts, ", text
+    )
     assert re.search(r"NodeResourcesFit +1 +\d+/\d+/\d+", text)
     assert re.search(r"total +\d+", text)
 
@@ -29,17 +31,17 @@ def test_a_node_that_is_asked_for_is_shown_beside_the_chosen_one():
 def test_equally_good_nodes_are_named_apart_from_those_behind(write):
     nodes = "---".join(NODES.replace("small", f"s{i}").replace("large", f"l{i}") for i in range(3))
     text = run(f"explain web {write('cluster.yaml', nodes + pod('web', '1'))}").stdout
-    assert re.search(r"equally good, not taken:\n +l\d, l\d\n", text)
+    assert re.search(r"tied with the chosen node:\n +l\d, l\d\n", text)
     assert re.search(r"s0 +\d+ +-\d+ +NodeResourcesFit -\d+", text)
 
 
 def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():
     text = run(f"explain batch/train-3 {QUICKSTART}", status=1).stdout
     assert "Message:  0/12 nodes are available:" in text
-    assert "- tolerate the taint in the pod, or take it off the nodes" in text
+    assert "- add a toleration to the pod, or remove the taint" in text
     assert "gpu-a1, gpu-b1, gpu-c1, control-plane" in text
     assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
-    assert "nvidia.com/gpu: asks 1, 0 free of 0" in text
+    assert "nvidia.com/gpu: requests 1, 0 free of 0" in text
 
 
 def test_too_small_even_when_empty_is_told_apart_from_full(write):
@@ -52,26 +54,27 @@ def test_too_small_even_when_empty_is_told_apart_from_full(write):
         entry["remedy"].split(",")[0]: entry["reasons"][0]["nodes"]
         for entry in document["remedies"]
     }
-    assert told == {"ask for less": ["small"], "free room on these nodes": ["large"]}
+    assert told == {"reduce the requests": ["small"], "free resources on these nodes": ["large"]}
     assert document["nearest"][0] == {
         "node": "small",
         "plugins": ["NodeResourcesFit"],
-        "lacks": ["cpu: asks 4, 2 free of 2"],
+        "lacks": ["cpu: requests 4, 2 free of 2"],
     }
 
 
 def test_what_comes_first_in_the_queue_is_placed_first_unless_alone(write):
     files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
     assert (
-        "after placing 1 pending pod before it" in run(f"explain second {files}", status=1).stdout
+        "after scheduling 1 pending pod ahead of it"
+        in run(f"explain second {files}", status=1).stdout
     )
-    assert "in the cluster as it is" in run(f"explain second {files} --alone").stdout
+    assert "the cluster as given (--alone)" in run(f"explain second {files} --alone").stdout
 
 
 def test_a_pod_on_a_node_is_asked_again_with_its_place_free(write):
     files = write("cluster.yaml", NODES + pod("web", "7", spec="nodeName: large"))
     text = run(f"explain web {files}").stdout
-    assert "On node:  large (asked again as if its place were free)" in text
+    assert "On node:  large (re-evaluated as if not yet placed)" in text
     assert "the only one of 2 nodes that passes every filter" in text
 
 
@@ -108,8 +111,8 @@ def test_nodes_that_were_not_examined_are_named(write):
     assert len(document["notExamined"]) == 20
     assert len(document["feasible"]) == 100
     text = run(f"explain web {files} -c {config} -o wide").stdout
-    assert "20 nodes were not examined" in text
-    assert document["notExamined"][0] in text.partition("were not examined")[2]
+    assert "20 nodes were not evaluated" in text
+    assert document["notExamined"][0] in text.partition("were not evaluated")[2]
 
 
 def test_a_gated_pod_says_what_it_waits_for(write):
@@ -143,11 +146,11 @@ def test_preemption_is_explained_candidate_by_candidate(write):
     text = run(f"explain urgent {files}", status=1).stdout
     told = text[text.index("Preemption:\n") :].splitlines()
     assert told[1:6] == [
-        "  tried 2 of 2 nodes where room may help: 2 candidates",
+        "  dry run on 2 of 2 nodes where preemption may help: 2 candidates",
         "  NODE   VIOLATED BUDGETS  EVICTS             SPARES",
         "  small  0                 default/cheap (1)  default/cheap-too (2)",
-        "  large  0                 default/dear (50)  nobody",
-        "  takes small: lowest priority of the most important victim",
+        "  large  0                 default/dear (50)  none",
+        "  chosen: small (lowest priority of the most important victim)",
     ]
     document = json.loads(run(f"explain urgent {files} -o json", status=1).stdout)["preemption"]
     assert (document["chosen"], document["triedNodes"]) == ("small", 2)
@@ -195,12 +198,12 @@ def test_preemption_that_finds_nobody_says_what_it_tried(write):
     text = run(f"explain web {files}", status=1).stdout
     assert (
         "Preemption:\n"
-        "  tried 1 of 1 node where room may help: 0 candidates\n"
+        "  dry run on 1 of 1 node where preemption may help: 0 candidates\n"
         "  1 node: No preemption victims found for incoming pod\n"
     ) in text
     document = json.loads(run(f"explain web {files} -o json", status=1).stdout)["preemption"]
     assert (document["chosen"], document["candidates"]) == (None, [])
     too_big = write("big.yaml", NODES + pod("web", "80"))
-    assert "on no node would it help" in run(f"explain web {too_big}", status=1).stdout
+    assert "Preemption would not help on any node" in run(f"explain web {too_big}", status=1).stdout
     fits = json.loads(run(f"explain web {write('a.yaml', NODES + pod('web', '1'))} -o json").stdout)
     assert fits["preemption"] is None

@@ -116,7 +116,7 @@ def test_a_run_with_it_is_looked_back_at_and_says_whose_it_was(install, write, c
     assert "not it" in run(f"explain web --run {tmp_path}/run").stdout
     assert "2 on nodes" in run(f"run show {tmp_path}/run").stdout
     again = run(f"simulate --resume {tmp_path}/run")
-    assert "is finished" in again.stderr
+    assert "is already finished" in again.stderr
 
 
 def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, tmp_path):
@@ -125,7 +125,7 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
     run(f"simulate {cluster} --config {config} --plugin {file} -o {tmp_path}/run")
     install("KeepLarge = rack_plugins:KeepLarge")
     told = run(f"run show {tmp_path}/run", status=2).stderr
-    assert "plugins that are not in-tree: KeepLarge; give their files again" in told
+    assert "plugins that are not in-tree: KeepLarge; pass their files" in told
     assert "2 on nodes" in run(f"run show {tmp_path}/run --plugin {file}").stdout
 
 
@@ -195,10 +195,10 @@ def test_two_packages_with_one_name_are_refused(install, write, cluster):
     install("KeepLarge = more_plugins:KeepLarge", name="more_plugins", version="2.0")
     told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     packages = "more_plugins 2.0 and rack_plugins 1.2"
-    assert f'the plugin "KeepLarge" is in {packages}: uninstall all but one' in told
+    assert f'duplicate plugin "KeepLarge" in {packages}: uninstall all but one' in told
 
 
 def test_a_plugin_that_nobody_has_is_told_as_before(write, cluster):
     told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     assert "KeepLarge" in told
-    assert "--plugin FILE, or to be installed" in told
+    assert "--plugin FILE, or install its package" in told

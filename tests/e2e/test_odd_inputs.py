@@ -29,7 +29,7 @@ spec:
   selector: {matchExpressions: [{key: .status.up, operator: DoesNotExist}]}
   next: {statusTemplate: "up: true"}
 """
-TOLD = "ServiceMonitor (monitoring.coreos.com/v1) is not known here and has no part in scheduling"
+TOLD = "ServiceMonitor (monitoring.coreos.com/v1) is not a known kind and is ignored"
 
 
 @pytest.mark.parametrize("command", ["schedule", "simulate"])
@@ -71,14 +71,14 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
 )
 def test_files_without_objects_are_refused(write, command, text):
     empty = write("empty.yaml", text)
-    assert run(f"{command} {empty}", status=2).stderr == f"{empty}: no objects in here\n"
+    assert run(f"{command} {empty}", status=2).stderr == f"{empty}: contains no objects\n"
     # Beside others it is just empty.
     full = write("full.yaml", NODES + pod("web", "1"))
     assert "no objects" not in run(f"{command} {empty} {full}").stderr
 
 
 def test_a_cluster_in_which_nothing_happens_is_a_sentence(write):
-    told = "Nothing to simulate: no pods, nothing that makes pods, and no events."
+    told = "Nothing to simulate: no pods, no workloads and no events."
     nodes = write("nodes.yaml", NODES)
     assert run(f"simulate {nodes}").stderr == f"{told}\n"
     events = write("events.jsonl", '{"at": "1m", "drain": "small"}\n')

@@ -13,7 +13,7 @@ CLASSIC_CONFIGURATION = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nrules: classic\n"
 )
 POLICY = "apiVersion: v1\nkind: Policy\n"
-OFFSET = "which try every node"
+OFFSET = "every node is tried"
 EVERY = ("schedule", "simulate", "explain web-0")
 """The commands that decide by the rules that are chosen."""
 
@@ -24,93 +24,93 @@ CASES = (
         for command in EVERY
         for case in (
             (f"{command} CLUSTER --rules classic --preemption-offset zero",
-             f"--preemption-offset: it has no effect with --rules classic, {OFFSET}"),
+             f"--preemption-offset: has no effect with --rules classic: {OFFSET}"),
             (f"{command} CLUSTER --rules classic --preemption-offset drawn",
-             f"--preemption-offset: it has no effect with --rules classic, {OFFSET}"),
+             f"--preemption-offset: has no effect with --rules classic: {OFFSET}"),
             (f"{command} CLUSTER --config CLASSIC --preemption-offset zero",
-             "--preemption-offset: it has no effect with the classic rules of the configuration,"),
+             "--preemption-offset: has no effect with the v1.16 rules of the configuration:"),
             (f"{command} CLUSTER --policy POLICY --preemption-offset zero",
-             "--preemption-offset: it has no effect with --policy (the classic rules),"),
+             "--preemption-offset: has no effect with --policy (v1.16 rules):"),
             (f"{command} CLUSTER --algorithm-provider DefaultProvider --preemption-offset zero",
-             "--preemption-offset: it has no effect with --algorithm-provider (the classic"),
+             "--preemption-offset: has no effect with --algorithm-provider (v1.16 rules):"),
             (f"{command} CLUSTER --rules classic --tie-rule heap",
-             "--tie-rule: it has no effect with --rules classic, which always draw"),
+             "--tie-rule: has no effect with --rules classic: nodes are drawn"),
             (f"{command} CLUSTER --rules modern --algorithm-provider DefaultProvider",
-             "--algorithm-provider: it has no effect with --rules modern"),
+             "--algorithm-provider: has no effect with --rules modern"),
             (f"{command} CLUSTER --rules modern --policy POLICY",
-             "--policy: it has no effect with --rules modern"),
+             "--policy: has no effect with --rules modern"),
             (f"{command} CLUSTER --policy POLICY --algorithm-provider DefaultProvider",
-             "--algorithm-provider: it has no effect with --policy"),
+             "--algorithm-provider: has no effect with --policy"),
         )
     ),
     ("config show --rules modern --policy POLICY",
-     "--policy: it has no effect with --rules modern"),
-    ("schedule CLUSTER --workers 2", "--workers: it has no effect without --rules classic"),
-    ("schedule CLUSTER --workers 1", "--workers: it has no effect without --rules classic"),
+     "--policy: has no effect with --rules modern"),
+    ("schedule CLUSTER --workers 2", "--workers: has no effect without --rules classic"),
+    ("schedule CLUSTER --workers 1", "--workers: has no effect without --rules classic"),
     ("explain web-0 CLUSTER --rules modern --workers 2",
-     "--workers: it has no effect with --rules modern"),
+     "--workers: has no effect with --rules modern"),
     ("schedule CLUSTER --seed 1 --tie-rule first --preemption-offset zero",
-     "--seed: it has no effect with --tie-rule first and --preemption-offset zero"),
+     "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
     ("explain web-0 CLUSTER --seed 1 --tie-rule first --preemption-offset zero",
-     "--seed: it has no effect with --tie-rule first and --preemption-offset zero"),
+     "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
     # The form of the output.
     *(
         (f"schedule CLUSTER --explain -o {output}",
-         f"'--explain': it has no effect with --output {output}")
+         f"'--explain': has no effect with --output {output}")
         for output in ("json", "yaml", "name", "pods")
     ),
-    ("explain web-0 CLUSTER --nodes 3 -o wide", "'--nodes': it has no effect with --output wide"),
-    ("explain web-0 CLUSTER --nodes 3 -o json", "'--nodes': it has no effect with --output json"),
+    ("explain web-0 CLUSTER --nodes 3 -o wide", "'--nodes': has no effect with --output wide"),
+    ("explain web-0 CLUSTER --nodes 3 -o json", "'--nodes': has no effect with --output json"),
     ("explain web-0 CLUSTER --node gpu-a1 -o yaml",
-     "'--node': it has no effect with --output yaml"),
-    ("explain web --run RUN --node n -o json", "'--node': it has no effect with --output json"),
-    ("explain web --run RUN --nodes 3 -o kss", "'--node': kss has all nodes"),
+     "'--node': has no effect with --output yaml"),
+    ("explain web --run RUN --node n -o json", "'--node': has no effect with --output json"),
+    ("explain web --run RUN --nodes 3 -o kss", "'--node': kss always includes all nodes"),
     ("convert CLUSTER --start 2026-01-01T00:00:00Z",
-     "'--start': it has no effect with --output yaml"),
+     "'--start': has no effect with --output yaml"),
     ("convert CLUSTER --start 2026-01-01T00:00:00Z -o kss",
-     "'--start': it has no effect with --output kss"),
+     "'--start': has no effect with --output kss"),
     # What the inputs are.
     ("explain placed CLUSTER PLACED --alone",
-     "--alone: it has no effect with POD default/placed, which is on node gpu-a1"),
-    ("explain web-0 CLUSTER --at 1m", "'--at': only a recorded run has a past: add --run"),
-    ("explain web-0 CLUSTER --attempt 1", "'--attempt': only a recorded run has a past: add --run"),
-    ("explain web-0 CLUSTER -o kss", "'--output': kss has what came after the decision"),
+     "--alone: has no effect with POD default/placed, which is on node gpu-a1"),
+    ("explain web-0 CLUSTER --at 1m", "'--at': requires --run"),
+    ("explain web-0 CLUSTER --attempt 1", "'--attempt': requires --run"),
+    ("explain web-0 CLUSTER -o kss", "'--output': kss requires --run"),
     *(
-        (f"explain web --run RUN {option}", f"'{option.split()[0]}': a recorded run is explained")
+        (f"explain web --run RUN {option}", f"'{option.split()[0]}': cannot be combined with --run")
         for option in ("--alone", "--seed 0", "--rules modern", "--tie-rule drawn", "--workers 1",
                        "--preemption-offset drawn", "--feature-gates AllBeta=true",
                        "--config CLASSIC", "--policy POLICY", "--algorithm-provider x")
     ),
-    ("explain web --run RUN --at 1m --attempt 1", "'--at': give either --attempt or --at"),
-    ("convert CLUSTER --at 1m", "--at: none of these files is a record of changes"),
+    ("explain web --run RUN --at 1m --attempt 1", "'--at': cannot be combined with --attempt"),
+    ("convert CLUSTER --at 1m", "--at: requires a record of changes or a run"),
     ("convert RECORD -o record --start 2026-01-01T00:00:00Z",
-     "--start: it has no effect with RECORD, which says when it begins"),
+     "--start: has no effect with RECORD, which has its own start"),
     ("shadow examples/shadow --delay 1",
-     "--delay: it has no effect with examples/shadow/scheduler.jsonl"),
+     "--delay: has no effect with examples/shadow/scheduler.jsonl"),
     ("shadow examples/shadow --no-scheduler-log --scheduler-log examples/shadow/scheduler.jsonl",
-     "examples/shadow/scheduler.jsonl: is named, and --no-scheduler-log"),
+     "examples/shadow/scheduler.jsonl: --scheduler-log cannot be combined with --no-scheduler-log"),
     ("config show examples/plugins/keep_zone.yaml --config CLASSIC",
-     "'--config': it has no effect with FILE examples/plugins/keep_zone.yaml"),
+     "'--config': has no effect with FILE examples/plugins/keep_zone.yaml"),
     *(
         (f"config check POLICY {option}",
-         f"{option.split()[0]}: it has no effect with POLICY: a Policy is checked by itself")
+         f"{option.split()[0]}: has no effect with POLICY: a Policy is validated separately")
         for option in ("--rules classic", "--algorithm-provider DefaultProvider",
                        "--feature-gates AllBeta=true", "--policy POLICY",
                        "--plugin examples/plugins/keep_zone.py")
     ),
     # The folder of a run.
-    ("simulate CLUSTER --no-tables", "'--no-tables': it has no effect without --run"),
+    ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --run"),
     ("simulate CLUSTER --checkpoint-events 5",
-     "'--checkpoint-events': it has no effect without --run"),
+     "'--checkpoint-events': has no effect without --run"),
     *(
         (f"simulate CLUSTER --ending {ending}",
-         "--ending: it has no effect without pods of the openb trace, with their times;"
+         "--ending: has no effect without pods of the openb trace that have times;"
          " there are none in CLUSTER")
         for ending in ("after-run-time", "at-deletion-time")
     ),
     *(
         (f"simulate --resume RUN {option}",
-         f"'{option.split()[0]}': the run in the folder says what it is made of")
+         f"'{option.split()[0]}': cannot be combined with --resume")
         for option in ("--no-tables", "--seed 0", "--run other", "--until 1h", "--sample 1m",
                        "--ending after-run-time", "--rules modern", "--events x")
     ),
@@ -159,17 +159,17 @@ def test_the_functions_refuse_arguments_without_effect():
     classic = pw.read_configuration(CLASSIC_CONFIGURATION, source="c")
     nodes = [make_node("n", cpu="1")]
     refused = (
-        ("tie_rule: it has no effect with the classic rules",
+        ("tie_rule: has no effect with the v1.16 rules",
          lambda: pw.Scheduler(classic, tie_rule=TieRule.FIRST)),
-        ("draws_preemption_offset: it has no effect with the classic rules",
+        ("draws_preemption_offset: has no effect with the v1.16 rules",
          lambda: pw.Scheduler(classic, draws_preemption_offset=False)),
-        ("parallelize_until: it has no effect with the modern rules",
+        ("parallelize_until: has no effect with the v1.36 rules",
          lambda: pw.Scheduler(parallelize_until=lambda *_: None)),
-        ("draws_preemption_offset: it has no effect with the classic rules",
+        ("draws_preemption_offset: has no effect with the v1.16 rules",
          lambda: pw.simulate(nodes, configuration=classic, draws_preemption_offset=False)),
-        ("checkpoint_events: it has no effect without output",
+        ("checkpoint_events: has no effect without output",
          lambda: pw.simulate(nodes, checkpoint_events=5)),
-        ("ending: it has no effect without pods of the openb trace",
+        ("ending: has no effect without pods of the openb trace",
          lambda: pw.simulate(nodes, ending="after_run_time")),
     )  # fmt: skip
     for told, call in refused:

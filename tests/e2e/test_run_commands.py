@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import QUICKSTART, ROOT, run
 
-from podwright.cli.event_text import action_told, event_told
+from podwright.cli.event_text import describe_action, describe_event
 from podwright.cli.inputs import load_plugins
 from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
@@ -31,27 +31,27 @@ from podwright.testing import make_node, make_pod
 def test_a_past_attempt_is_explained_with_when_it_was_and_what_came_of_it(a_run):
     text = run(f"explain batch --run {a_run} --attempt 1", status=1).stdout
     assert "Attempt:  1 of 4, 30s into the run (2026-01-01T00:00:30Z), event 22\n" in text
-    assert re.search(r"Then: +back in the queue as unschedulable, waiting for NodeResourcesFit, "
-                     r"with a backoff of 1s; attempt 2 came 30s later\n", text)  # fmt: skip
-    assert "cpu: asks 8, 2 free of 2" in text
+    assert re.search(r"Then: +requeued as unschedulable, waiting for NodeResourcesFit, "
+                     r"with a backoff of 1s; attempt 2 followed 30s later\n", text)  # fmt: skip
+    assert "cpu: requests 8, 2 free of 2" in text
     assert re.search(r"PLUGIN +REJECTS +small +large\n", text)
 
 
 def test_without_an_attempt_or_a_time_it_is_the_last_one(a_run):
     text = run(f"explain pod/batch --run {a_run}").stdout
     assert "Attempt:  4 of 4, 10m0s into the run" in text
-    assert "Then:     bound to huge at once\n" in text
+    assert "Then:     bound to huge immediately\n" in text
 
 
 def test_who_preempted_is_told_with_whom_and_where_room_is_made(a_run):
     text = run(f"explain urgent --run {a_run} --attempt 1", status=1).stdout
     assert "Preempts: default/web, default/db on large" in text
-    assert "nominated to large; attempt 2 came at once" in text
+    assert "nominated to large; attempt 2 followed immediately" in text
 
 
 def test_the_last_attempt_of_a_pod_that_stays_pending_says_so(a_run):
     text = run(f"explain hopeless --run {a_run}", status=1).stdout
-    assert "; not tried again in this run, which ended at once" in text
+    assert "; no further attempt before the end of the run, immediately" in text
 
 
 @pytest.mark.parametrize(
@@ -111,44 +111,46 @@ def test_the_manifest_says_when_the_run_began(a_run, tmp_path):
     assert "1h0m10s into the run" in run(f"explain web --run {folder}").stdout
     manifest.write_text('{"seed": 7}')
     refused = run(f"explain web --run {folder}", status=2).stderr
-    assert refused.startswith(f"{manifest}: does not say when the run began")
+    assert refused.startswith(f"{manifest}: does not contain the start of the run")
 
 
 def test_nodes_are_those_that_were_there_then(a_run):
     text = run(f"explain web --run {a_run} --node small").stdout
     assert re.search(r"PLUGIN +REJECTS +large +small\n", text)
     wrong = run(f"explain web --run {a_run} --node huge", status=2).stderr
-    assert wrong == 'error: no node "huge" was there then\n'
+    assert wrong == 'error: no node "huge" in the cluster at that time\n'
 
 
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        pytest.param("batsh --run RUN", 'no pod "batsh" is in this run; did you mean default/batch',
+        pytest.param("batsh --run RUN", 'no pod "batsh" in this run; did you mean default/batch',
                      id="a pod that there is not"),
-        pytest.param("held --run RUN", "was never tried in this run: it is gated",
+        pytest.param("held --run RUN", "has no scheduling attempt in this run: it is gated",
                      id="a pod that was never tried"),
-        pytest.param("web -n shop --run RUN", 'no pod "web" is in this run', id="a namespace"),
+        pytest.param("web -n shop --run RUN", 'no pod "web" in this run', id="a namespace"),
         pytest.param("batch --run RUN --attempt 5", "was tried 4 times: there is no attempt 5",
                      id="an attempt too many"),
-        pytest.param("batch --run RUN --attempt 0", "attempts are counted from 1", id="attempt 0"),
+        pytest.param("batch --run RUN --attempt 0", "attempts are numbered from 1", id="attempt 0"),
         pytest.param("batch --run RUN --at 29s", "its first attempt was at 2026-01-01T00:00:30Z",
                      id="before it came"),
-        pytest.param("batch --run RUN --at noon", '"noon" is no time', id="no time"),
+        pytest.param("batch --run RUN --at noon", 'invalid time "noon"', id="no time"),
         pytest.param("batch --run RUN --at 2025-12-31T23:59:59Z",
-                     "2025-12-31T23:59:59Z is before the run, which begins at 2026-01-01T00:00:00Z",
+                     "2025-12-31T23:59:59Z is before the start of the run, 2026-01-01T00:00:00Z",
                      id="before the run"),
-        pytest.param("batch --run RUN --at 5m --attempt 1", "give either --attempt or --at",
+        pytest.param("batch --run RUN --at 5m --attempt 1", "cannot be combined with --attempt",
                      id="two ways to choose"),
-        pytest.param(f"batch {QUICKSTART} --run RUN", "give either files or --run",
+        pytest.param(f"batch {QUICKSTART} --run RUN", "FILE cannot be combined with --run",
                      id="files and a run"),
-        pytest.param("batch", "give files with the cluster, or --run", id="neither"),
-        pytest.param(f"web-0 {QUICKSTART} --at 5m", "only a recorded run has a past: add --run",
+        pytest.param("batch", "specify the files of a cluster, or --run", id="neither"),
+        pytest.param(f"web-0 {QUICKSTART} --at 5m", "'--at': requires --run",
                      id="a time without a run"),
-        pytest.param("batch --run RUN --seed 0", "'--seed': a recorded run is explained as it was",
+        pytest.param("batch --run RUN --seed 0", "'--seed': cannot be combined with --run",
                      id="what decides is recorded, also where it is the default"),
-        pytest.param("batch --run RUN --alone", "'--alone': a recorded run", id="alone"),
-        pytest.param("batch --run RUN -c x.yaml", "'--config': a recorded run", id="a config"),
+        pytest.param("batch --run RUN --alone", "'--alone': cannot be combined with --run",
+                     id="alone"),
+        pytest.param("batch --run RUN -c x.yaml", "'--config': cannot be combined with --run",
+                     id="a config"),
         pytest.param(f"batch --run {QUICKSTART}", "holds no decision log", id="no run"),
         pytest.param("batch --run RUN --plugin examples/plugins/keep_zone.py",
                      "it was recorded without KeepZone", id="a plugin that did not take part"),
@@ -170,7 +172,7 @@ def test_a_run_with_plugins_of_its_own_needs_their_files_again(tmp_path):
     recorder.handle(CycleDue(), 2)
     recorder.log.close()
     for line in (f"explain web --run {tmp_path}", f"run show {tmp_path}", f"run step {tmp_path}"):
-        assert "KeepZone; give their files again, with --plugin" in run(line, status=2).stderr
+        assert "KeepZone; pass their files with --plugin" in run(line, status=2).stderr
     explained = run(f"explain web --run {tmp_path} --plugin {file}", status=1).stdout
     assert "1 node: node(s) outside zone zone-b (KeepZone)" in explained
     assert "1 unschedulable" in run(f"run show {tmp_path} --plugin {file}").stdout
@@ -233,7 +235,7 @@ def test_the_beginning_of_a_run_has_nothing_in_its_queue(a_run):
 
 def test_after_the_end_is_the_end(a_run):
     late = run(f"run show {a_run} --at 10h")
-    assert "nothing happens after 13m0s into the run" in late.stderr
+    assert "the run ends at 13m0s into the run" in late.stderr
     assert late.stdout == run(f"run show {a_run}").stdout
 
 
@@ -274,7 +276,7 @@ def test_an_empty_log_is_shown_as_that(tmp_path):
     record(str(tmp_path)).log.close()
     assert "Events:   0 of 0" in run(f"run show {tmp_path}").stdout
     assert "before the first of 0 events" in run(f"run step {tmp_path}", stdin="").stdout
-    assert 'no pod "web" is in this run' in run(f"explain web --run {tmp_path}", status=2).stderr
+    assert 'no pod "web" in this run' in run(f"explain web --run {tmp_path}", status=2).stderr
 
 
 def test_on_a_terminal_it_fits_the_width(a_run):
@@ -308,7 +310,7 @@ def test_an_event_is_shown_with_what_it_caused_and_the_queue(a_run):
     _, shown = steps(a_run, "g 27")
     assert shown.splitlines() == [
         "event 27 of 67, 1m0s into the run (2026-01-01T00:01:00Z)",
-        "  a cycle for default/urgent (attempt 1)",
+        "  scheduling cycle for default/urgent (attempt 1)",
         "  -> Warning Event FailedScheduling of pod default/urgent: 0/2 nodes are available: 2 "
         "Insufficient cpu.",
         "  -> set the status of pod default/urgent: PodScheduled is False (Unschedulable), "
@@ -335,20 +337,22 @@ def test_the_cycle_and_the_queue_are_shown_on_demand(a_run):
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
-        pytest.param("x", '"x" is no command; ? says which there are', id="no command"),
-        pytest.param("n x", '"x" is not a number of times', id="no number"),
-        pytest.param("b", "this is the beginning of the run", id="before the beginning"),
-        pytest.param("C", "there is no earlier cycle", id="no cycle before"),
-        pytest.param("g", "where to? g NUMBER or g TIME", id="nowhere"),
-        pytest.param("g noon", '"noon" is no time', id="no time"),
-        pytest.param("/", "about which pod? / POD", id="no pod"),
-        pytest.param("/ batsh", 'no pod "batsh" is here or was ever tried; did you mean '
+        pytest.param("x", 'unknown command "x"; ? lists the commands', id="no command"),
+        pytest.param("n x", 'invalid count "x"', id="no number"),
+        pytest.param("b", "start of the run", id="before the beginning"),
+        pytest.param("C", "no earlier cycle", id="no cycle before"),
+        pytest.param("g", "specify an event or a time: g NUMBER or g TIME", id="nowhere"),
+        pytest.param("g noon", 'invalid time "noon"', id="no time"),
+        pytest.param("/", "specify a pod: / POD", id="no pod"),
+        pytest.param("/ batsh",
+                     'no pod "batsh" at this time or with an attempt in this run; did you mean '
                      "default/batch?", id="an unknown pod"),
         pytest.param("e", "no cycle ended with this event", id="nothing to explain"),
-        pytest.param("e web", "pod default/web was not tried up to event 0", id="too early"),
+        pytest.param("e web", "pod default/web has no scheduling attempt up to event 0",
+                     id="too early"),
         pytest.param("s", "The queue is empty.", id="an empty queue"),
-        pytest.param("g 68", "there are 67 events", id="after the end"),
-        pytest.param("n 100", "this is the end of the run", id="through the end"),
+        pytest.param("g 68", "the run has 67 events", id="after the end"),
+        pytest.param("n 100", "end of the run", id="through the end"),
         pytest.param("?", "COMMAND", id="help"),
     ],
 )  # fmt: skip
@@ -367,7 +371,7 @@ def test_a_terminal_has_a_prompt_and_ctrl_d_quits(a_run):
     shown = on_a_terminal("run", "step", str(a_run), typed=["n\n", "c\n", "e\n", "\x04"])
     assert shown.count("step> ") == 4
     assert "event 12 of 67" in shown
-    assert "bound to large at once" in shown
+    assert "bound to large immediately" in shown
 
 
 def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = None) -> str:
@@ -410,12 +414,12 @@ def test_every_event_and_action_of_a_run_has_words(tmp_path):
     told = set()
     while stepper.forward():
         assert stepper.moment is not None
-        told.add(event_told(stepper.moment))
-        told.update(map(action_told, stepper.moment.actions))
-    assert "pod default/web changed: Running, on large, being deleted" in told
-    assert "unschedulable pods that waited long are tried again" in told
+        told.add(describe_event(stepper.moment))
+        told.update(map(describe_action, stepper.moment.actions))
+    assert "pod default/web updated: Running, on large, terminating" in told
+    assert "flush of unschedulable pods: pods parked for too long become active or back off" in told
     assert "delete pod default/db" in told
-    assert 'answer to "bind pod default/web to large": done' in told
+    assert 'result of "bind pod default/web to large": done' in told
     log.close()
 
 
@@ -431,9 +435,9 @@ def test_a_failed_answer_says_why():
 
     bind = Bind(3, "default/web", "u", "n1")
     failed = moment(CallDone(3, CallError("no such node")), bind)
-    assert event_told(failed) == 'answer to "bind pod default/web to n1": failed: no such node'
+    assert describe_event(failed) == 'result of "bind pod default/web to n1": failed: no such node'
     late = moment(ExtenderReplied(4, ExtenderReply(error="refused")))
     assert (
-        event_told(late)
-        == "answer to call 4: failed: refused, which ends the cycle for default/web"
+        describe_event(late)
+        == "result of call 4: failed: refused; completes the cycle for default/web"
     )

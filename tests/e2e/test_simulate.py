@@ -78,7 +78,7 @@ def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(
 def test_pods_that_all_have_a_node_are_a_success(write):
     cluster = write("cluster.yaml", NODES + pod("web", "1"))
     result = run(f"simulate {cluster}")
-    assert result.stdout.endswith("No pod is left without a node.\n")
+    assert result.stdout.endswith("All pods are scheduled.\n")
     assert result.stderr == ""
 
 
@@ -111,19 +111,21 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param("", "give files, or --events, or --resume", id="nothing"),
+        pytest.param("", "specify FILE, --events or --resume", id="nothing"),
         pytest.param("{c} --until soon", '--until: Invalid value: "soon"', id="until"),
         pytest.param("{c} --sample 0s", '--sample: Invalid value: "0s"', id="sample"),
         pytest.param("{c} --events none.jsonl", "none.jsonl: cannot be read", id="no events"),
         pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
-        pytest.param("{c} --resume {c}", "nothing else can be given", id="resume and files"),
+        pytest.param("{c} --resume {c}", "cannot be combined with --resume", id="resume and files"),
         pytest.param("--resume none", "none holds no run", id="no run"),
-        pytest.param("{c} -o ''", "the name of a folder is expected", id="no folder"),
+        pytest.param("{c} -o ''", "a folder name must not be empty", id="no folder"),
         pytest.param(
-            "--resume ''", "the name of a folder is expected", id="no folder to go on with"
+            "--resume ''", "a folder name must not be empty", id="no folder to go on with"
         ),
         pytest.param(
-            "examples/shadow/record.jsonl", "record of changes: give it with --events", id="record"
+            "examples/shadow/record.jsonl",
+            "is a record of changes; pass it with --events",
+            id="record",
         ),
     ],
 )
@@ -156,7 +158,7 @@ def test_a_finished_run_is_only_told_of(write, tmp_path):
     run(f"simulate {cluster} -o {tmp_path}/run", status=1)
     before = tree(tmp_path / "run")
     again = run(f"simulate --resume {tmp_path}/run", status=1)
-    assert "is finished" in again.stderr
+    assert "is already finished" in again.stderr
     assert "Insufficient cpu" in again.stdout
     assert tree(tmp_path / "run") == before
 

@@ -35,7 +35,7 @@ from tests.traces import openb as openb_trace
 
 from podwright.api.admission import Admission
 from podwright.cli import main
-from podwright.cli.gc_pause import rare_collection
+from podwright.cli.gc_pause import reduced_collection
 from podwright.controllers import ControllerLoop
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
@@ -114,7 +114,7 @@ def _play(*, scale: int) -> tuple[int, float, float]:
         _fill(world, scale)
         gc.collect()
         start_s = time.process_time()
-        with rare_collection():  # as `podwright simulate`
+        with reduced_collection():  # as `podwright simulate`
             world.run(world.start_ns + 60 * _MINUTE_NS)
         world.log.close()
         elapsed_s = time.process_time() - start_s

@@ -66,14 +66,14 @@ class NearNode(msgspec.Struct, frozen=True, kw_only=True):
 
 # ---------------------------------------------------------------- remedies
 
-_HAS_NONE = "let the pod onto nodes that have the resource, or add some: these have none"
-_TOO_SMALL = "ask for less, or add larger nodes: these are too small even when empty"
-_FULL = "free room on these nodes, add more like them, or ask for less"
+_HAS_NONE = "allow the pod on nodes that provide the resource, or add some: these provide none"
+_TOO_SMALL = "reduce the requests, or add larger nodes: these are too small even when empty"
+_FULL = "free resources on these nodes, add similar nodes, or reduce the requests"
 
 _BY_REASON: dict[str, str] = {
-    "Too many pods": "free a place on these nodes, or raise their pod limit",
+    "Too many pods": "remove pods from these nodes, or raise their pod limit",
     "node(s) were unschedulable": "uncordon these nodes (kubectl uncordon NODE)",
-    "node(s) had untolerated taint(s)": "tolerate the taint in the pod, or take it off the nodes",
+    "node(s) had untolerated taint(s)": "add a toleration to the pod, or remove the taint",
     "node(s) didn't match Pod's node affinity/selector": (
         "change the pod's nodeSelector or node affinity, or label the nodes"
     ),
@@ -82,10 +82,10 @@ _BY_REASON: dict[str, str] = {
     ),
     "node(s) didn't match the requested node name": "change the pod's spec.nodeName",
     "node(s) didn't have free ports for the requested pod ports": (
-        "use another hostPort, or free it on these nodes"
+        "use another hostPort, or free the port on these nodes"
     ),
     "node(s) didn't match pod topology spread constraints": (
-        "make room in the emptier domains, raise maxSkew, or use ScheduleAnyway"
+        "free resources in the domains with fewer pods, raise maxSkew, or use ScheduleAnyway"
     ),
     "node(s) didn't match pod topology spread constraints (missing required label)": (
         "label these nodes with the constraint's topologyKey"
@@ -94,21 +94,21 @@ _BY_REASON: dict[str, str] = {
         "start a pod that the affinity term selects, or change the term"
     ),
     "node(s) didn't match pod anti-affinity rules": (
-        "add nodes (or domains) without the pods that it keeps away from, or prefer, not require"
+        "add nodes (or domains) without the pods that it excludes, or make the term preferred"
     ),
     "node(s) didn't satisfy existing pods anti-affinity rules": (
         "change the running pods' anti-affinity, or the labels of this pod"
     ),
     # In the words of 1.16.
     "node(s) had taints that the pod didn't tolerate": (
-        "tolerate the taint in the pod, or take it off the nodes"
+        "add a toleration to the pod, or remove the taint"
     ),
     "node(s) didn't match node selector": (
         "change the pod's nodeSelector or node affinity, or label the nodes"
     ),
     "node(s) didn't match the requested hostname": "change the pod's spec.nodeName",
     "node(s) exceed max volume count": "use nodes with free volume attachments",
-    "node(s) had no available disk": "free the disk: another pod uses it",
+    "node(s) had no available disk": "release the disk from the pod that uses it",
 }
 
 _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
@@ -118,23 +118,26 @@ _BY_PART: tuple[tuple[str, str], ...] = (
     ("waiting for first consumer", "wait for the pod that shares the claim"),
     ("persistentvolumeclaim", "create the PersistentVolumeClaim in the pod's namespace"),
     ("has unbound immediate", "provision volumes for the pod's claims (kubectl get pvc,pv)"),
-    ("find available persistent volumes", "add a PersistentVolume, or a class that provisions"),
-    ("PersistentVolume's node affinity", "let the pod onto the nodes where its volume is"),
-    ("volume node affinity conflict", "let the pod onto the nodes where its volume is"),
-    ("enough free storage", "free storage, or add some, where these nodes can reach it"),
+    (
+        "find available persistent volumes",
+        "add a PersistentVolume, or a StorageClass with a provisioner",
+    ),
+    ("PersistentVolume's node affinity", "allow the pod on the nodes that can access its volume"),
+    ("volume node affinity conflict", "allow the pod on the nodes that can access its volume"),
+    ("enough free storage", "free or add storage that these nodes can access"),
     ("non-existent pv", "bind the claim to a volume that exists"),
 )
 """Reasons that contain names are known by a part of them; the first that fits counts."""
 
 _BY_PLUGIN: dict[str, str] = {
-    "NodeDeclaredFeatures": "update the nodes, or do without the feature",
-    "VolumeBinding": "look at the pod's claims and their volumes (kubectl get pvc,pv)",
-    "VolumeZone": "use a volume of these nodes' zone, or nodes of the volume's zone",
-    "VolumeRestrictions": "free the volume: another pod uses it",
+    "NodeDeclaredFeatures": "update the nodes, or do not use the feature",
+    "VolumeBinding": "check the pod's claims and their volumes (kubectl get pvc,pv)",
+    "VolumeZone": "use a volume in the zone of these nodes, or nodes in the zone of the volume",
+    "VolumeRestrictions": "release the volume from the pod that uses it",
     "NodeVolumeLimits": "use nodes with free volume attachments",
-    "DynamicResources": "look at the pod's resource claims and the devices of the nodes",
+    "DynamicResources": "check the pod's resource claims and the devices of the nodes",
     "InterPodAffinity": "change the pod's affinity",
-    EXTENDER: "look at what the extender manages: it rejects these nodes, not a plugin",
+    EXTENDER: "check the extender, which rejects these nodes",
 }
 
 
@@ -156,7 +159,7 @@ def _remedy_of(reason: str, status: Status) -> str:
     if known:
         return known
     if reason.startswith("node(s) didn't satisfy plugin"):
-        return "widen what the pod is restricted to"
+        return "relax the constraint that restricts the pod to certain nodes"
     if status.code == Code.UNSCHEDULABLE:
         return "removing pods from these nodes may help"
     return "change the pod or these nodes; removing pods does not help"
@@ -297,7 +300,7 @@ def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[f
         free = has - int(nodes.requested[slot, index])
         share += (asked - free) / asked if asked else 0.0
         texts.append(
-            f"{resource}: asks {format_amount(resource, asked)}, "
+            f"{resource}: requests {format_amount(resource, asked)}, "
             f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
         )
     return share, texts

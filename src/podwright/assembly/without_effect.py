@@ -61,13 +61,13 @@ def idle_arguments(options: SchedulerOptions, *, has_workers: bool = False) -> l
     """Return an error for each option that the rules of the configuration do not read."""
     if options.configuration is None or not _is_classic(options.configuration):
         wrong = {"parallelize_until": has_workers}
-        why = "it has no effect with the modern rules: only the classic ones divide their work"
+        why = "has no effect with the v1.36 rules: only the v1.16 rules divide their work"
     else:
         wrong = {
             "tie_rule": options.tie_rule is not TieRule.DRAWN,
             "draws_preemption_offset": not options.draws_preemption_offset,
         }
-        why = "it has no effect with the classic rules, which always draw and try every node"
+        why = "has no effect with the v1.16 rules, which always draw and try every node"
     return [
         FieldError(source=name, path="", message=why)
         for name, is_wrong in wrong.items()

@@ -1,4 +1,4 @@
-"""`podwright compare-rules`: the same pods by the rules of 1.36 and of 1.16."""
+"""`podwright compare-rules`: the options."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         bool,
         typer.Option(
             "--same-cluster",
-            help="Count every pod where the modern rules put it, on both sides, so that each is "
-            "decided on the same cluster twice.",
+            help="Place every pod on the node that the v1.36 rules choose, on both sides, so that "
+            "both rule sets evaluate each pod against the same cluster.",
         ),
     ] = False,
     output: Output = Format.table,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit 1 if a pod is treated differently.")
+        bool, typer.Option("--exit-code", help="Exit 1 if the results of a pod differ.")
     ] = False,
 ) -> None:
-    """Place the same pods by the rules of Kubernetes 1.36 and of 1.16.
+    """Schedule the same pods by the rules of Kubernetes v1.36 and v1.16.
 
-    Each rule set gets a copy of the cluster and goes through its pending pods in the order of
-    the queue. Where the two differ, each says what it has against the other's node: the
-    predicate or filter that rejects it, or the scores that put it behind, the weightiest
-    first. Pods that stay where their rules put them make later pods differ too; those are
-    marked with a star. With --same-cluster there are none.
+    Each rule set schedules the pending pods of its own copy of the cluster in queue order. For
+    each pod with different results, the output shows why each rule set does not choose the
+    other's node: the filter or predicate that rejects it, or the score differences, the largest
+    first. After the first difference the two copies of the cluster differ; later pods that
+    differ are marked with a star. With --same-cluster the copies stay equal.
 
-    The table lists pods that differ, -o wide all of them.
+    The table lists the pods that differ, -o wide all pods.
     """
     from podwright.cli.compare_rules_run import run_compare_rules
 

@@ -1,4 +1,4 @@
-"""What `podwright compare-rules` does, once it is called."""
+"""`podwright compare-rules`: schedules by both rule sets and prints the differences."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from podwright.cli.console import (
     announce_compilation,
     print_document,
     print_heading,
+    print_message,
     print_table,
     progress,
-    say,
 )
 from podwright.cli.inputs import (
     Inputs,
-    about_workloads,
-    modern,
     read_inputs,
     scheduler_of,
+    without_classic_rules,
+    workload_hint,
 )
 from podwright.cli.options import RuleName, Setup
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
@@ -32,16 +32,19 @@ from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
 from podwright.framework import Decision
 
 _SIDES = ("modern", "classic")
+"""The rule sets in documents, named as the values of ``--rules``."""
+_RELEASES = ("v1.36", "v1.16")
+"""The rule sets in text."""
 _RULES_SHOWN = 8
 
 
 def run_compare_rules(
     files: Sequence[str], setup: Setup, *, is_together: bool, output: str
 ) -> bool:
-    """Compare and print; tell whether both rule sets treat every pod alike."""
+    """Compare and print; return whether both rule sets give the same result for every pod."""
     inputs = read_inputs(files, replace(setup, rules=RuleName.classic), has_both=True)
     sides = (
-        scheduler_of(modern(inputs), replace(setup, workers=1)),
+        scheduler_of(without_classic_rules(inputs), replace(setup, workers=1)),
         scheduler_of(_classic(inputs), setup),
     )
     for scheduler in sides:
@@ -49,19 +52,19 @@ def run_compare_rules(
     announce_compilation()
     total = len(sides[0].pending)
     comparison = compare_rules(*sides, is_together=is_together)
-    compared = list(progress(comparison, "placing by both rules", total))
+    compared = list(progress(comparison, "scheduling with both rule sets", total))
     figures = figures_of(compared)
     if output in ("json", "yaml"):
         print_document(_document(compared, figures), output)
     elif not compared:
-        say(about_workloads(inputs.loaded) or "Nothing to compare: no pending pods.")
+        print_message(workload_hint(inputs.loaded) or "Nothing to compare: no pending pods.")
     else:
         _print(compared, figures, is_wide=output == "wide")
     return not figures.differing_count
 
 
 def _classic(inputs: Inputs) -> Inputs:
-    """Return the inputs without what the classic rules do not have: plugins, extenders."""
+    """Return the inputs without plugins and extenders, which the classic (v1.16) rules lack."""
     configuration = inputs.configuration or KubeSchedulerConfiguration()
     profiles = tuple(
         KubeSchedulerProfile(scheduler_name=profile.scheduler_name)
@@ -100,10 +103,10 @@ def _pod_document(pod: ComparedPod) -> dict[str, Any]:
     if not pod.is_same:
         document["by"] = kind_of(pod)
     for side, decision, because in zip(_SIDES, pod.decisions, pod.because, strict=True):
-        told = document_of(decision)
-        told.pop("pod")
-        told["because"] = None if because is None else _because(because)
-        document[side] = told
+        side_document = document_of(decision)
+        side_document.pop("pod")
+        side_document["because"] = None if because is None else _because(because)
+        document[side] = side_document
     return document
 
 
@@ -123,22 +126,22 @@ def _because(because: Because) -> dict[str, Any]:
 def _print(compared: Sequence[ComparedPod], figures: ComparisonFigures, *, is_wide: bool) -> None:
     shown = [pod for pod in compared if is_wide or not pod.is_same]
     if shown:
-        heads = ("NAMESPACE", "POD", "MODERN", "CLASSIC", "BY", "BECAUSE")
+        heads = ("NAMESPACE", "POD", "V1.36", "V1.16", "BY", "REASON")
         print_table(heads, [_row(pod) for pod in shown])
-    for side, rules in zip(_SIDES, figures.rules, strict=True):
+    for side, rules in zip(_RELEASES, figures.rules, strict=True):
         _print_rules(side, rules)
-    say(_summary(figures))
+    print_message(_summary(figures))
 
 
 def _row(pod: ComparedPod) -> tuple[str | Text, ...]:
     namespace, _, name = pod.pod.partition("/")
     by = "" if pod.is_same else kind_of(pod) + ("*" if pod.has_parted else "")
-    told = [
-        f"{side}: {_told(because)}"
-        for side, because in zip(_SIDES, pod.because, strict=True)
+    reasons = [
+        f"{side}: {_reason_text(because)}"
+        for side, because in zip(_RELEASES, pod.because, strict=True)
         if because is not None
     ]
-    return namespace, name, *map(_place, pod.decisions), by, "; ".join(told)
+    return namespace, name, *map(_place, pod.decisions), by, "; ".join(reasons)
 
 
 def _place(decision: Decision) -> str | Text:
@@ -151,14 +154,14 @@ def _place(decision: Decision) -> str | Text:
     return NO_NODE if outcome == "Unschedulable" else f"{NO_NODE}, {outcome}"
 
 
-def _told(because: Because) -> str:
+def _reason_text(because: Because) -> str:
     match because.kind:
         case "priority":
             return ", ".join(f"{one.rule} {one.weighted:+d}" for one in because.scores)
         case "draw":
-            return "equally good, another was drawn"
+            return "tied, another node was drawn"
         case "sampling":
-            return "enough nodes were found without it"
+            return "not evaluated, enough feasible nodes were found before"
         case _:
             reasons = ", ".join(because.reasons)
             return (
@@ -170,7 +173,7 @@ def _told(because: Because) -> str:
 
 def _print_rules(side: str, rules: Mapping[str, int]) -> None:
     if rules:
-        print_heading(f"What keeps the {side} rules from following the others, by pods:")
+        print_heading(f"Why the {side} rules choose differently, by number of pods:")
         rows = [(rule, str(count)) for rule, count in list(rules.items())[:_RULES_SHOWN]]
         print_table(("RULE", "PODS"), rows, indent=2)
 
@@ -178,15 +181,15 @@ def _print_rules(side: str, rules: Mapping[str, int]) -> None:
 def _summary(figures: ComparisonFigures) -> str:
     pods = f"{figures.pod_count} pod{'s' * (figures.pod_count != 1)}"
     modern, classic = figures.placed_counts
-    placed = f"the modern rules place {modern}, the classic ones {classic}"
+    placed = f"the v1.36 rules schedule {modern}, the v1.16 rules {classic}"
     if not figures.differing_count:
-        return f"Both rule sets treat all {pods} alike; {placed}."
+        return f"Both rule sets give the same result for all {pods}; {placed}."
     kinds = ", ".join(f"{count} by {kind}" for kind, count in figures.kinds.items())
     differ = "differs" if figures.differing_count == 1 else "differ"
     text = f"{figures.differing_count} of {pods} {differ} ({kinds}); {placed}."
     if figures.parted_count:
         text += (
-            f" {figures.parted_count} of them (*) come after the first that differs, and the two"
-            " sides no longer look at the same cluster."
+            f" {figures.parted_count} of them (*) follow the first difference and were scheduled"
+            " on different clusters."
         )
     return text

@@ -1,4 +1,4 @@
-"""`podwright config show` and `podwright config check`."""
+"""`podwright config show` and `podwright config check`: the options."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from podwright.cli.options import (
     command_app,
     examples,
     given_on,
-    refuse_idle,
+    reject_idle,
 )
 
 app = command_app()
 
 
 class ConfigFormat(StrEnum):
-    """How a configuration is printed."""
+    """The output formats of a configuration."""
 
     yaml = "yaml"
     json = "json"
@@ -50,7 +50,7 @@ def show(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="A KubeSchedulerConfiguration; the default one if left out.",
+            help="A KubeSchedulerConfiguration. Defaults to the default configuration.",
             show_default=False,
         ),
     ] = None,
@@ -68,8 +68,8 @@ def show(
         typer.Option(
             "--output",
             "-o",
-            help="table: the plugins of each extension point, or predicates and priorities; "
-            "wide: with their arguments too.",
+            help="Output format. table: the plugins of each extension point, or predicates and "
+            "priorities; wide: with arguments.",
         ),
     ] = ConfigFormat.yaml,
 ) -> None:
@@ -77,7 +77,7 @@ def show(
     from podwright.cli.config_run import show_configuration
 
     if file is not None and config is not None:
-        refuse_idle("--config", f"with FILE {file}", "the two are the same")
+        reject_idle("--config", f"with FILE {file}", "the two are the same")
     setup = Setup(
         config=file or config,
         plugins=tuple(plugin or ()),
@@ -98,7 +98,7 @@ def show(
 def check(
     ctx: typer.Context,
     file: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Configurations; - for stdin.")
+        list[Path], typer.Argument(metavar="FILE", help="Configuration files; - for stdin.")
     ],
     plugin: Plugins = None,
     rules: Rules = None,
@@ -106,12 +106,12 @@ def check(
     policy: PolicyFile = None,
     feature_gates: Gates = "",
 ) -> None:
-    """Say everything that is wrong with a configuration, as kube-scheduler would.
+    """Validate configurations as kube-scheduler does, and print all errors.
 
-    A Policy of the classic rules is checked as well.
+    The command also validates Policy files of the v1.16 rules.
 
-    Plugins that are not in-tree are accepted if --plugin gives them. Exit status 1 if
-    anything is wrong, 2 if a file cannot be read.
+    Plugins that are not in-tree are accepted if --plugin provides them. Exit status 1 if a
+    configuration is invalid, 2 if a file cannot be read.
     """
     from podwright.cli.config_run import check_configurations
 

@@ -1,4 +1,4 @@
-"""What `podwright config` does, once it is called."""
+"""`podwright config`: prints or validates scheduler configurations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from podwright.classic import algorithm_from_policy, read_policy
 from podwright.cli.console import (
     hint_at_plugins,
     print_document,
+    print_message,
     print_table,
-    say,
     write,
 )
-from podwright.cli.input_errors import Collected, read_text
+from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.inputs import load_plugins
-from podwright.cli.installed import with_installed
+from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
@@ -42,7 +42,7 @@ from podwright.objects import FieldError, InputError
 
 
 def show_configuration(setup: Setup, *, output: str) -> None:
-    """Print a configuration with every default."""
+    """Print a configuration with all defaults."""
     file = setup.config
     own, gates = _surroundings(setup.plugins, setup.feature_gates)
     source = "the default configuration" if file is None else str(file)
@@ -60,42 +60,42 @@ def show_configuration(setup: Setup, *, output: str) -> None:
 
 
 def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
-    """Say what is wrong with each configuration or policy; tell whether all are right."""
+    """Print the errors of each configuration or policy; return whether all are valid."""
     own, gates = _surroundings(setup.plugins, setup.feature_gates)
     texts: list[tuple[Path, str]] = []
-    collected = Collected()
+    collected = ErrorCollector()
     for file in files:
         with collected:
             texts.append((file, read_text(file)))
     collected.raise_all()
     if all(_is_policy(text) for _, text in texts):
-        _refuse_beside_policies(setup, files)
+        _reject_options_beside_policies(setup, files)
     is_right = True
-    said: set[str] = set()
+    printed: set[str] = set()
     for file, text in texts:
         try:
-            told = _checked_policy(text, str(file))
-            if not told:
-                told = _told(_effective(text, own, gates, str(file), setup, said))
+            summary = _checked_policy(text, str(file))
+            if not summary:
+                summary = _summary(_effective(text, own, gates, str(file), setup, printed))
         except BrokenPlugin:
-            # No configuration would do: it is the plugin's file that is wrong.
+            # The error is in the plugin's file, not in the configuration.
             raise
         except InputError as error:
             is_right = False
             for problem in error.errors:
                 write(str(problem))
             count = len(error.errors)
-            say(f"{file}: {count} problem{'s' * (count != 1)}")
+            print_message(f"{file}: {count} error{'s' * (count != 1)}")
             hint_at_plugins(error.errors)
         else:
-            write(f"{file}: valid ({told})")
+            write(f"{file}: valid ({summary})")
     return is_right
 
 
-def _told(configuration: EffectiveConfiguration) -> str:
+def _summary(configuration: EffectiveConfiguration) -> str:
     names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
     count = len(configuration.profiles)
-    rules = "classic rules, " if configuration.is_classic else ""
+    rules = "v1.16 rules, " if configuration.is_classic else ""
     return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
 
 
@@ -110,15 +110,15 @@ def _is_policy(text: str) -> bool:
     return isinstance(document, dict) and document.get("kind") == "Policy"
 
 
-def _refuse_beside_policies(setup: Setup, files: Sequence[Path]) -> None:
-    """Refuse what is about configurations, if there are none but policies.
+def _reject_options_beside_policies(setup: Setup, files: Sequence[Path]) -> None:
+    """Reject options of configurations if all files are Policies.
 
     Raises
     ------
     InputError
     """
     where = ", ".join(map(str, files))
-    message = f"it has no effect with {where}: a Policy is checked by itself"
+    message = f"has no effect with {where}: a Policy is validated separately"
     errors = [
         FieldError(source="options", path=f"--{name.replace('_', '-')}", message=message)
         for name in _NOT_FOR_POLICIES
@@ -129,12 +129,12 @@ def _refuse_beside_policies(setup: Setup, files: Sequence[Path]) -> None:
 
 
 def _checked_policy(text: str, source: str) -> str:
-    """Read a policy of the classic rules; "" if the text is something else.
+    """Validate a Policy of the v1.16 rules; return its summary, "" if the text is not a Policy.
 
     Raises
     ------
     InputError
-        If it is a policy, and not valid.
+        If the Policy is invalid.
     """
     if not _is_policy(text):
         return ""
@@ -143,11 +143,11 @@ def _checked_policy(text: str, source: str) -> str:
     counts = len(algorithm.predicates), len(algorithm.priorities), len(algorithm.extenders)
     words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")
     parts = [f"{n} {word[n != 1]}" for n, word in zip(counts, words, strict=True)]
-    return f"classic policy, {', '.join(parts)}"
+    return f"v1.16 Policy, {', '.join(parts)}"
 
 
 def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
-    """Return the configuration with its defaults, without plugins that do not decide."""
+    """Return the configuration with its defaults, without the plugins that classic rules ignore."""
     shown = configuration.configuration
     if configuration.is_classic:
         profiles = tuple(
@@ -159,7 +159,7 @@ def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
 
 
 def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[list[type[Plugin]], Gates]:
-    collected = Collected()
+    collected = ErrorCollector()
     own: list[type[Plugin]] = []
     gates = DEFAULT_GATES
     with collected:
@@ -174,15 +174,15 @@ def _warn_of_idle(
     configuration: KubeSchedulerConfiguration | None,
     gates: Gates,
     own: Sequence[type[Plugin]],
-    said: set[str],
+    printed: set[str],
 ) -> None:
-    """Name what has no effect, once however many configurations there are."""
+    """Warn of settings without effect, once for all configurations."""
     names = {plugin.name for plugin in own}
     effects: tuple[Effect, ...] = ("configuration", "decisions", "machine")
     for warning in idle_choices(configuration, gates, *effects, own=names):
-        if warning not in said:
-            said.add(warning)
-            say(f"warning: {warning}")
+        if warning not in printed:
+            printed.add(warning)
+            print_message(f"warning: {warning}")
 
 
 def _effective(
@@ -191,18 +191,18 @@ def _effective(
     gates: Gates,
     source: str,
     setup: Setup,
-    said: set[str],
+    printed: set[str],
 ) -> EffectiveConfiguration:
-    """Read, default, validate and expand; plugins are made, so that their arguments count."""
+    """Read, default, validate and expand; plugins are built to validate their arguments."""
     if text is None:
         configuration = KubeSchedulerConfiguration()
     else:
         configuration = read_configuration(text, source=source)
     configuration = with_rules(configuration, setup) or configuration
-    told, installed = with_installed(configuration, own)
-    configuration = told or configuration
+    with_plugins, installed = with_installed(configuration, own)
+    configuration = with_plugins or configuration
     registry = Registry((*own, *(one.cls for one in installed)))
-    _warn_of_idle(configuration, gates, own, said)
+    _warn_of_idle(configuration, gates, own, printed)
     made = effective(
         registry.enable_own(configuration), gates, implements=registry.points_of, source=source
     )

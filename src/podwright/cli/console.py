@@ -1,8 +1,8 @@
-"""How output looks: results on stdout, everything else on stderr.
+"""Formats output: results on stdout, everything else on stderr.
 
-Tables are kubectl's: upper-case heads, two spaces between columns, no boxes. On a terminal
-they fit its width and long cells wrap; otherwise a row is a line, to be searched. Colour is
-Rich's business: only on a terminal, never with NO_COLOR.
+Tables look like kubectl's: upper-case headers, two spaces between columns, no boxes. On a
+terminal, tables fit its width and long cells wrap; otherwise each row is one line. Rich adds
+color only on a terminal, and not if NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from podwright.cli.ending import SYSTEM_FAILED, is_of_the_system
+from podwright.cli.process_exit import SYSTEM_FAILED, is_system_failure
 from podwright.objects import FieldError, InputError
 
 T = TypeVar("T")
 
 WRONG_USE = 2
-"""Exit status for wrong use and bad input."""
+"""Exit status for usage errors and invalid input."""
 
 _UNLIMITED = 100_000
 _LONG_WORK = 500
@@ -44,68 +44,68 @@ def stderr() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    # Made at each use: tests and pipes replace the streams.
+    # Created at each use, because tests and pipes replace the streams.
     options: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if os.environ.get("NO_COLOR"):
-        # Rich by itself would still write bold.
+        # With NO_COLOR alone, Rich would still write bold text.
         options["color_system"] = None
     console = _Console(stderr=stderr, **options)
     return console if console.is_terminal else _Console(stderr=stderr, width=_UNLIMITED, **options)
 
 
 class _Console(Console):
-    """A console that leaves it to `ending` how a process ends whose pipe is closed."""
+    """A console that leaves the handling of closed pipes to `process_exit`."""
 
     def on_broken_pipe(self) -> None:
-        """Raise it once more; Rich would end the process."""
+        """Re-raise the error; Rich would exit the process."""
         error = sys.exception()
-        assert error is not None, "Rich calls it from a handler"
+        assert error is not None, "Rich calls this method in an exception handler"
         raise error
 
 
-def say(text: str) -> None:
-    """Tell something that is not the result."""
-    # Whoever sends both streams to one place sees them in the order of events.
+def print_message(text: str) -> None:
+    """Print a line to stderr."""
+    # Keeps the lines of both streams in order if they go to the same file.
     sys.stdout.flush()
     stderr().print(text, soft_wrap=True)
 
 
-def refuse(error: Exception) -> int:
-    """Report what was refused, and return the exit status.
+def report_error(error: Exception) -> int:
+    """Print an error and return the exit status.
 
-    Errors of an input begin with their place and stand for themselves.
+    An `InputError` is printed without a prefix: its lines start with the file and the field.
     """
     if isinstance(error, InputError):
-        say(str(error))
+        print_message(str(error))
         hint_at_plugins(error.errors)
         return WRONG_USE
     stderr().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
-    return SYSTEM_FAILED if is_of_the_system(error) else WRONG_USE
+    return SYSTEM_FAILED if is_system_failure(error) else WRONG_USE
 
 
 _UNKNOWN_PLUGIN = re.compile(r'[Pp]lugin "[^"]*" does not exist')
 
 
 def hint_at_plugins(errors: Iterable[FieldError]) -> None:
-    """Say how plugins of one's own are given, if one that nobody knows was asked for."""
+    """Print how to load custom plugins, if an error names an unknown plugin."""
     if any(_UNKNOWN_PLUGIN.search(error.message) for error in errors):
-        say("A plugin of your own has to be given as well: --plugin FILE, or to be installed")
+        print_message("Load a custom plugin with --plugin FILE, or install its package")
 
 
 def write(text: str) -> None:
-    """Print plain text as a result, unchanged."""
+    """Print text to stdout unchanged, with a line feed at its end."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[str | Text]], *, indent: int = 0
 ) -> None:
-    """Print rows under upper-case heads.
+    """Print rows under upper-case headers.
 
     Notes
     -----
-    Lines that fit, and all lines off a terminal, are printed as they are: Rich would fill
-    them with blanks to the right, and measure thousands of rows slowly for nothing.
+    Lines that fit, and all lines if stdout is not a terminal, are printed directly: Rich would
+    pad them with spaces and is slow at measuring thousands of rows.
     """
     console = stdout()
     lines = [tuple(row) for row in rows]
@@ -135,7 +135,7 @@ def _print_below(
     widths: list[int],
     indent: int,
 ) -> None:
-    """Print the last cell of each row below it, for want of room beside it."""
+    """Print the last cell of each row below the row; the terminal is too narrow for it."""
     _print_plain(console, heads[:-1], [], widths[:-1], indent)
     print_paragraph(Text(heads[-1], style="bold"), indent=indent + 4)
     for row in rows:
@@ -176,12 +176,12 @@ def _print_heads(console: Console, heads: Sequence[str], widths: list[int], marg
 
 
 def print_paragraph(text: str | Text, *, indent: int = 0, hanging: int = 0) -> None:
-    """Print prose that wraps at the terminal's width, with a margin.
+    """Print text that wraps at the terminal's width, with a margin.
 
     Parameters
     ----------
     indent, hanging : int
-        Blanks before every line; further ones before all but the first.
+        Spaces before every line; additional spaces before all lines but the first.
     """
     console = stdout()
     if not console.is_terminal:
@@ -216,7 +216,7 @@ def print_document(document: object, format_name: str) -> None:
 
 
 def progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:
-    """Give the items, with a bar on stderr if it is a terminal and there are many."""
+    """Yield the items, with a progress bar on stderr if it is a terminal and there are many."""
     console = stderr()
     if not console.is_terminal or total < _LONG_WORK:
         yield from items
@@ -228,7 +228,7 @@ def progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Say on a terminal what is waited for, until it is over."""
+    """Show a status on stderr inside the context, if it is a terminal."""
     console = stderr()
     if not console.is_terminal:
         yield
@@ -238,17 +238,17 @@ def waiting(what: str) -> Iterator[None]:
 
 
 def announce_compilation() -> None:
-    """Arrange that the first kernel to be compiled is announced on stderr."""
+    """Announce on stderr before the first kernel is compiled."""
     from podwright.kernels._jit import notify_before_compiling
 
-    told: list[Any] = []
+    announced: list[Any] = []
 
-    def tell(kernel: str) -> None:
-        if not told:
-            told.append(kernel)
-            say(
-                "compiling kernels, once on this machine: some seconds "
-                "(podwright warm-up does it ahead of time)"
+    def announce(kernel: str) -> None:
+        if not announced:
+            announced.append(kernel)
+            print_message(
+                "compiling kernels, once on this machine (a few seconds; "
+                "podwright warm-up does it ahead of time)"
             )
 
-    notify_before_compiling(tell)
+    notify_before_compiling(announce)

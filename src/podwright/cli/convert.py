@@ -1,4 +1,4 @@
-"""`podwright convert`: the same objects in another form."""
+"""`podwright convert`: the options."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import command_app, examples, given_on, refuse_idle
+from podwright.cli.options import command_app, examples, given_on, reject_idle
 
 app = command_app()
 
 
 class ConvertedFormat(StrEnum):
-    """What comes out."""
+    """The output formats."""
 
     yaml = "yaml"
     json = "json"
@@ -33,8 +33,8 @@ def convert(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="Manifests, dumps, snapshots, openb tables, one record of changes or the "
-            "folder of a run; - for stdin.",
+            help="Manifests, dumps, snapshots, openb tables, one record of changes or a run "
+            "folder; - for stdin.",
             show_default=False,
         ),
     ],
@@ -43,8 +43,8 @@ def convert(
         typer.Option(
             "--at",
             metavar="TIME",
-            help="Of a record or a run: as the cluster was then, 1h30m after its beginning or "
-            "2026-01-01T01:30:00Z. The default is its end.",
+            help="Time in a record or run: since its start, such as 1h30m, or absolute, such as "
+            "2026-01-01T01:30:00Z. Defaults to its end.",
             show_default=False,
         ),
     ] = "",
@@ -53,7 +53,8 @@ def convert(
         typer.Option(
             "--start",
             metavar="TIME",
-            help="For -o record: when what is in the files is there, and second 0 of openb tables.",
+            help="With -o record: the time at which objects are added, and second 0 of openb "
+            "tables.",
         ),
     ] = "1970-01-01T00:00:00Z",
     output: Annotated[
@@ -61,22 +62,22 @@ def convert(
         typer.Option(
             "--output",
             "-o",
-            help="yaml and json: a List for kubectl; kss: a snapshot that kube-scheduler-simulator "
-            "imports; record: one line per change.",
+            help="Output format. yaml, json: a List for kubectl; kss: a snapshot that "
+            "kube-scheduler-simulator imports; record: one line per change.",
         ),
     ] = ConvertedFormat.yaml,
 ) -> None:
-    """Write a cluster in another form.
+    """Convert a cluster to manifests, a snapshot or a record of changes.
 
-    Reads what the other commands read, and records of changes. A record becomes the cluster
-    as it was at its end, or --at a time; a cluster becomes a record in which everything is
-    added at the --start. The pods of openb tables are then added and deleted at their times.
+    The command reads the files that other commands read, and records of changes. A record is
+    converted to the cluster at its end, or at the time --at. A cluster is converted to a record
+    that adds all objects at --start; pods of openb tables are added and deleted at their times.
 
-    What a form cannot hold is named on stderr and left out.
+    Objects that the output format does not support are omitted and reported on stderr.
     """
     has_start = "start" in given_on(ctx)
     if has_start and output is not ConvertedFormat.record:
-        refuse_idle("--start", f"with --output {output.value}", "only a record has times")
+        reject_idle("--start", f"with --output {output.value}", "only records have times")
     from podwright.cli.convert_run import run_convert
 
     run_convert(files, at=at, start=start, has_start=has_start, output=output.value)

@@ -1,4 +1,4 @@
-"""What `podwright convert` does, once it is called."""
+"""`podwright convert`: reads a cluster or a record and writes it in another format."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.cli.console import print_document, say, waiting, write
-from podwright.cli.input_errors import Collected
+from podwright.cli.console import print_document, print_message, waiting, write
+from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.recorded_run import moment_since, start_of_run
 from podwright.files import (
     DEFAULT_CONFIGURATION,
@@ -50,12 +50,12 @@ _RECORD_KEYS = {"time", "event", "resource"}
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """What the files hold: objects that are there at first, and what happens then.
+    """The contents of the files: the initial objects, and the changes after them.
 
     Attributes
     ----------
     run_start_ns : int, optional
-        When the run began that was recorded; None: nothing says more than the record's lines.
+        Start of a recorded run; None if there is no run: its first line is the start then.
     """
 
     loaded: LoadedObjects
@@ -68,7 +68,7 @@ class _Contents(msgspec.Struct, frozen=True):
 
     @property
     def start_ns(self) -> int:
-        """When what is recorded began."""
+        """Start of the record or run."""
         if self.run_start_ns is not None:
             return self.run_start_ns
         return self.lines[0].time_ns if self.lines else 0
@@ -79,7 +79,7 @@ class _Contents(msgspec.Struct, frozen=True):
         return None if found is None else found.document
 
     def objects_at(self, at_ns: int | None) -> list[Object]:
-        """Return what is there at a time; None is the end."""
+        """Return the objects that exist at a time; None is the end."""
         there: dict[tuple[GroupKind, NamespacedName | int], Object] = {}
         for number, obj in enumerate(self.loaded.objects):
             there[kind_of(obj), obj.key if obj.name else number] = obj
@@ -95,14 +95,14 @@ class _Contents(msgspec.Struct, frozen=True):
 
 
 def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, output: str) -> None:
-    """Read everything, and write it in one form.
+    """Read all files, and write the cluster in one format.
 
     Raises
     ------
     InputError
-        With what is wrong with any of the files, or with a time.
+        With the errors of all files and options.
     """
-    collected = Collected()
+    collected = ErrorCollector()
     contents = _Contents(LoadedObjects(), None)
     at_ns: int | None = None
     start_ns = 0
@@ -115,16 +115,14 @@ def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, o
             start_ns = _time("--start", start)
         with collected:
             if at and contents.record is None:
-                message = "none of these files is a record of changes: there is no other time"
+                message = "requires a record of changes or a run"
                 raise InputError([FieldError(source="--at", path="", message=message)])
         with collected:
             if has_start and contents.record is not None:
-                message = (
-                    f"it has no effect with {contents.record.source}, which says when it begins"
-                )
+                message = f"has no effect with {contents.record.source}, which has its own start"
                 raise InputError([FieldError(source="options", path="--start", message=message)])
         collected.raise_all()
-    _say_what_is_missing(contents.record)
+    _warn_of_unterminated_line(contents.record)
     if output == "record":
         _write_record(contents, at_ns, start_ns)
         return
@@ -151,22 +149,22 @@ def _read(files: Sequence[str]) -> _Contents:
         with DecisionLog.open(folder) as log:
             run_start_ns = start_of_run(Path(path), log)
             records.append((path, b"".join(record_of_log(log))))
-        say(
-            f"{path}: written as its scheduler was told of it: without what schedulers do not read,"
-            " such as Deployments and Jobs, and with a status of ReplicaSets and StatefulSets that"
-            " may be an older one; the objects.json of a finished run has everything at its end"
+        print_message(
+            f"{path}: converted from the scheduler's events: kinds that the scheduler does not"
+            " read, such as Deployments and Jobs, are missing, and the status of ReplicaSets and"
+            " StatefulSets may be outdated; the objects.json of a finished run has all objects"
         )
     manifests: list[tuple[str, bytes]] = []
     for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
         (records if _is_record(data, name) else manifests).append((name, data))
-    collected = Collected()
+    collected = ErrorCollector()
     loaded, record = LoadedObjects(), None
     with collected:
         loaded = load_bytes(manifests)
     for name, data in records:
         with collected:
             if record is not None:
-                message = f"a second record of changes; the first is {record.source}"
+                message = f"is a second record of changes; the first one is {record.source}"
                 raise InputError([FieldError(source=name, path="", message=message)])
             record = read_record(data, source=name)
     collected.raise_all()
@@ -174,12 +172,12 @@ def _read(files: Sequence[str]) -> _Contents:
 
 
 def _log_of(path: Path) -> Path | None:
-    """Return the decision log that a folder is, or that the folder of a run has."""
+    """Return the decision log: the folder itself or its folder `log`; None if neither is one."""
     return next((one for one in (path, path / "log") if any(one.glob(f"*{SUFFIX}"))), None)
 
 
 def _is_record(data: bytes, source: str) -> bool:
-    """Tell whether the first line of a file is a change."""
+    """Return whether the first line of a file is a change."""
     for _, line, _ in numbered_lines(data, source=source):
         if line.strip():
             try:
@@ -193,9 +191,7 @@ def _is_record(data: bytes, source: str) -> bool:
 def _moment(text: str, start_ns: int) -> int:
     found = moment_since(text, start_ns)
     if found is None:
-        message = invalid(
-            text, "how long after the beginning is expected, such as 1h30m, or a time"
-        )
+        message = invalid(text, "expected a duration since the start, such as 1h30m, or a time")
         raise InputError([FieldError(source="--at", path="", message=message, value=text)])
     return found
 
@@ -203,14 +199,16 @@ def _moment(text: str, start_ns: int) -> int:
 def _time(option: str, text: str) -> int:
     found = timestamp_ns(text)
     if found is None:
-        message = invalid(text, "a time is expected, such as 2026-03-02T10:11:12Z")
+        message = invalid(text, "expected a time, such as 2026-03-02T10:11:12Z")
         raise InputError([FieldError(source=option, path="", message=message, value=text)])
     return found
 
 
-def _say_what_is_missing(record: Record | None) -> None:
+def _warn_of_unterminated_line(record: Record | None) -> None:
     if record is not None and record.unterminated_line:
-        say(f"{record.source}: line {record.unterminated_line} has no end and was left out")
+        print_message(
+            f"{record.source}: line {record.unterminated_line} is incomplete and was ignored"
+        )
 
 
 # -------------------------------------------------------------------- writing
@@ -223,10 +221,12 @@ def _write_snapshot(objects: list[Object], configuration: Document | None) -> No
             left_out[obj.kind] = left_out.get(obj.kind, 0) + 1
     if left_out:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
-        say(f"left out, as a snapshot does not hold them: {counts}")
+        print_message(f"omitted kinds that a snapshot does not support: {counts}")
     namespaces = missing_namespaces(objects)
     if namespaces:
-        say(f"added namespaces that pods are in: {', '.join(one.name for one in namespaces)}")
+        print_message(
+            f"added the namespaces of objects: {', '.join(one.name for one in namespaces)}"
+        )
     snapshot = write_snapshot(
         [*objects, *namespaces], configuration=configuration or DEFAULT_CONFIGURATION
     )
@@ -235,10 +235,10 @@ def _write_snapshot(objects: list[Object], configuration: Document | None) -> No
 
 def _write_record(contents: _Contents, at_ns: int | None, start_ns: int) -> None:
     if contents.configuration is not None:
-        say("left out, as a record does not hold it: the scheduler configuration")
+        print_message("omitted the scheduler configuration: a record does not support it")
     lines = contents.lines
     if lines:
-        # What is in the other files was there before the record began.
+        # Objects of the other files exist before the record starts.
         start_ns = lines[0].time_ns
         _write_lines(initial_lines(contents.loaded.objects, start_ns))
         kept = (line for line in lines if at_ns is None or line.time_ns <= at_ns)
@@ -248,13 +248,13 @@ def _write_record(contents: _Contents, at_ns: int | None, start_ns: int) -> None
 
 
 def _arrivals(loaded: LoadedObjects, start_ns: int) -> Iterator[bytes]:
-    """Write objects as added at the start, and pods of the openb trace at their times."""
+    """Yield Adds of objects at the start, and Adds and Deletes of openb pods at their times."""
     arrivals = openb_arrivals(loaded.of(Pod), trace_start_ns=start_ns)
     timed = [one for one in arrivals if one.gone_ns is not None or one.due_ns != start_ns]
     later = {id(one.pod) for one in timed}
     yield from initial_lines([o for o in loaded.objects if id(o) not in later], start_ns)
     changes = [(one.due_ns, 1, record_line(one.due_ns, "Add", one.pod)) for one in timed]
-    # What goes makes room for what comes at the same second.
+    # Deletes precede Adds of the same second, so that they free resources for them.
     changes += [
         (
             one.gone_ns,

@@ -1,4 +1,4 @@
-"""The machine's events and actions in words, for `podwright run step`."""
+"""Text of the machine's events and actions, for `podwright run step`."""
 
 from __future__ import annotations
 
@@ -29,38 +29,40 @@ from podwright.objects import Condition, Object, Pod
 from podwright.recording import Moment
 
 
-def event_told(moment: Moment) -> str:  # noqa: PLR0911 - one return for each kind
-    """Return what happened at a moment."""
+def describe_event(moment: Moment) -> str:  # noqa: PLR0911 - one return for each kind
+    """Return a description of a recorded event."""
     match moment.entry.event:
         case ObjectPut(obj):
             return _put(obj, is_new=moment.is_new)
         case ObjectDeleted(obj):
-            return f"{_named(obj)} is gone"
+            return f"{_named(obj)} deleted"
         case CycleDue():
             pods = ", ".join(moment.entry.pods)
-            return f"a cycle for {pods}" if pods else "a cycle is due, and none is ended"
+            return (
+                f"scheduling cycle for {pods}" if pods else "scheduling cycle due, none completed"
+            )
         case TimerFired():
-            return "a time that was asked for has come"
+            return "timer fired"
         case FlushBackoff():
-            return "backoffs that are over are ended"
+            return "flush of backoffQ: pods whose backoff has completed become active"
         case FlushUnschedulable():
-            return "unschedulable pods that waited long are tried again"
+            return "flush of unschedulable pods: pods parked for too long become active or back off"
         case CallDone(call, error):
-            said = "done" if error is None else f"failed: {error.message}"
-            return f"answer to {_asked(call, moment.asked)}: {said}"
+            result = "done" if error is None else f"failed: {error.message}"
+            return f"result of {_call_text(call, moment.asked)}: {result}"
         case ExtenderReplied(call, reply):
-            said = "answered" if not reply.error else f"failed: {reply.error}"
+            result = "replied" if not reply.error else f"failed: {reply.error}"
             pods = ", ".join(moment.entry.pods)
-            ended = f", which ends the cycle for {pods}" if pods else ""
-            return f"answer to {_asked(call, moment.asked)}: {said}{ended}"
+            ended = f"; completes the cycle for {pods}" if pods else ""
+            return f"result of {_call_text(call, moment.asked)}: {result}{ended}"
         case PodAllowed(pod, plugin):
-            return f"{plugin} lets pod {pod} go"
+            return f"{plugin} allows waiting pod {pod}"
         case PodRejected(pod, plugin, message):
-            return f"{plugin} refuses pod {pod}: {message}"
+            return f"{plugin} rejects waiting pod {pod}: {message}"
 
 
-def action_told(action: Action) -> str:  # noqa: PLR0911 - one return for each kind
-    """Return what the machine wants done."""
+def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for each kind
+    """Return a description of an action of the machine."""
     match action:
         case Bind(_, pod, _, node):
             return f"bind pod {pod} to {node}"
@@ -75,7 +77,7 @@ def action_told(action: Action) -> str:  # noqa: PLR0911 - one return for each k
         case UpdateClaim(_, claim):
             return f"update {_named(claim)}"
         case CallExtender(_, request):
-            return f"ask extenders[{request.extender}] to {request.verb}"
+            return f"call {request.verb} of extenders[{request.extender}]"
         case EmitEvent():
             return f"{action.type} Event {action.reason} of pod {action.pod}: {action.note}"
         case WakeAt(due_ns):
@@ -84,15 +86,15 @@ def action_told(action: Action) -> str:  # noqa: PLR0911 - one return for each k
 
 def _put(obj: Object, *, is_new: bool) -> str:
     if not isinstance(obj, Pod):
-        return f"{_named(obj)} appeared or changed"
+        return f"{_named(obj)} added or updated"
     facts: list[str] = [obj.status.phase or "Pending"]
     if obj.spec.node_name:
         facts.append(f"on {obj.spec.node_name}")
     if obj.status.nominated_node_name:
         facts.append(f"nominated to {obj.status.nominated_node_name}")
     if obj.metadata.deletion_timestamp:
-        facts.append("being deleted")
-    return f"{_named(obj)} {'appeared' if is_new else 'changed'}: {', '.join(facts)}"
+        facts.append("terminating")
+    return f"{_named(obj)} {'added' if is_new else 'updated'}: {', '.join(facts)}"
 
 
 def _named(obj: Object) -> str:
@@ -101,8 +103,8 @@ def _named(obj: Object) -> str:
     return f"{word} {obj.key}"
 
 
-def _asked(call: int, asked: Action | None) -> str:
-    return f"call {call}" if asked is None else f'"{action_told(asked)}"'
+def _call_text(call: int, action: Action | None) -> str:
+    return f"call {call}" if action is None else f'"{describe_action(action)}"'
 
 
 def _status(condition: Condition | None, nominated_node: str | None) -> str:
@@ -111,5 +113,5 @@ def _status(condition: Condition | None, nominated_node: str | None) -> str:
         reason = f" ({condition.reason})" if condition.reason else ""
         parts.append(f"{condition.type} is {condition.status}{reason}")
     if nominated_node is not None:
-        parts.append(f"nominated to {nominated_node}" if nominated_node else "no nomination")
-    return ", ".join(parts) or "nothing"
+        parts.append(f"nominated to {nominated_node}" if nominated_node else "nomination cleared")
+    return ", ".join(parts) or "no change"

@@ -1,4 +1,4 @@
-"""`podwright explain`: why this node, why not each other, why none."""
+"""`podwright explain`: the options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from podwright.cli.options import (
     command_app,
     examples,
     given_on,
-    refuse_idle,
+    reject_idle,
 )
 
 app = command_app()
@@ -71,8 +71,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--run",
             metavar="RUN",
-            help="Instead of files: the folder of a recorded run, of which a past decision is "
-            "explained.",
+            help="Explain a past decision of the recorded run in this folder. Replaces FILE.",
         ),
     ] = None,
     attempt: Annotated[
@@ -80,7 +79,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--attempt",
             metavar="NUMBER",
-            help="With --run: which of the pod's attempts; 1 is the first, -1 the last.  "
+            help="With --run: the scheduling attempt to explain; 1 is the first, -1 the last.  "
             "[default: -1]",
             show_default=False,
         ),
@@ -93,8 +92,8 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         bool,
         typer.Option(
             "--alone",
-            help="Ask about a pending pod in the cluster as it is, without placing first what "
-            "comes before it in the queue.",
+            help="Evaluate a pending pod against the cluster as given, without first scheduling "
+            "the pods ahead of it in the queue.",
         ),
     ] = False,
     nodes: Annotated[
@@ -103,13 +102,13 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             "--nodes",
             metavar="NUMBER",
             min=1,
-            help="How many nodes to show side by side; -o wide shows all.",
+            help="Number of nodes to show side by side; -o wide shows all.",
         ),
     ] = 5,
     node: Annotated[
         list[str] | None,
         typer.Option(
-            "--node", metavar="NODE", help="Show this node and the chosen one. Repeatable."
+            "--node", metavar="NODE", help="Show this node beside the chosen one. Repeatable."
         ),
     ] = None,
     rules: Rules = None,
@@ -125,36 +124,36 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--output",
             "-o",
-            help="How to print it; kss: with --run, the annotations with which "
-            "kube-scheduler-simulator says it.",
+            help="Output format. kss (with --run): the annotations that "
+            "kube-scheduler-simulator writes.",
         ),
     ] = ExplainFormat.table,
 ) -> None:
-    """Say why a pod goes where it goes, or why it goes nowhere.
+    """Explain why a pod is scheduled to a node, or why it is unschedulable.
 
-    For a pending pod, the pods that come before it in the queue are placed first. For a pod
-    that is on a node, the scheduler is asked again as if its place were free. With --run,
-    one attempt of a recorded run is explained as it was, and told what came of it.
+    For a pending pod, the pods ahead of it in the scheduling queue are scheduled first. A pod
+    that is already on a node is re-evaluated as if it were not yet placed. With --run, the
+    command explains one scheduling attempt of a recorded run and shows its outcome.
 
-    Reasons come first, grouped by what would fix them and with the names of the nodes; then
-    every plugin's answer and score, node by node. A filter that had nothing to check for
-    this pod is not one that passed.
+    The output lists the rejection reasons, grouped by possible fix and with node names, and
+    then the result and score of every plugin for each node. A filter that skipped the pod is
+    shown as skipped, not as passed.
 
-    Exit status 1 if the pod fits nowhere.
+    Exit status 1 if the pod does not fit on any node.
     """
     _check_where(ctx, has_files=bool(files), has_run=run is not None)
     shown = None if output is ExplainFormat.wide else nodes
     if run is not None:
         if output is ExplainFormat.kss:
-            from podwright.cli.kss_output import run_annotate
+            from podwright.cli.kss_output import run_explain_kss
 
-            fitted = run_annotate(
+            fitted = run_explain_kss(
                 pod, run, attempt=attempt, at=at, namespace=namespace, plugins=plugin or []
             )
             raise typer.Exit(0 if fitted else 1)
-        from podwright.cli.explain_recorded import run_explain_past
+        from podwright.cli.explain_recorded import run_explain_recorded
 
-        fitted = run_explain_past(
+        fitted = run_explain_recorded(
             pod,
             run,
             attempt=attempt,
@@ -196,14 +195,14 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
 
 
 def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
-    """Refuse to choose nodes where all of them are printed."""
+    """Reject node options for formats that include all nodes."""
     for name in ("nodes", "node"):
         if name in given and output in (ExplainFormat.json, ExplainFormat.yaml):
-            refuse_idle(f"--{name}", f"with --output {output.value}", "a document has all nodes")
+            reject_idle(f"--{name}", f"with --output {output.value}", "it includes all nodes")
     if output is ExplainFormat.kss and {"node", "nodes"} & given:
-        raise typer.BadParameter("kss has all nodes.", param_hint="'--node'")
+        raise typer.BadParameter("kss always includes all nodes.", param_hint="'--node'")
     if "nodes" in given and output is ExplainFormat.wide:
-        refuse_idle("--nodes", "with --output wide", "it shows all nodes")
+        reject_idle("--nodes", "with --output wide", "it includes all nodes")
 
 
 _ONLY_WITH_RUN = ("attempt", "at")
@@ -214,41 +213,37 @@ _ONLY_WITH_FILES = (
 
 
 def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
-    """Refuse files together with a run, neither, and options that belong to the other one.
+    """Check that either files or a run is given, with the options that apply to it.
 
     Raises
     ------
     BadParameter
-        With what to do about it.
+        If both or neither is given, or an option applies to the other one only.
     """
     if has_files and has_run:
-        raise typer.BadParameter(
-            "the objects are those of the run; give either files or --run.", param_hint="FILE"
-        )
+        raise typer.BadParameter("FILE cannot be combined with --run.", param_hint="FILE")
     if not has_files and not has_run:
         raise typer.BadParameter(
-            "give files with the cluster, or --run with a recorded run.", param_hint="FILE"
+            "specify the files of a cluster, or --run with a recorded run.", param_hint="FILE"
         )
     given = given_on(ctx)
     _check_nodes(given, ctx.params["output"])
     if not has_run and ctx.params["output"] is ExplainFormat.kss:
         raise typer.BadParameter(
-            "kss has what came after the decision, which a recorded run knows: add --run.",
+            "kss requires --run: the format includes what happened after the decision.",
             param_hint="'--output'",
         )
     for name in (name for name in ctx.params if name in given):
         option = f"'--{name.replace('_', '-')}'"
         if has_run and name in _ONLY_WITH_FILES:
             raise typer.BadParameter(
-                "a recorded run is explained as it was decided. What something else would have"
-                " done, pw.what_if tells.",
+                "cannot be combined with --run. To evaluate a change to a recorded decision, use"
+                " pw.what_if.",
                 param_hint=option,
             )
         if not has_run and name in _ONLY_WITH_RUN:
-            raise typer.BadParameter(
-                "only a recorded run has a past: add --run.", param_hint=option
-            )
+            raise typer.BadParameter("requires --run.", param_hint=option)
     if {"attempt", "at"} <= given:
-        raise typer.BadParameter("give either --attempt or --at.", param_hint="'--at'")
+        raise typer.BadParameter("cannot be combined with --attempt.", param_hint="'--at'")
     if ctx.params["attempt"] == 0:
-        raise typer.BadParameter("attempts are counted from 1.", param_hint="'--attempt'")
+        raise typer.BadParameter("attempts are numbered from 1.", param_hint="'--attempt'")

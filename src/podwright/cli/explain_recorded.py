@@ -1,4 +1,4 @@
-"""What `podwright explain --run` does, once it is called."""
+"""`podwright explain --run`: explains one attempt of a recorded run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from podwright.assembly import UnknownPod, nearest_nodes
 from podwright.assembly.remedies import remedies
 from podwright.cli.console import announce_compilation
-from podwright.cli.explain_run import PastTold, Told, print_told
+from podwright.cli.explain_run import ExplanationView, RecordedOutcome, print_view
 from podwright.cli.inputs import find_key, find_node, load_plugins
-from podwright.cli.recorded_run import PastRun, looking_at, when
+from podwright.cli.recorded_run import RecordedRun, open_for_command, when
 from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
 from podwright.queueing import QueueName
@@ -26,7 +26,7 @@ from podwright.recording import (
 )
 from podwright.recording.replay import replay
 
-IN_WORDS = {
+QUEUE_LABELS = {
     "active": "active",
     "backoff": "backoff",
     "error_backoff": "backoff after an error",
@@ -34,10 +34,10 @@ IN_WORDS = {
     "gated": "gated",
     "in_flight": "in flight",
 }
-"""The places of the queue."""
+"""The printed name of each subqueue of the scheduling queue."""
 
 
-def run_explain_past(  # noqa: PLR0913 - the options of the command
+def run_explain_recorded(  # noqa: PLR0913 - the options of the command
     text: str,
     folder: Path,
     *,
@@ -49,20 +49,20 @@ def run_explain_past(  # noqa: PLR0913 - the options of the command
     shown: int | None,
     output: str,
 ) -> bool:
-    """Explain one past cycle and print it; tell whether the pod fitted."""
-    run = PastRun(folder, load_plugins(plugins))
+    """Explain one recorded attempt and print it; return whether the pod fit."""
+    run = RecordedRun(folder, load_plugins(plugins))
     own = run.plugins
     announce_compilation()
-    with looking_at(run):
+    with open_for_command(run):
         cycles = Cycles(run.log)
-        key = find_past(text, run.log, cycles, namespace=namespace, plugins=own)
+        key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
         past = find_cycle(run.log, key, attempt or -1, at_ns=at_ns, plugins=own, cycles=cycles)
-        told = tell_past(run, past, nodes=nodes)
-        return print_told(told, shown=shown, output=output)
+        view = recorded_view(run, past, nodes=nodes)
+        return print_view(view, shown=shown, output=output)
 
 
-def find_past(
+def find_recorded_pod(
     text: str,
     log: DecisionLog,
     cycles: Cycles,
@@ -70,63 +70,67 @@ def find_past(
     namespace: str = "",
     plugins: Sequence[type[Plugin]] = (),
 ) -> str:
-    """Return the `namespace/name` of a pod that was tried in a run.
+    """Return the `namespace/name` of a pod that has a scheduling attempt in a run.
 
     Raises
     ------
     UnknownPod
-        If none was; it says whether there is such a pod at the end of the run, and where.
+        If there is none; the message has the state of the pod at the end of the run, if it exists.
     """
     try:
-        return find_key(text, cycles.pods, namespace=namespace, where="was tried in this run")
+        return find_key(
+            text, cycles.pods, namespace=namespace, where="with a scheduling attempt in this run"
+        )
     except UnknownPod:
         machine = replay(log, plugins=plugins)
         pods = {obj.key for obj in machine.objects() if obj.kind == "Pod"}
         known = sorted(pods.union(cycles.pods))
-        key = find_key(text, known, namespace=namespace, where="is in this run")
+        key = find_key(text, known, namespace=namespace, where="in this run")
         if key in cycles.pods:
             raise
     pod, queued = machine.pod(key), machine.queue.get(key)
     assert pod is not None, f"{key} was there"
     if queued is not None and queued.place is QueueName.GATED:
-        why = f"it is gated: {', '.join(queued.gating_reasons) or queued.gating_plugin}"
+        why = f"it is gated by {', '.join(queued.gating_reasons) or queued.gating_plugin}"
     elif pod.spec.node_name:
-        why = f"it came with node {pod.spec.node_name}"
+        why = f"it was created with node {pod.spec.node_name}"
     elif machine.runner(pod.spec.scheduler_name) is None:
-        why = f'it is for the scheduler "{pod.spec.scheduler_name}"'
+        why = f'it uses another scheduler, "{pod.spec.scheduler_name}"'
     else:
-        why = "its turn had not come when the run ended"
-    raise UnknownPod(f"pod {key} was never tried in this run: {why}")
+        why = "the run ended before its first attempt"
+    raise UnknownPod(f"pod {key} has no scheduling attempt in this run: {why}")
 
 
-def tell_past(run: PastRun, past: PastCycle, *, nodes: Sequence[str] = ()) -> Told:
-    """Explain a past cycle, and let the run go on to see what came of it."""
+def recorded_view(
+    run: RecordedRun, past: PastCycle, *, nodes: Sequence[str] = ()
+) -> ExplanationView:
+    """Explain a recorded cycle, and replay the events after it to find its outcome."""
     setup, cluster = run.log.setup, past.machine.cluster
     known = cluster.nodes.slot_of
-    wanted = tuple(find_node(name, known, where="was there then") for name in nodes)
+    wanted = tuple(find_node(name, known, where="in the cluster at that time") for name in nodes)
     explanation = past.explain()
-    # Before the machine goes on: this looks at the cluster as it was.
+    # Before the replay continues: these read the cluster as it was in the cycle.
     to_change = remedies(explanation, cluster)
     near = nearest_nodes(explanation, cluster, limit=None, gates=Gates(setup.gates))
-    return Told(
+    return ExplanationView(
         explanation=explanation,
         remedies=to_change,
         near=near,
         seed=setup.seed,
         tie_rule=setup.tie_rule,
         nodes=wanted,
-        past=_past_told(run, past, find_outcome(past)),
+        past=_recorded_outcome(run, past, find_outcome(past)),
     )
 
 
-def _past_told(run: PastRun, past: PastCycle, after: AttemptOutcome) -> PastTold:
+def _recorded_outcome(run: RecordedRun, past: PastCycle, after: AttemptOutcome) -> RecordedOutcome:
     began_ns, count, number = past.entry.now_ns, len(past.ends), past.attempt
     next_ns = run.log.time_of(past.ends[number]) if number < count else None
     then = _then(after, began_ns)
     if next_ns is not None:
-        then += f"; attempt {number + 1} came {_later(next_ns - began_ns)}"
+        then += f"; attempt {number + 1} followed {_later(next_ns - began_ns)}"
     elif after.kind is OutcomeKind.QUEUED:
-        then += f"; not tried again in this run, which ended {_later(run.end_ns - began_ns)}"
+        then += f"; no further attempt before the end of the run, {_later(run.end_ns - began_ns)}"
     document: dict[str, Any] = {
         "event": past.end + 1,
         "time": when(began_ns),
@@ -145,8 +149,8 @@ def _past_told(run: PastRun, past: PastCycle, after: AttemptOutcome) -> PastTold
         },
         "nextAttempt": None if next_ns is None else when(next_ns),
     }
-    text = f"{number} of {count}, {run.told(began_ns)}, event {past.end + 1}"
-    return PastTold(when=text, then=then, document=document)
+    text = f"{number} of {count}, {run.describe(began_ns)}, event {past.end + 1}"
+    return RecordedOutcome(when=text, then=then, document=document)
 
 
 def _then(after: AttemptOutcome, began_ns: int) -> str:
@@ -158,13 +162,13 @@ def _then(after: AttemptOutcome, began_ns: int) -> str:
             return f"the pod was deleted {later}"
         case OutcomeKind.BINDING:
             where = f" to {after.node}" if after.node else ""
-            return f"it was still to be bound{where} {later}, as far as was looked"
+            return f"binding{where} had not completed {later}"
         case OutcomeKind.QUEUED:
             return _requeued(after, began_ns)
 
 
 def _requeued(after: AttemptOutcome, began_ns: int) -> str:
-    text = f"back in the queue as {IN_WORDS.get(after.place, after.place)}"
+    text = f"requeued as {QUEUE_LABELS.get(after.place, after.place)}"
     if after.error:
         text = f"the attempt on {after.node} failed: {after.error}; {text}"
     if after.waits_for:
@@ -177,4 +181,4 @@ def _requeued(after: AttemptOutcome, began_ns: int) -> str:
 
 
 def _later(duration_ns: int) -> str:
-    return f"{format_duration(duration_ns)} later" if duration_ns else "at once"
+    return f"{format_duration(duration_ns)} later" if duration_ns else "immediately"

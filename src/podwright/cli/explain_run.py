@@ -1,4 +1,4 @@
-"""What `podwright explain` does, once it is called."""
+"""`podwright explain`: evaluates one pod and prints the explanation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podwright.cli.console import (
     progress,
     stdout,
 )
-from podwright.cli.inputs import about_workloads, find_node, find_pod, load_all
+from podwright.cli.inputs import find_node, find_pod, load_all, workload_hint
 from podwright.cli.options import Setup
 from podwright.cli.preemption_output import preemption_document, print_preemption
 from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
@@ -29,27 +29,27 @@ _NAMES_SHOWN = 12
 _CHANGES_SHOWN = 3
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """An explanation, and what has to be known to read it.
+class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
+    """An explanation with the data needed to print it.
 
     Parameters
     ----------
     explanation : Explanation
     remedies : list of Remedy
     near : list of NearNode
-        Every rejecting node, the nearest first.
+        All rejecting nodes, the closest first.
     current_node : str
         The node that the pod is on; "" if it is pending.
     placed_before : int
-        Pods that were placed first because they come before it in the queue.
+        Number of pods that were scheduled first because they are ahead of it in the queue.
     is_alone : bool
-        The pod was asked about in the cluster as it is.
+        The pod was evaluated against the cluster as given (``--alone``).
     seed : int
     tie_rule : str
     nodes : tuple of str
-        The nodes that the user wants to see; empty: the most telling ones.
-    past : PastTold, optional
-        When it was, and what came of it, if this is a cycle of a recorded run.
+        The nodes to show; empty: a selection.
+    past : RecordedOutcome, optional
+        Time and outcome of the attempt, if it belongs to a recorded run.
     """
 
     explanation: Explanation
@@ -61,18 +61,18 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     tie_rule: str = "drawn"
     nodes: tuple[str, ...] = ()
-    past: PastTold | None = None
+    past: RecordedOutcome | None = None
 
 
-class PastTold(msgspec.Struct, frozen=True, kw_only=True):
-    """When a past cycle was, and what came of it.
+class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Time and outcome of a recorded scheduling attempt.
 
     Parameters
     ----------
     when, then : str
-        In words.
+        Time and outcome as text.
     document : dict
-        The same and more, for programs.
+        Both, with more details, for ``-o json``.
     """
 
     when: str
@@ -91,56 +91,58 @@ def run_explain(
     shown: int | None,
     output: str,
 ) -> bool:
-    """Explain one pod and print it; tell whether it fits."""
+    """Explain one pod and print the explanation; return whether the pod fits."""
     loaded, scheduler = load_all(files, setup)
     pods = loaded.of(Pod)
     if not pods:
-        none = f'no pod "{text}" in these files: there are no pods in them'
-        raise UnknownPod(". ".join(filter(None, (none, about_workloads(loaded)))))
+        none = f'no pod "{text}" in these files: they contain no pods'
+        raise UnknownPod(". ".join(filter(None, (none, workload_hint(loaded)))))
     key = find_pod(text, pods, namespace=namespace).key
     scheduler.add(*loaded.objects)
     wanted = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
     announce_compilation()
-    told = _ask(scheduler, key, setup, is_alone=is_alone)
-    told = msgspec.structs.replace(told, nodes=tuple(wanted))
-    return print_told(told, shown=shown, output=output)
+    view = _explain(scheduler, key, setup, is_alone=is_alone)
+    view = msgspec.structs.replace(view, nodes=tuple(wanted))
+    return print_view(view, shown=shown, output=output)
 
 
-def print_told(told: Told, *, shown: int | None, output: str) -> bool:
-    """Print an explanation in one of the forms; tell whether the pod fits."""
+def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool:
+    """Print an explanation in an output format; return whether the pod fits."""
     if output in ("json", "yaml"):
-        print_document(explanation_document(told), output)
+        print_document(explanation_document(view), output)
     else:
-        print_explanation(told, shown=shown)
-    return bool(told.explanation.decision.node)
+        print_explanation(view, shown=shown)
+    return bool(view.explanation.decision.node)
 
 
-def _ask(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> Told:
+def _explain(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> ExplanationView:
     placed = scheduler.cluster.pods.get(key)
     if placed is not None:
         node = scheduler.cluster.nodes.names[placed.slot]
         if is_alone:
-            message = f"it has no effect with POD {key}, which is on node {node}"
+            message = f"has no effect with POD {key}, which is on node {node}"
             raise InputError([FieldError(source="options", path="--alone", message=message)])
         with scheduler.freed(key) as pod:
             explanation = scheduler.explain(pod)
-            return _told(scheduler, explanation, setup, current_node=node)
+            return _view(scheduler, explanation, setup, current_node=node)
     if key not in scheduler.pending:
         raise UnknownPod(
             f"pod {key} is neither pending nor on a node of these files: "
-            "it has finished, or its node is not among them"
+            "it has finished, or its node is missing"
         )
     placed_before = 0
     if not is_alone:
         before = scheduler.schedule_before(key)
-        decided = progress(before, "scheduling what comes before", len(scheduler.pending))
+        decided = progress(before, "scheduling the pods ahead", len(scheduler.pending))
         placed_before = sum(bool(decision.node) for decision in decided)
     explanation = scheduler.explain(key)
-    return _told(scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone)
+    return _view(scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone)
 
 
-def _told(scheduler: Scheduler, explanation: Explanation, setup: Setup, **known: Any) -> Told:
-    return Told(
+def _view(
+    scheduler: Scheduler, explanation: Explanation, setup: Setup, **known: Any
+) -> ExplanationView:
+    return ExplanationView(
         explanation=explanation,
         remedies=scheduler.remedies(explanation),
         near=scheduler.nearest_nodes(explanation, limit=None),
@@ -153,18 +155,18 @@ def _told(scheduler: Scheduler, explanation: Explanation, setup: Setup, **known:
 # ---------------------------------------------------------------- documents
 
 
-def explanation_document(told: Told) -> dict[str, Any]:
-    """Return everything as a plain document."""
-    explanation = told.explanation
+def explanation_document(view: ExplanationView) -> dict[str, Any]:
+    """Return the explanation as a plain document, with all nodes."""
+    explanation = view.explanation
     decision = document_of(explanation.decision)
     decision.pop("rejections", None)
     restricted = explanation.restricted_to
-    if told.past is not None:
-        decision["run"] = told.past.document
+    if view.past is not None:
+        decision["run"] = view.past.document
     return decision | {
         "schedulerName": explanation.pod.spec.scheduler_name,
-        "currentNode": told.current_node or None,
-        "placedBefore": told.placed_before,
+        "currentNode": view.current_node or None,
+        "placedBefore": view.placed_before,
         "nodeCount": len(explanation.node_names),
         "preFilter": None if explanation.pre_filter.is_success else _status(explanation.pre_filter),
         "restrictedTo": None if restricted is None else sorted(restricted),
@@ -174,10 +176,10 @@ def explanation_document(told: Told) -> dict[str, Any]:
         "winners": list(explanation.winners),
         "totals": explanation.totals,
         "rejected": {node: _status(status) for node, status in explanation.rejected.items()},
-        "remedies": [_remedy(remedy) for remedy in told.remedies],
+        "remedies": [_remedy(remedy) for remedy in view.remedies],
         "nearest": [
             {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
-            for near in told.near
+            for near in view.near
         ],
         "preemption": preemption_document(explanation.decision),
         "filters": [
@@ -241,91 +243,91 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
 # ---------------------------------------------------------------- text
 
 
-def print_explanation(told: Told, *, shown: int | None) -> None:
-    """Print an explanation for people.
+def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
+    """Print an explanation as text.
 
     Parameters
     ----------
     shown : int, optional
-        How many nodes to show side by side; None: all, and all names.
+        Number of nodes to show side by side; None: all nodes and all names.
     """
-    explanation = told.explanation
-    _print_head(told)
+    explanation = view.explanation
+    _print_head(view)
     if explanation.pre_filter.is_rejection:
         plugin = explanation.pre_filter.plugin
-        print_heading(f"No node was looked at: PreFilter ({plugin}) rejected the pod as a whole.")
+        print_heading(f"No node was evaluated: PreFilter ({plugin}) rejected the pod as a whole.")
     if not explanation.filters and not explanation.pre_filter.is_rejection:
         return
     if explanation.decision.node:
         _print_why_not_others(explanation, shown)
-    _print_remedies(told, shown)
-    if told.nodes:
-        wanted = [near for near in told.near if near.node in told.nodes]
-        _print_near(wanted, None, "What each lacks:")
+    _print_remedies(view, shown)
+    if view.nodes:
+        wanted = [near for near in view.near if near.node in view.nodes]
+        _print_near(wanted, None, "What each node lacks:")
     elif not explanation.decision.node:
-        _print_near(told.near, shown, "The closest nodes, and what each lacks:")
+        _print_near(view.near, shown, "Closest nodes and what each one lacks:")
     print_preemption(explanation.decision, shown)
     _print_unexamined(explanation, shown)
     _print_extenders(explanation)
     if explanation.filters:
-        _print_matrix(told, shown)
+        _print_matrix(view, shown)
 
 
-def _print_head(told: Told) -> None:
-    explanation = told.explanation
+def _print_head(view: ExplanationView) -> None:
+    explanation = view.explanation
     decision = explanation.decision
     rows: list[tuple[str, str | Text]] = [("Pod:", explanation.pod.key)]
-    if told.past is not None:
-        rows.append(("Attempt:", told.past.when))
-    elif told.current_node:
-        rows.append(("On node:", f"{told.current_node} (asked again as if its place were free)"))
-    elif told.is_alone:
-        rows.append(("Asked:", "in the cluster as it is"))
+    if view.past is not None:
+        rows.append(("Attempt:", view.past.when))
+    elif view.current_node:
+        rows.append(("On node:", f"{view.current_node} (re-evaluated as if not yet placed)"))
+    elif view.is_alone:
+        rows.append(("Context:", "the cluster as given (--alone)"))
     else:
-        rows.append(("Asked:", _turn(told.placed_before)))
+        rows.append(("Context:", _queue_position_text(view.placed_before)))
     if decision.node:
         rows.append(("Node:", Text(decision.node, style="bold green")))
-        rows.append(("Why:", _why(told)))
+        rows.append(("Why:", _why(view)))
     else:
         rows.append(("Node:", Text(NO_NODE, style="bold red")))
         rows.append(("Outcome:", outcome_of(decision)))
         rows.append(("Message:", decision.message))
         node, victims = nomination_of(decision)
         if node:
-            names = ", ".join(victim.key for victim in victims) or "nobody"
+            names = ", ".join(victim.key for victim in victims) or "no pod"
             rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
-    if told.past is not None:
-        rows.append(("Then:", told.past.then))
+    if view.past is not None:
+        rows.append(("Then:", view.past.then))
     for name, value in rows:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))
         print_paragraph(line, hanging=10)
 
 
-def _turn(placed_before: int) -> str:
+def _queue_position_text(placed_before: int) -> str:
     if not placed_before:
-        return "in its turn; no pod that comes before it takes a place"
-    return f"after placing {placed_before} pending pod{'s' * (placed_before != 1)} before it"
+        return "no pending pods scheduled ahead of it"
+    return f"after scheduling {placed_before} pending pod{'s' * (placed_before != 1)} ahead of it"
 
 
-def _why(told: Told) -> str:
-    explanation = told.explanation
+def _why(view: ExplanationView) -> str:
+    explanation = view.explanation
     decision = explanation.decision
     examined = len(explanation.node_names) - len(explanation.not_examined)
     if len(explanation.feasible) == 1:
         if explanation.pod.status.nominated_node_name == decision.node and examined > 1:
-            return "the pod is nominated to it, and it passes every filter"
-        return f"the only one of {examined} nodes that passes every filter; no scores needed"
+            return "the pod is nominated to this node, which passes every filter"
+        return f"the only one of {examined} nodes that passes every filter; scoring was skipped"
     best = explanation.totals.get(decision.node)
-    text = f"total score {best}, the best of {len(explanation.feasible)} feasible nodes"
+    text = f"total score {best}, the highest of {len(explanation.feasible)} feasible nodes"
     if len(explanation.winners) > 1:
         others = len(explanation.winners) - 1
         rule = {
-            "drawn": f"drawn among them with seed {told.seed}",
-            "heap": "taken as 1.36's heap takes it",
-            "first": "first by name",
-        }[told.tie_rule]
-        text += f"; {others} other{'s' * (others != 1)} had as much: {rule}"
+            "drawn": f"chosen by draw with seed {view.seed}",
+            "heap": "chosen in the order of the v1.36 heap",
+            "first": "chosen as the first by name",
+        }[view.tie_rule]
+        text += f"; {others} other node{'s' * (others != 1)} tied: {rule}"
     return text
 
 
@@ -334,11 +336,11 @@ def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
     others = [node for node in _by_total(explanation) if node != winner]
     if not others:
         return
-    print_heading("Why not the other feasible nodes:")
+    print_heading("Why the other feasible nodes were not chosen:")
     winners = set(explanation.winners)
     equals = [node for node in others if node in winners]
     if equals:
-        print_paragraph("equally good, not taken:", indent=2)
+        print_paragraph("tied with the chosen node:", indent=2)
         print_paragraph(_named(equals, shown), indent=4)
     behind = [node for node in others if node not in winners]
     best = explanation.totals[winner]
@@ -354,11 +356,13 @@ def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
     if rows:
         print_table(("NODE", "TOTAL", "BEHIND", "BECAUSE"), rows, indent=2)
     if shown is not None and len(behind) > shown:
-        print_paragraph(f"and {len(behind) - shown} more that are no better (-o wide)", indent=2)
+        print_paragraph(
+            f"and {len(behind) - shown} more with an equal or lower score (-o wide)", indent=2
+        )
 
 
 def _by_total(explanation: Explanation) -> list[str]:
-    """Return the feasible nodes, the chosen one first, then by falling total."""
+    """Return the feasible nodes, the chosen one first, then by decreasing total."""
     winner = explanation.decision.node
     totals = explanation.totals
     # Extenders may name a node twice.
@@ -367,7 +371,7 @@ def _by_total(explanation: Explanation) -> list[str]:
 
 
 def _behind(explanation: Explanation, node: str) -> str:
-    """Say which plugins put a node behind the winner, or ahead of it."""
+    """Return the plugins that score a node lower or higher than the chosen one."""
     winner = explanation.decision.node
     differences = [
         (scores.weight * (scores.normalized[node] - scores.normalized[winner]), scores.plugin)
@@ -383,12 +387,12 @@ def _behind(explanation: Explanation, node: str) -> str:
     return ", ".join(f"{plugin} {by:+d}" for by, plugin in differences[:_CHANGES_SHOWN])
 
 
-def _print_remedies(told: Told, shown: int | None) -> None:
-    if not told.remedies:
+def _print_remedies(view: ExplanationView, shown: int | None) -> None:
+    if not view.remedies:
         return
-    has_node = bool(told.explanation.decision.node)
-    print_heading("Why not the rejected nodes:" if has_node else "What would fix it:")
-    for remedy in told.remedies:
+    has_node = bool(view.explanation.decision.node)
+    print_heading("Why the other nodes were rejected:" if has_node else "Possible fixes:")
+    for remedy in view.remedies:
         if not has_node:
             print_paragraph(Text(f"- {remedy.text}", style="bold"), indent=2, hanging=2)
         indent = 2 if has_node else 4
@@ -396,7 +400,7 @@ def _print_remedies(told: Told, shown: int | None) -> None:
             count = len(group.nodes)
             head = f"{count} node{'s' * (count != 1)}: {group.reason}"
             print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=indent, hanging=2)
-            if not told.explanation.pre_filter.is_rejection:
+            if not view.explanation.pre_filter.is_rejection:
                 print_paragraph(_named(group.nodes, shown), indent=indent + 2)
 
 
@@ -420,28 +424,28 @@ def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> No
 def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
     if explanation.not_examined:
         count = len(explanation.not_examined)
-        print_heading(f"{count} nodes were not examined, since enough feasible ones were found:")
+        print_heading(f"{count} nodes were not evaluated: enough feasible nodes were found before:")
         print_paragraph(_named(explanation.not_examined, shown), indent=2)
     restricted = explanation.restricted_to
     if restricted is not None:
         names = ", ".join(explanation.restricted_by)
-        print_heading(f"Only these nodes were left by {names}:")
+        print_heading(f"{names} restricted the pod to these nodes:")
         print_paragraph(_named(sorted(restricted), shown) or "none", indent=2)
 
 
 def _print_extenders(explanation: Explanation) -> None:
-    """Say what each extender made of the nodes that it was asked about."""
+    """Print the result of each extender."""
     if not explanation.extenders:
         return
     print_heading("Extenders:")
     for answers in explanation.extenders:
-        told = []
+        results = []
         if answers.asked is not None:
-            told.append(f"left {len(answers.kept)} of {len(answers.asked)} nodes")
+            results.append(f"kept {len(answers.kept)} of {len(answers.asked)} nodes")
         if answers.scores:
-            told.append(f"scored {len(answers.scores)} nodes")
-        told += [f"failed: {error}" for error in answers.errors]
-        line = f"{_extender(answers)} ({answers.url}): {'; '.join(told) or 'was not asked'}"
+            results.append(f"scored {len(answers.scores)} nodes")
+        results += [f"failed: {error}" for error in answers.errors]
+        line = f"{_extender(answers)} ({answers.url}): {'; '.join(results) or 'not called'}"
         print_paragraph(line, indent=2, hanging=2)
 
 
@@ -449,18 +453,18 @@ def _extender(answers: ExtenderAnswers) -> str:
     return f"extenders[{answers.index}]"
 
 
-# ---------------------------------------------------------------- the matrix
+# ---------------------------------------------------------------- plugins x nodes
 
 
-def _print_matrix(told: Told, shown: int | None) -> None:
-    """Print plugins x nodes: what each filter said, what each score plugin gave."""
-    explanation = told.explanation
+def _print_matrix(view: ExplanationView, shown: int | None) -> None:
+    """Print the results of filters and the scores as tables of plugins x nodes."""
+    explanation = view.explanation
     feasible = _by_total(explanation)
-    rejecting = [near.node for near in told.near] or _unordered(explanation)
-    if told.nodes:
-        nodes = scored = list(dict.fromkeys((*feasible[:1], *told.nodes)))
+    rejecting = [near.node for near in view.near] or _unordered(explanation)
+    if view.nodes:
+        nodes = scored = list(dict.fromkeys((*feasible[:1], *view.nodes)))
     else:
-        # All feasible nodes pass everything, so filters are shown on the others first.
+        # All feasible nodes pass every filter, so rejected nodes are shown first.
         nodes = [*feasible[:1], *rejecting, *feasible[1:]][:shown]
         scored = feasible[:shown]
     print_heading("Filters:")
@@ -475,7 +479,7 @@ def _print_matrix(told: Told, shown: int | None) -> None:
     if not explanation.scores:
         return
     scored = [node for node in scored if node in explanation.totals]
-    print_heading("Scores (raw/normalised/weighted):")
+    print_heading("Scores (raw/normalized/weighted):")
     score_rows = [
         (
             scores.plugin,
@@ -499,9 +503,9 @@ def _print_matrix(told: Told, shown: int | None) -> None:
 
 
 def _print_absent(plugins: Sequence[str]) -> None:
-    """Name the plugins that had nothing to do, which is not the same as having passed."""
+    """Print the plugins that skipped the pod, which differs from passing it."""
     if plugins:
-        text = f"did not apply, for want of anything to check in this pod: {', '.join(plugins)}"
+        text = f"Skipped (nothing to check for this pod): {', '.join(plugins)}"
         print_paragraph(text, indent=2)
 
 
@@ -521,9 +525,9 @@ def _answers(
     restricted, unseen = explanation.restricted_to, frozenset(explanation.not_examined)
     for node in nodes:
         if restricted is not None and node not in restricted:
-            yield "left out"
+            yield "excluded"
         elif node in unseen:
-            yield "unseen"
+            yield "not evaluated"
         elif node in answer.rejected:
             yield Text("rejected", style="red")
         else:
@@ -533,9 +537,9 @@ def _answers(
 def _print_chunked(
     heads: tuple[str, str], rows: Sequence[tuple[str | Text, ...]], nodes: Sequence[str]
 ) -> None:
-    """Print the rows with as many nodes side by side as the width holds, then the next ones.
+    """Print the rows in chunks of as many nodes side by side as the width holds.
 
-    Where that is not all of them, long names give way to numbers.
+    If the nodes do not fit into one chunk, numbers replace their names.
     """
     console = stdout()
     fixed = sum(max(len(head), *(len(row[i]) for row in rows)) + 2 for i, head in enumerate(heads))

@@ -1,4 +1,4 @@
-"""Reading files, and gathering what is wrong with several before anything is said."""
+"""Reads files, and collects the errors of several inputs to report them together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Self
 from podwright.objects import FieldError, InputError
 
 
-class Collected:
-    """Errors of several inputs, to be raised together."""
+class ErrorCollector:
+    """Collects the errors of several inputs. As a context manager, it collects `InputError`s."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
@@ -25,18 +25,18 @@ class Collected:
         return True
 
     def raise_all(self) -> None:
-        """Raise what was collected, if anything was."""
+        """Raise the collected errors, if there are any."""
         if self.errors:
             raise InputError(self.errors)
 
 
 def read_text(path: Path) -> str:
-    """Read a file; `-` is the standard input.
+    """Read a text file; `-` is standard input.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read or is not UTF-8.
     """
     if str(path) == "-":
         return sys.stdin.read()

@@ -1,4 +1,4 @@
-"""From what stands on the command line to objects, a configuration and a scheduler."""
+"""Turns command-line arguments into objects, a configuration and a scheduler."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import msgspec
 
 from podwright.assembly import Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
-from podwright.cli.console import say, waiting
-from podwright.cli.input_errors import Collected, read_text
-from podwright.cli.installed import with_installed
+from podwright.cli.console import print_message, waiting
+from podwright.cli.input_errors import ErrorCollector, read_text
+from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import OffsetName, Setup
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
@@ -33,9 +33,9 @@ from podwright.store import GroupKind, kind_of
 
 
 def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
-    """Run plugin files and gather what they define; all errors are raised together."""
+    """Execute plugin files and return the classes they define; raise all errors together."""
     found: list[type[Plugin]] = []
-    collected = Collected()
+    collected = ErrorCollector()
     for path in paths:
         with collected:
             text = read_text(path)
@@ -49,19 +49,19 @@ if TYPE_CHECKING:
 
 
 class Inputs(NamedTuple):
-    """What the command line names, read.
+    """The contents of the files that the command line names.
 
     Parameters
     ----------
     loaded : LoadedObjects
     configuration : KubeSchedulerConfiguration, optional
-        With the rules that the command line chooses; None: the default one.
+        With the rules that the command line selects; None: the default one.
     plugins : list of type
     gates : Gates
     source : str
-        Where the configuration comes from.
+        The file of the configuration.
     packages : dict of str to str
-        Where the plugins are from that are installed: package and version, by name.
+        Package and version of each installed plugin, by plugin name.
     """
 
     loaded: LoadedObjects
@@ -73,12 +73,12 @@ class Inputs(NamedTuple):
 
 
 def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Scheduler]:
-    """Read everything that the command line names, and make an empty scheduler.
+    """Read everything that the command line names, and create an empty scheduler.
 
     Raises
     ------
     InputError
-        With what is wrong with any of it.
+        With the errors of all inputs.
     """
     inputs = read_inputs(files, setup)
     return inputs.loaded, scheduler_of(inputs, setup)
@@ -90,14 +90,14 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     Parameters
     ----------
     has_both : bool
-        Whether the modern rules decide beside the classic ones.
+        Whether the modern (v1.36) rules are used besides the classic (v1.16) ones.
 
     Raises
     ------
     InputError
-        With what is wrong with any of it.
+        With the errors of all inputs.
     """
-    collected = Collected()
+    collected = ErrorCollector()
     loaded = LoadedObjects()
     with waiting("reading the files"):
         with collected:
@@ -105,61 +105,63 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
             require_objects(loaded, files)
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
-        warn_of_idle(modern(inputs) if has_both else inputs, "configuration", "decisions")
+        warn_of_idle(
+            without_classic_rules(inputs) if has_both else inputs, "configuration", "decisions"
+        )
     warn_of_kinds(loaded)
     return inputs
 
 
-def modern(inputs: Inputs) -> Inputs:
-    """Return the inputs for the modern rules, whatever they choose."""
+def without_classic_rules(inputs: Inputs) -> Inputs:
+    """Return the inputs with the modern (v1.36) rules, whichever they select."""
     configuration = inputs.configuration or KubeSchedulerConfiguration()
     return inputs._replace(configuration=msgspec.structs.replace(configuration, rules=None))
 
 
 def warn_of_idle(inputs: Inputs, *concerned: Effect) -> None:
-    """Name the feature gates and plugins that were chosen and have no effect."""
+    """Warn of feature gates and plugins that were set and have no effect."""
     own = {plugin.name for plugin in inputs.plugins}
     for warning in idle_choices(inputs.configuration, inputs.gates, *concerned, own=own):
-        say(f"warning: {warning}")
+        print_message(f"warning: {warning}")
 
 
 def require_objects(loaded: LoadedObjects, files: Sequence[str]) -> None:
-    """Refuse files in which there is nothing at all.
+    """Reject files without any object.
 
     Raises
     ------
     InputError
-        Also if there is nothing but a configuration: something has to be scheduled.
+        Also if the files hold a configuration only: there is nothing to schedule.
     """
     if files and not loaded.sourced:
-        message = "no objects in here"
+        message = "contains no objects"
         raise InputError([FieldError(source=name, path="", message=message) for name in files])
 
 
 def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> None:
-    """Name the custom kinds among the objects, of which podwright makes nothing.
+    """Warn of custom kinds among the objects, which podwright ignores.
 
     Parameters
     ----------
     staged : container of (group, kind)
-        Those for which there are KWOK's Stages.
+        Kinds that KWOK Stages refer to, which are not ignored.
     """
     for entry in loaded.of_custom_kinds():
         obj = entry.object
         if kind_of(obj) not in staged and kind_of(obj) not in _OWN_KINDS:
-            say(
-                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not known here and"
-                " has no part in scheduling"
+            print_message(
+                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not a known kind and"
+                " is ignored"
             )
 
 
-def inputs_of(loaded: LoadedObjects, setup: Setup, collected: Collected) -> Inputs:
-    """Read what the command line names besides the objects.
+def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) -> Inputs:
+    """Read the inputs that the command line names besides the objects.
 
     Parameters
     ----------
-    collected : Collected, written
-        Takes what is wrong with any of it; the defaults stand for what cannot be read.
+    collected : ErrorCollector, written
+        Receives the errors. An input that cannot be read is replaced by its default.
     """
     configuration: KubeSchedulerConfiguration | None = None
     gates: Gates = DEFAULT_GATES
@@ -187,21 +189,21 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: Collected) -> Inpu
 
 
 def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:
-    """Make an empty scheduler.
+    """Create an empty scheduler.
 
     Raises
     ------
     InputError
-        If the configuration is wrong.
+        If the configuration is invalid.
     """
     return Scheduler(
-        options_of(inputs, setup),
-        call_extender=caller_of(inputs.configuration, inputs.source),
+        scheduler_options(inputs, setup),
+        call_extender=extender_caller(inputs.configuration, inputs.source),
         parallelize_until=None if setup.workers == 1 else _threads(setup.workers),
     )
 
 
-def options_of(inputs: Inputs, setup: Setup) -> SchedulerOptions:
+def scheduler_options(inputs: Inputs, setup: Setup) -> SchedulerOptions:
     """Return the options of the scheduler that the command line and its files give."""
     return SchedulerOptions(
         configuration=inputs.configuration,
@@ -220,8 +222,10 @@ def _threads(count: int) -> ParallelizeUntil:
     return ThreadedPieces(count)
 
 
-def caller_of(configuration: KubeSchedulerConfiguration | None, source: str) -> CallExtender | None:
-    """Return who calls the extenders of a configuration; None if it has none."""
+def extender_caller(
+    configuration: KubeSchedulerConfiguration | None, source: str
+) -> CallExtender | None:
+    """Return the function that calls the configured extenders; None if there are none."""
     if configuration is None:
         return None
     if configuration.rules is not None:
@@ -239,9 +243,9 @@ def caller_of(configuration: KubeSchedulerConfiguration | None, source: str) -> 
 
 
 def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
-    """Name the resources that pods without a node ask for and no node has, one a line."""
+    """Warn of each resource that unscheduled pods request and no node has."""
     for missing in missing_resources(pods, nodes):
-        say(f"warning: {missing}")
+        print_message(f"warning: {missing}")
 
 
 _WORKLOADS = (
@@ -251,18 +255,18 @@ _WORKLOADS = (
 _OWN_KINDS: frozenset[GroupKind] = frozenset({("kwok.x-k8s.io", "Stage")})
 
 
-def are_idle(loaded: LoadedObjects) -> bool:
-    """Tell whether there is neither a pod among the objects nor what makes pods."""
+def has_no_workload(loaded: LoadedObjects) -> bool:
+    """Return whether the objects contain neither pods nor workloads."""
     return not any(obj.kind == "Pod" or obj.kind in _WORKLOADS for obj in loaded.objects)
 
 
-def about_workloads(loaded: LoadedObjects) -> str:
-    """Say that workloads are not expanded, if they are all that could have become pods.
+def workload_hint(loaded: LoadedObjects) -> str:
+    """Return a hint that workloads are not expanded, if there are workloads but no pods.
 
     Returns
     -------
     str
-        A sentence that names the kinds; "" if there are pods, or no workloads either.
+        A sentence that names the kinds; "" if there are pods, or no workloads.
     """
     if loaded.of(Pod):
         return ""
@@ -271,13 +275,13 @@ def about_workloads(loaded: LoadedObjects) -> str:
     if not found:
         return ""
     return (
-        f"podwright decides for pods and does not expand workloads (here: {', '.join(found)}): "
-        "add the pods that they make, as kubectl get pods -o yaml prints them."
+        f"podwright schedules pods and does not expand workloads (found: {', '.join(found)}): "
+        "add their pods, as printed by kubectl get pods -o yaml."
     )
 
 
 def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
-    """Return the pod that a user means by `name`, `ns/name` or `pod/name`; see `find_key`."""
+    """Return the pod that `name`, `ns/name` or `pod/name` refers to; see `find_key`."""
     by_key = {pod.key: pod for pod in pods}
     return by_key[find_key(text, by_key, namespace=namespace)]
 
@@ -285,15 +289,15 @@ def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
 def find_key(
     text: str, keys: Iterable[str], *, namespace: str = "", where: str = "in these files"
 ) -> str:
-    """Return the `namespace/name` that a user means by `name`, `ns/name` or `pod/name`.
+    """Return the `namespace/name` that `name`, `ns/name` or `pod/name` refers to.
 
-    A name alone is looked for in `namespace` if one is given, else in all; if several
-    namespaces have it, `default` is meant, as with kubectl.
+    A name alone is looked up in `namespace` if one is given, else in all namespaces; if several
+    namespaces have it, `default` is used, as in kubectl.
 
     Raises
     ------
     UnknownPod
-        If there is none, or it is not clear which; with suggestions.
+        If there is no such pod, or the name is ambiguous; with suggestions.
     """
     known = dict.fromkeys(keys)
     head, slash, name = text.rpartition("/")
@@ -314,12 +318,12 @@ def find_key(
 
 
 def find_node(text: str, names: Iterable[str], *, where: str = "in these files") -> str:
-    """Return the node that a user means by `name` or `node/name`.
+    """Return the node that `name` or `node/name` refers to.
 
     Raises
     ------
     UnknownNode
-        If there is none; with suggestions.
+        If there is no such node; with suggestions.
     """
     known = list(names)
     name = text.removeprefix("node/").removeprefix("nodes/")
@@ -331,7 +335,7 @@ def find_node(text: str, names: Iterable[str], *, where: str = "in these files")
 
 
 class UnknownNode(PodwrightError):  # noqa: N818 - named for what it is
-    """There is no such node."""
+    """No node has the given name."""
 
 
 def _near(text: str, name: str, keys: Iterable[str]) -> str:

@@ -1,19 +1,19 @@
-"""What `podwright explain --run RUN -o kss` does, once it is called."""
+"""`podwright explain --run RUN -o kss`: prints the annotations of kube-scheduler-simulator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from podwright.cli.console import announce_compilation, print_document, say
-from podwright.cli.explain_recorded import find_past
+from podwright.cli.console import announce_compilation, print_document, print_message
+from podwright.cli.explain_recorded import find_recorded_pod
 from podwright.cli.inputs import load_plugins
-from podwright.cli.recorded_run import PastRun, looking_at
+from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.kss import annotations_after, kss_history
 from podwright.recording import Cycles
 
 
-def run_annotate(
+def run_explain_kss(
     text: str,
     folder: Path,
     *,
@@ -22,17 +22,17 @@ def run_annotate(
     namespace: str,
     plugins: Sequence[Path],
 ) -> bool:
-    """Print a Pod with its annotations after an attempt; tell whether the pod fitted then."""
-    run = PastRun(folder, load_plugins(plugins))
+    """Print a Pod with its annotations after an attempt; return whether the pod fit."""
+    run = RecordedRun(folder, load_plugins(plugins))
     own = run.plugins
     announce_compilation()
-    with looking_at(run):
-        key = find_past(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)
+    with open_for_command(run):
+        key = find_recorded_pod(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
         attempts = kss_history(run.log, key, attempt or -1, at_ns=at_ns, plugins=own)
     annotations = annotations_after(attempts)
     if not annotations:
-        say("There are no annotations: no plugin was asked, because there was no node.")
+        print_message("No annotations: the cluster had no nodes, so no plugin was called.")
         return False
     explanation = attempts[-1].explanation
     metadata = {

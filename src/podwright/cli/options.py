@@ -1,6 +1,6 @@
-"""The options that several commands have, spelled and explained once.
+"""The options that several commands share.
 
-Imports nothing of podwright but how usage looks, so that a command's `--help` is quick.
+Imports nothing of podwright but `usage`, so that a command's `--help` is quick.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podwright.cli.usage import CommandApp
 
 
 def command_app() -> typer.Typer:
-    """Make the Typer app of one command, set up as all of them are."""
+    """Create the Typer app of one command."""
     return CommandApp(
         add_completion=False,
         rich_markup_mode=None,
@@ -26,13 +26,13 @@ def command_app() -> typer.Typer:
 
 
 def examples(*lines: str) -> str:
-    """Return the epilog of a command: example lines, which the tests run."""
-    # The backspace keeps Typer from filling the lines into a paragraph.
+    """Return the epilog of a command: its examples, which the tests run."""
+    # The backspace prevents Typer from re-wrapping the lines.
     return "\b\nExamples:\n" + "\n".join(f"  $ {line}" for line in lines)
 
 
 class TieRuleName(StrEnum):
-    """How a node is chosen among equals."""
+    """How a node is chosen among nodes with the highest score."""
 
     drawn = "drawn"
     heap = "heap"
@@ -40,21 +40,21 @@ class TieRuleName(StrEnum):
 
 
 class OffsetName(StrEnum):
-    """Where a search for preemption's candidates begins."""
+    """Where the search for preemption candidates starts."""
 
     drawn = "drawn"
     zero = "zero"
 
 
 class RuleName(StrEnum):
-    """Whose rules decide."""
+    """The scheduling rules: modern is v1.36, classic is v1.16."""
 
     modern = "modern"
     classic = "classic"
 
 
 class Format(StrEnum):
-    """How a result is printed."""
+    """The output formats of a result."""
 
     table = "table"
     wide = "wide"
@@ -76,7 +76,7 @@ Config = Annotated[
         "--config",
         "-c",
         metavar="FILE",
-        help="A KubeSchedulerConfiguration. Without it, the one among the files, or the default.",
+        help="A KubeSchedulerConfiguration. Defaults to the one among the files, if any.",
     ),
 ]
 Plugins = Annotated[
@@ -84,25 +84,27 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE",
-        help="A Python file with plugins of your own; it is run. Repeatable.",
+        help="A Python file that defines custom plugins. The file is executed. Repeatable.",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", metavar="NUMBER", help="Of the draws among equally good nodes."),
+    typer.Option("--seed", metavar="NUMBER", help="Seed of the draws among tied nodes."),
 ]
 Ties = Annotated[
     TieRuleName,
     typer.Option(
         "--tie-rule",
-        help="Which of equally good nodes: drawn by seed, as 1.36's heap does, or the first name.",
+        help="How to choose among tied nodes: by seeded draw, as the v1.36 heap does, or the "
+        "first by name.",
     ),
 ]
 Offset = Annotated[
     OffsetName,
     typer.Option(
         "--preemption-offset",
-        help="Where the search for nodes to preempt on begins: at one drawn by seed, or the first.",
+        help="Where the search for preemption candidates starts: at a node drawn by seed, or the "
+        "first.",
     ),
 ]
 Gates = Annotated[
@@ -110,7 +112,7 @@ Gates = Annotated[
     typer.Option(
         "--feature-gates",
         metavar="A=true,B=false",
-        help="As for kube-scheduler.",
+        help="Feature gates, as for kube-scheduler.",
         show_default=False,
     ),
 ]
@@ -118,8 +120,8 @@ Rules = Annotated[
     RuleName | None,
     typer.Option(
         "--rules",
-        help="Whose rules: modern is Kubernetes 1.36, classic is 1.16. Without it, those of the "
-        "configuration.",
+        help="Scheduling rules: modern (Kubernetes v1.36) or classic (v1.16). Defaults to those "
+        "of the configuration.",
         show_default=False,
     ),
 ]
@@ -128,14 +130,14 @@ Provider = Annotated[
     typer.Option(
         "--algorithm-provider",
         metavar="NAME",
-        help="Classic rules: DefaultProvider spreads pods, ClusterAutoscalerProvider packs them.",
+        help="v1.16 rules: DefaultProvider spreads pods, ClusterAutoscalerProvider packs them.",
         show_default=False,
     ),
 ]
 PolicyFile = Annotated[
     Path | None,
     typer.Option(
-        "--policy", metavar="FILE", help="Classic rules: a Policy, instead of a provider."
+        "--policy", metavar="FILE", help="v1.16 rules: a Policy file, instead of a provider."
     ),
 ]
 Workers = Annotated[
@@ -144,7 +146,7 @@ Workers = Annotated[
         "--workers",
         metavar="NUMBER",
         min=1,
-        help="Classic rules: how many threads judge and score nodes; the results are the same.",
+        help="v1.16 rules: number of threads that filter and score nodes. Does not affect results.",
     ),
 ]
 Namespace = Annotated[
@@ -153,7 +155,7 @@ Namespace = Annotated[
         "--namespace",
         "-n",
         metavar="NAMESPACE",
-        help="Where pods are looked for.",
+        help="The namespace of the pods.",
         show_default=False,
     ),
 ]
@@ -162,16 +164,16 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="A moment of the run: how long after its beginning, such as 1h30m, or a time, such as "
+        help="A time in the run: since its start, such as 1h30m, or absolute, such as "
         "2026-01-01T12:00:00Z.",
         show_default=False,
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 
 
 def given_on(ctx: typer.Context) -> frozenset[str]:
-    """Return the parameters that stand on the command line, defaults or not."""
+    """Return the parameters given on the command line, including those with their default value."""
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
     return frozenset(
         name
@@ -180,33 +182,33 @@ def given_on(ctx: typer.Context) -> frozenset[str]:
     )
 
 
-def refuse_idle(option: str, other: str, why: str) -> NoReturn:
-    """Refuse an option that has no effect beside another, or without it.
+def reject_idle(option: str, other: str, why: str) -> NoReturn:
+    """Reject an option that has no effect with another option, or without it.
 
     Parameters
     ----------
     option : str
         The option, such as ``--no-tables``.
     other : str
-        What keeps it from having one, such as ``without --run``.
+        The condition, such as ``without --run``.
 
     Raises
     ------
     BadParameter
     """
-    raise typer.BadParameter(f"it has no effect {other}: {why}.", param_hint=f"'{option}'")
+    raise typer.BadParameter(f"has no effect {other}: {why}.", param_hint=f"'{option}'")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What decides besides the objects.
+    """The options that affect decisions, besides the objects.
 
     Parameters
     ----------
     given : frozenset of str
-        The parameters that stand on the command line, defaults or not.
+        The parameters given on the command line, including those with their default value.
     seeds_names : bool
-        Whether more is drawn by the seed than nodes, such as the names of pods.
+        Whether the seed also affects other draws than the choice of nodes, such as pod names.
     """
 
     config: Path | None = None

@@ -1,4 +1,4 @@
-"""`podwright parity`: agreement with decisions that kube-scheduler made."""
+"""`podwright parity`: the options."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ def parity(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="Golden vectors: JSON lines, gzip'd or not; folders of them; - for stdin.",
+            help="Golden vectors: JSON lines, optionally gzipped; folders of them; - for stdin.",
         ),
     ],
     differences: Annotated[
         int,
         typer.Option(
-            "--differences", metavar="NUMBER", min=0, help="How many differences to print."
+            "--differences", metavar="NUMBER", min=0, help="Number of differences to print."
         ),
     ] = 10,
     output: Output = Format.table,
 ) -> None:
-    """Run golden vectors and print where podwright agrees with kube-scheduler.
+    """Compare podwright with golden decisions of kube-scheduler.
 
-    Prints cases and agreements per family and per field, the first differences, and what was
-    left out, with the reason. Exit status 1 on any difference, or if nothing was compared.
+    Prints the number of cases and of agreements per family and per field, the first
+    differences, and the skipped cases with their reasons. Exit status 1 on any difference, or
+    if nothing was compared.
     """
     from podwright.cli.parity_run import run_parity
 

@@ -1,4 +1,4 @@
-"""What `podwright parity` does, once it is called."""
+"""`podwright parity`: runs golden vectors and prints the agreement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from podwright.cli.console import (
     announce_compilation,
     print_document,
     print_heading,
+    print_message,
     print_paragraph,
     print_table,
     progress,
-    say,
 )
 from podwright.objects import FieldError, InputError
 from podwright.parity import Case, FamilyReport, check_cases, problem_of
@@ -28,7 +28,7 @@ _SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
 def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
-    """Check all vectors and print the agreement; tell whether something was compared and agrees."""
+    """Check all vectors and print the agreement; return whether any were compared and all agree."""
     cases = list(_read(files))
     announce_compilation()
     reports: dict[str, FamilyReport] = {}
@@ -38,7 +38,7 @@ def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
         print_document({"families": [_document(r, differences) for r in reports.values()]}, output)
     else:
         _print(reports, differences, is_wide=output == "wide")
-        say(_summary(reports))
+        print_message(_summary(reports))
     is_compared = any(report.cases for report in reports.values())
     return is_compared and not any(report.mismatches for report in reports.values())
 
@@ -51,7 +51,7 @@ def _read(files: Sequence[str]) -> Iterator[Case]:
     cases: list[Case] = []
     for source, data in _contents(files, errors):
         if not data.strip():
-            errors.append(FieldError(source=source, path="", message="no vectors in it"))
+            errors.append(FieldError(source=source, path="", message="contains no vectors"))
         for number, line in enumerate(data.split(b"\n"), start=1):
             if not line.strip():
                 continue
@@ -67,7 +67,7 @@ def _read(files: Sequence[str]) -> Iterator[Case]:
             if message:
                 place = f"{source}: line {number}"
                 errors.append(FieldError(source=place, path="", message=message))
-                break  # One line that is not a vector seldom comes alone.
+                break  # After an invalid line, the others of the file are usually invalid too.
     if errors:
         raise InputError(errors)
     yield from cases
@@ -81,7 +81,7 @@ def _contents(files: Sequence[str], errors: list[FieldError]) -> Iterator[tuple[
         path = Path(name)
         inside = sorted(p for p in path.rglob("*") if p.name.endswith(_SUFFIXES) and p.is_file())
         if path.is_dir() and not inside:
-            message = f"no vectors in this folder (looked for {', '.join(_SUFFIXES)})"
+            message = f"contains no vectors (files that end in {', '.join(_SUFFIXES)})"
             errors.append(FieldError(source=name, path="", message=message))
         for file in inside if path.is_dir() else [path]:
             try:
@@ -115,7 +115,7 @@ def _document(report: FamilyReport, differences: int) -> dict[str, Any]:
 
 
 def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool) -> None:
-    heads = ("FAMILY", "CASES", "AGREE", "FIELDS", "AGREE", "LEFT OUT")
+    heads = ("FAMILY", "CASES", "AGREE", "FIELDS", "AGREE", "SKIPPED")
     print_table(heads, [_family_row(report) for report in reports.values()])
     differing = [report for report in reports.values() if report.mismatches]
     _print_fields(reports, differing, is_wide=is_wide)
@@ -125,7 +125,7 @@ def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool)
         for reason, count in report.left_out.items()
     ]
     if left_out:
-        print_heading("Left out, not compared and not counted above:")
+        print_heading("Skipped (not compared and not counted above):")
         print_table(("FAMILY", "TIMES", "REASON"), left_out)
     _print_differences(differing, differences)
 
@@ -133,7 +133,7 @@ def _print(reports: dict[str, FamilyReport], differences: int, *, is_wide: bool)
 def _print_fields(
     reports: dict[str, FamilyReport], differing: Sequence[FamilyReport], *, is_wide: bool
 ) -> None:
-    """Print agreements per field: over all families, or family by family."""
+    """Print agreements per field, for all families together or for each family."""
     if not is_wide:
         compared, agreeing = Counter[str](), Counter[str]()
         for report in reports.values():
@@ -141,7 +141,7 @@ def _print_fields(
             agreeing.update(report.agreeing_fields)
         rows = [(field, str(n), str(agreeing[field])) for field, n in compared.items()]
         if rows:
-            print_heading("Per field, all families together (-o wide: each by itself):")
+            print_heading("Per field, all families together (-o wide: per family):")
             print_table(("FIELD", "COMPARED", "AGREE"), rows)
     shown = list(reports.values()) if is_wide else differing
     by_family = [
@@ -150,7 +150,7 @@ def _print_fields(
         for field, n in report.fields.items()
     ]
     if by_family:
-        print_heading("Per field:" if is_wide else "Per field, in the families that differ:")
+        print_heading("Per field:" if is_wide else "Per field, in families with differences:")
         print_table(("FAMILY", "FIELD", "COMPARED", "AGREE"), by_family)
 
 
@@ -169,7 +169,7 @@ def _print_differences(differing: Sequence[FamilyReport], limit: int) -> None:
     mismatches = [mismatch for report in differing for mismatch in report.mismatches]
     if not mismatches or not limit:
         return
-    print_heading(f"The first differences ({min(limit, len(mismatches))} of {len(mismatches)}):")
+    print_heading(f"First differences ({min(limit, len(mismatches))} of {len(mismatches)}):")
     for mismatch in mismatches[:limit]:
         print_paragraph(f"{mismatch.case}: {mismatch.field}", indent=2)
         print_paragraph(f"kube-scheduler: {_shown(mismatch.expected)}", indent=4, hanging=2)
@@ -188,4 +188,4 @@ def _summary(reports: dict[str, FamilyReport]) -> str:
     agreeing = sum(report.agreeing_cases for report in reports.values())
     left_out = sum(report.left_out.total() for report in reports.values())
     text = f"{agreeing} of {cases} cases agree in every field"
-    return f"{text}; {left_out} left out." if left_out else f"{text}."
+    return f"{text}; {left_out} skipped." if left_out else f"{text}."

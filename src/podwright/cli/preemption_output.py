@@ -1,4 +1,4 @@
-"""What `podwright explain` says of preemption: who could go where, who goes, and why there."""
+"""The preemption section of `podwright explain`: candidates, victims and the deciding criterion."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PODS_SHOWN = 6
 
 
 def preemption_of(decision: Decision) -> Preemption | None:
-    """Return what preemption found; None if it was not tried."""
+    """Return the result of preemption; None if it was not attempted."""
     result = decision.post_filter
     details = None if result is None else result.details
     return details if isinstance(details, Preemption) else None
 
 
 def preemption_document(decision: Decision) -> dict[str, Any] | None:
-    """Return what preemption found as a plain document; None if it was not tried."""
+    """Return the result of preemption as a plain document; None if it was not attempted."""
     preemption = preemption_of(decision)
     if preemption is None:
         return None
@@ -59,12 +59,12 @@ def _pod(pod: Pod) -> dict[str, Any]:
 
 
 def print_preemption(decision: Decision, shown: int | None) -> None:
-    """Print candidates, victims, who is spared, and which criterion decides.
+    """Print the candidates, their victims and spared pods, and the deciding criterion.
 
     Parameters
     ----------
     shown : int, optional
-        How many candidates to show; None: all, and all pods.
+        Number of candidates to show; None: all candidates and all pods.
     """
     preemption = preemption_of(decision)
     if preemption is None:
@@ -72,12 +72,12 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
     tried = preemption.dry_run
     print_heading("Preemption:")
     if not tried.helpable_count:
-        print_paragraph("on no node would it help that pods leave", indent=2)
+        print_paragraph("Preemption would not help on any node", indent=2)
         return
     count = len(tried.candidates)
     print_paragraph(
-        f"tried {tried.visited_count} of {_count(tried.helpable_count, 'node')} where room may "
-        f"help: {_count(count, 'candidate')}",
+        f"dry run on {tried.visited_count} of {_count(tried.helpable_count, 'node')} where "
+        f"preemption may help: {_count(count, 'candidate')}",
         indent=2,
     )
     for rejection in tried.rejections:
@@ -85,7 +85,7 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
         print_paragraph(f"{_count(rejection.count, 'node')}: {reason}", indent=2, hanging=2)
     candidates = _ordered(preemption)
     if len(candidates) < count:
-        print_paragraph(f"extenders leave {len(candidates)} of them", indent=2)
+        print_paragraph(f"extenders kept {len(candidates)} of them", indent=2)
     if preemption.choice is None:
         return
     rows = [
@@ -93,7 +93,7 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
             candidate.node,
             str(candidate.pdb_violations),
             _named(candidate.victims, shown),
-            _named(candidate.spared, shown) or "nobody",
+            _named(candidate.spared, shown) or "none",
         )
         for candidate in (candidates if shown is None else candidates[:shown])
     ]
@@ -103,14 +103,14 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
         print_paragraph(f"and {more} (-o wide)", indent=2)
     choice = preemption.choice
     why = "the only candidate" if choice.criterion is None else choice.criterion.description
-    print_paragraph(f"takes {choice.candidate.node}: {why}", indent=2)
+    print_paragraph(f"chosen: {choice.candidate.node} ({why})", indent=2)
     if preemption.cleared_nominations:
         names = _named(preemption.cleared_nominations, shown)
-        print_paragraph(f"takes the nomination to it from {names}", indent=2, hanging=2)
+        print_paragraph(f"clears the nomination of {names}", indent=2, hanging=2)
 
 
 def _ordered(preemption: Preemption) -> list[Candidate]:
-    """Return the candidates by name, the chosen one first."""
+    """Return the candidates sorted by node name, the chosen one first."""
     chosen = "" if preemption.choice is None else preemption.choice.candidate.node
     return sorted(preemption.candidates, key=lambda one: (one.node != chosen, one.node))
 

@@ -1,4 +1,4 @@
-"""Which rules decide: what the command line says, over what the configuration says."""
+"""The choice of scheduling rules: the command line overrides the configuration."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from podwright.objects import FieldError, InputError
 def with_rules(
     configuration: KubeSchedulerConfiguration | None, setup: Setup
 ) -> KubeSchedulerConfiguration | None:
-    """Return the configuration with the rules that the command line chooses.
+    """Return the configuration with the rules that the command line selects.
 
-    A provider or a policy is enough to choose the classic ones.
+    A provider or a policy implies the classic (v1.16) rules.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def _with_options(rules: Rules, setup: Setup) -> Rules:
 
 
 def _policy(path: Path, weight: int) -> dict[str, Any]:
-    """Read a policy, so that what is wrong with it is told of its own file."""
+    """Read a policy; errors name its file."""
     from podwright.classic import read_policy
 
     source = str(path)
@@ -58,14 +58,14 @@ def _policy(path: Path, weight: int) -> dict[str, Any]:
     except ValueError as error:
         raise InputError([FieldError(source=source, path="", message=str(error))]) from error
     if not isinstance(document, dict):
-        message = "a policy is an object"
+        message = "a policy must be an object"
         raise InputError([FieldError(source=source, path="", message=message)])
     read_policy(document, source=source, hard_pod_affinity_weight=weight)
     return dict(document)
 
 
 def _draws_nothing(setup: Setup) -> bool:
-    """Tell whether a seed is given, and neither ties nor offsets are drawn by it."""
+    """Return whether a seed is given that no draw uses."""
     return (
         "seed" in setup.given
         and setup.tie_rule is TieRuleName.first
@@ -75,22 +75,20 @@ def _draws_nothing(setup: Setup) -> bool:
 
 
 def _chosen_by(setup: Setup) -> str:
-    """Name what chooses the classic rules."""
+    """Return the option that selects the classic (v1.16) rules."""
     if setup.rules is RuleName.classic:
         return "--rules classic"
     if setup.policy is not None:
-        return "--policy (the classic rules)"
+        return "--policy (v1.16 rules)"
     if setup.algorithm_provider:
-        return "--algorithm-provider (the classic rules)"
-    return "the classic rules of the configuration"
+        return "--algorithm-provider (v1.16 rules)"
+    return "the v1.16 rules of the configuration"
 
 
 def _check(setup: Setup, *, is_classic: bool) -> None:
     problems = []
     if setup.policy is not None and setup.algorithm_provider:
-        problems.append(
-            ("--algorithm-provider", "it has no effect with --policy: a policy is used")
-        )
+        problems.append(("--algorithm-provider", "has no effect with --policy"))
     if not is_classic:
         given = {
             "--algorithm-provider": bool(setup.algorithm_provider),
@@ -99,19 +97,19 @@ def _check(setup: Setup, *, is_classic: bool) -> None:
         }
         where = "with --rules modern" if setup.rules else "without --rules classic"
         problems += [
-            (option, f"it has no effect {where}: only the classic rules have it")
+            (option, f"has no effect {where}: it belongs to the v1.16 rules")
             for option, is_given in given.items()
             if is_given
         ]
         if _draws_nothing(setup):
             without = "--tie-rule first and --preemption-offset zero"
-            problems.append(("--seed", f"it has no effect with {without}: nothing is drawn"))
+            problems.append(("--seed", f"has no effect with {without}: nothing is drawn"))
     else:
         chosen_by = _chosen_by(setup)
         if setup.tie_rule is not TieRuleName.drawn:
-            problems.append(("--tie-rule", f"it has no effect with {chosen_by}, which always draw"))
+            problems.append(("--tie-rule", f"has no effect with {chosen_by}: nodes are drawn"))
         if "preemption_offset" in setup.given or setup.preemption_offset is not OffsetName.drawn:
-            why = f"it has no effect with {chosen_by}, which try every node"
+            why = f"has no effect with {chosen_by}: every node is tried"
             problems.append(("--preemption-offset", why))
     if problems:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`podwright run show` and `podwright run step`."""
+"""`podwright run show` and `podwright run step`: the options."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ app = command_app()
 Run = Annotated[
     Path,
     typer.Argument(
-        metavar="RUN", help="What podwright simulate made, or the folder of a decision log."
+        metavar="RUN", help="A folder written by podwright simulate, or a decision log."
     ),
 ]
 
 
 @app.callback()
 def _run() -> None:
-    """Look at a recorded run: at one moment, or event by event."""
+    """Show a recorded run at one time, or step through its events."""
 
 
 @app.command(
@@ -32,12 +32,12 @@ def _run() -> None:
     )
 )
 def show(run: Run, at: At = "", plugin: Plugins = None, output: Output = Format.table) -> None:
-    """Show the cluster and the queue at a moment of a run; without --at, at its end.
+    """Show the cluster and the scheduling queue at a time of a run; by default, at its end.
 
-    A summary comes first, then the fullest nodes, and the pods in each place of the queue, in
-    the order in which they leave it: how often each was tried, since when it is there, and the
-    plugins that it waits for. Long lists are cut; -o wide, json and yaml have all of it, and
-    the other pods.
+    The output has a summary, the most utilized nodes, and the pods of each subqueue in the
+    order in which they leave it, with the number of attempts, the age in the subqueue and the
+    plugins that each pod waits for. Long lists are truncated; -o wide, json and yaml show
+    everything, including the other pods.
     """
     from podwright.cli.run_show import run_show
 
@@ -46,12 +46,12 @@ def show(run: Run, at: At = "", plugin: Plugins = None, output: Output = Format.
 
 @app.command(epilog=examples("podwright run step RUN --at 1m < /dev/null"))
 def step(run: Run, at: At = "", plugin: Plugins = None) -> None:
-    """Go through a run event by event, forward and back.
+    """Step through the events of a run, forward and backward.
 
-    Reads commands, one per line: n (or an empty line) goes to the next event, b back, c to the
-    next cycle, C to the one before, "/ POD" to the next event about a pod, "g 42" or "g 10m" to
-    an event or a time; e explains the cycle, s shows the cluster and the queue, q quits, ? says
-    all there are.
+    Reads commands, one per line: n (or an empty line) steps to the next event, b to the
+    previous one, c to the next cycle, C to the previous cycle, "/ POD" to the next event of a
+    pod, "g 42" or "g 10m" to an event or a time; e explains the cycle, s shows the queue,
+    q quits, ? lists all commands.
     """
     from podwright.cli.run_step import run_step
 

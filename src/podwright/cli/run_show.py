@@ -1,4 +1,4 @@
-"""What `podwright run show` does, once it is called."""
+"""`podwright run show`: prints the cluster and the scheduling queue at a time of a run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from podwright.assembly import format_amount
 from podwright.cli.console import (
     print_document,
     print_heading,
+    print_message,
     print_paragraph,
     print_table,
-    say,
 )
-from podwright.cli.explain_recorded import IN_WORDS
+from podwright.cli.explain_recorded import QUEUE_LABELS
 from podwright.cli.inputs import load_plugins
-from podwright.cli.recorded_run import PastRun, looking_at, when
+from podwright.cli.recorded_run import RecordedRun, open_for_command, when
 from podwright.columns import PODS, NodeColumns
 from podwright.config import format_duration
 from podwright.machine import Machine
@@ -38,36 +38,36 @@ Slots: TypeAlias = Sequence[int] | NDArray[np.intp]
 
 
 def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> None:
-    """Print the cluster and the queue at a moment."""
-    run = PastRun(folder, load_plugins(plugins))
-    with looking_at(run):
+    """Print the cluster and the queue at a time."""
+    run = RecordedRun(folder, load_plugins(plugins))
+    with open_for_command(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:
-            say(f"nothing happens after {run.told(run.end_ns)}; this is how it stays")
+            print_message(f"the run ends at {run.describe(run.end_ns)}; showing its final state")
             now_ns = run.end_ns
         index = run.log.index_at(now_ns)
         machine = replay(run.log, until=index, plugins=run.plugins)
-        shown = Shown(run, machine, now_ns, index)
+        shown = MomentView(run, machine, now_ns, index)
         if output in ("json", "yaml"):
             print_document(shown.document(), output)
         else:
             shown.print(is_wide=output == "wide")
 
 
-class Shown:
-    """A moment of a run, to be printed.
+class MomentView:
+    """The state of a run at one time, to be printed.
 
     Parameters
     ----------
-    run : PastRun
+    run : RecordedRun
     machine : Machine
-        As it was then.
+        Its state at that time.
     now_ns : int
     index : int
-        How many events it had handled.
+        Number of events that it had handled.
     """
 
-    def __init__(self, run: PastRun, machine: Machine, now_ns: int, index: int) -> None:
+    def __init__(self, run: RecordedRun, machine: Machine, now_ns: int, index: int) -> None:
         self._run = run
         self._now_ns = now_ns
         self._index = index
@@ -83,7 +83,7 @@ class Shown:
     # ------------------------------------------------------------ documents
 
     def document(self) -> dict[str, Any]:
-        """Return everything as a plain document."""
+        """Return the state as a plain document, untruncated."""
         columns = self._machine.cluster.nodes
         resources = _used_resources(columns)
         return {
@@ -141,7 +141,7 @@ class Shown:
     # ------------------------------------------------------------ text
 
     def print(self, *, is_wide: bool) -> None:
-        """Print it for people; only `is_wide` has everything."""
+        """Print the state as text; truncated unless `is_wide`."""
         self._print_summary()
         self._print_nodes(None if is_wide else _NODES_SHOWN)
         self.print_queue(None if is_wide else _PODS_SHOWN)
@@ -152,14 +152,14 @@ class Shown:
         columns = self._machine.cluster.nodes
         phases = _phases(self._pods)
         rows = [
-            ("Time:", self._run.told(self._now_ns)),
+            ("Time:", self._run.describe(self._now_ns)),
             ("Events:", f"{self._index} of {len(self._run.log)}"),
             ("Nodes:", _counted(Counter(map(_node_status, _live(columns))), columns.n_alive)),
             ("Pods:", _counted(phases, len(self._pods))),
             ("Placed:", self._placed()),
             (
                 "Queue:",
-                sizes_told({place: len(pods) for place, pods in self._queue.places.items()}),
+                queue_sizes_text({place: len(pods) for place, pods in self._queue.places.items()}),
             ),
         ]
         live = columns.alive.nonzero()[0]
@@ -173,7 +173,7 @@ class Shown:
     def _placed(self) -> str:
         assumed = len(self._cluster.assumed)
         text = f"{len(self._cluster.node_of)} on nodes"
-        return f"{text}, of which {assumed} are being bound" if assumed else text
+        return f"{text} ({assumed} of them assumed)" if assumed else text
 
     def _print_nodes(self, shown: int | None) -> None:
         columns = self._machine.cluster.nodes
@@ -183,41 +183,41 @@ class Shown:
         others = [name for name in resources if name not in _ALWAYS]
         heads = ["NODE", "STATUS", "PODS", *(name.upper() for name in _ALWAYS)]
         heads += ["OTHER"] if others else []
-        print_heading("Nodes, the fullest first:")
+        print_heading("Nodes (most utilized first):")
         rows: list[tuple[str, ...]] = []
         for slot in self._nodes[:shown]:
             count, allowed = columns.requested[slot, PODS], columns.allocatable[slot, PODS]
             cells = [columns.names[slot], _node_status(columns.objects[slot])]
             cells += [f"{count}/{allowed}", *(_use(columns, [slot], name) for name in _ALWAYS)]
             if others:
-                told = [
+                amounts = [
                     f"{name} {_use(columns, [slot], name)}"
                     for name in others
                     if any(_amounts(columns, [slot], name))
                 ]
-                cells.append(", ".join(told))
+                cells.append(", ".join(amounts))
             rows.append(tuple(cells))
         print_table(heads, rows, indent=2)
-        _print_rest(len(self._nodes), shown, "node")
+        _print_remainder(len(self._nodes), shown, "node")
 
     def print_queue(self, shown: int | None) -> None:
-        """Print the places of the queue, and who is nominated."""
+        """Print the subqueues and the nominated pods."""
         if not any(self._queue.places.values()):
             print_heading("The queue is empty.")
         for place, pods in self._queue.places.items():
             if not pods:
                 continue
-            name = IN_WORDS.get(place, place)
+            name = QUEUE_LABELS.get(place, place)
             print_heading(f"{name[0].upper()}{name[1:]}:")
-            heads = ("POD", "PRIORITY", "ATTEMPTS", "SINCE", "BACKOFF", "WAITS FOR")
+            heads = ("POD", "PRIORITY", "ATTEMPTS", "AGE", "BACKOFF", "WAITS FOR")
             print_table(heads, map(self._row, pods[:shown]), indent=2)
-            _print_rest(len(pods), shown, "pod")
+            _print_remainder(len(pods), shown, "pod")
         nominated = self._queue.nominated
         if nominated:
             print_heading("Nominated:")
             rows = [(node, _names(pods, shown)) for node, pods in islice(nominated.items(), shown)]
             print_table(("NODE", "PODS"), rows, indent=2)
-            _print_rest(len(nominated), shown, "node")
+            _print_remainder(len(nominated), shown, "node")
 
     def _row(self, pending: PendingPod) -> tuple[str | Text, ...]:
         left_ns = pending.backoff_end_ns - self._now_ns
@@ -225,8 +225,8 @@ class Shown:
             pending.pod,
             str(pending.priority),
             str(pending.attempts),
-            format_duration(self._now_ns - pending.since_ns),
-            format_duration(left_ns) if left_ns > 0 else "",
+            _age(self._now_ns - pending.since_ns),
+            _age(left_ns) if left_ns > 0 else "",
             ", ".join(pending.waits_for),
         )
 
@@ -242,13 +242,19 @@ class Shown:
 
     def _where(self, pod: NamespacedName) -> str:
         place = self._place_of.get(pod, "")
-        return IN_WORDS.get(place, place)
+        return QUEUE_LABELS.get(place, place)
 
 
-def _print_rest(count: int, shown: int | None, noun: str) -> None:
+def _print_remainder(count: int, shown: int | None, noun: str) -> None:
     if shown is not None and count > shown:
         more = count - shown
         print_paragraph(f"and {more} more {noun}{'s' * (more != 1)} (-o wide)", indent=2)
+
+
+def _age(duration_ns: int) -> str:
+    """Return a duration to the second, as kubectl prints ages; below 10 s to the millisecond."""
+    unit_ns = 1_000_000_000 if duration_ns >= 10_000_000_000 else 1_000_000
+    return format_duration(duration_ns // unit_ns * unit_ns)
 
 
 def _names(pods: Sequence[str], shown: int | None) -> str:
@@ -256,9 +262,9 @@ def _names(pods: Sequence[str], shown: int | None) -> str:
     return ", ".join(pods[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
-def sizes_told(sizes: Mapping[str, int]) -> str:
-    """Write how many pods are in each place of the queue."""
-    found = [f"{count} {IN_WORDS.get(place, place)}" for place, count in sizes.items() if count]
+def queue_sizes_text(sizes: Mapping[str, int]) -> str:
+    """Return the number of pods in each subqueue as text."""
+    found = [f"{count} {QUEUE_LABELS.get(place, place)}" for place, count in sizes.items() if count]
     return ", ".join(found) or "empty"
 
 
@@ -283,7 +289,7 @@ def _live(columns: NodeColumns) -> list[Node]:
 
 
 def _node_status(node: Node | None) -> str:
-    """Return what kubectl writes under STATUS."""
+    """Return the STATUS column of `kubectl get nodes`."""
     assert node is not None, "the slot is empty"
     ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown")
     status = {"True": "Ready", "False": "NotReady"}.get(ready, "Unknown")
@@ -291,7 +297,7 @@ def _node_status(node: Node | None) -> str:
 
 
 def _by_use(columns: NodeColumns) -> list[int]:
-    """Return the slots of the nodes; the greater the share used of any resource, the earlier."""
+    """Return the slots of the nodes, by decreasing share of their most utilized resource."""
     live = columns.alive.nonzero()[0]
     allowed, used = columns.allocatable[live], columns.requested[live]
     shares = np.divide(used, allowed, out=np.zeros(used.shape), where=allowed > 0)
@@ -300,7 +306,7 @@ def _by_use(columns: NodeColumns) -> list[int]:
 
 
 def _used_resources(columns: NodeColumns) -> list[str]:
-    """Return the resources to tell of: the usual ones, and others that somebody asks for."""
+    """Return the resources to print: cpu, memory, and others that a pod requests."""
     return [
         name
         for name, place in columns.resources.items()

@@ -1,4 +1,4 @@
-"""`podwright schedule`: files in, decisions out."""
+"""`podwright schedule`: the options."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from podwright.cli.options import (
     command_app,
     examples,
     given_on,
-    refuse_idle,
+    reject_idle,
 )
 
 app = command_app()
 
 
 class ScheduleFormat(StrEnum):
-    """How decisions are printed."""
+    """The output formats of decisions."""
 
     table = "table"
     wide = "wide"
@@ -63,8 +63,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--pod",
             metavar="POD",
-            help="Decide for this pod only, in the cluster as it is: would it fit, and where? "
-            "Repeatable.",
+            help="Schedule this pod only, against the cluster as given. Repeatable.",
         ),
     ] = None,
     namespace: Namespace = "",
@@ -81,30 +80,31 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--output",
             "-o",
-            help="How to print it; name: the pods that were placed; "
+            help="Output format. name: the keys of scheduled pods; "
             "pods: the Pod objects with nodeName set.",
         ),
     ] = ScheduleFormat.table,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say below the table why pods do not fit.")
+        bool, typer.Option("--explain", help="Print why pods do not fit below the table.")
     ] = False,
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 although pods do not fit.")
+        bool, typer.Option("--exit-zero", help="Exit 0 even if pods do not fit.")
     ] = False,
 ) -> None:
-    """Decide where pending pods go.
+    """Schedule the pending pods of a cluster read from files.
 
-    Reads a cluster from files, goes through its pending pods in the order of the queue
-    (priority, then age), places those that fit, and prints what came of each. Nothing is
-    changed anywhere: this is the scheduler's dry run.
+    The command schedules pending pods in queue order (priority, then age) and prints the
+    result of each. It is a dry run: no cluster and no file is changed.
 
-    Exit status 1 if a pod does not fit. Pods that another scheduler decides for, and pods
-    that wait for a scheduling gate, are told but do not count.
+    Exit status 1 if a pod does not fit. Pods of other schedulers and pods with scheduling
+    gates are reported but do not affect the exit status.
     """
     from podwright.cli.schedule_run import run_schedule
 
     if explain and output not in (ScheduleFormat.table, ScheduleFormat.wide):
-        refuse_idle("--explain", f"with --output {output.value}", "only tables have a text below")
+        reject_idle(
+            "--explain", f"with --output {output.value}", "reasons are printed below tables only"
+        )
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),

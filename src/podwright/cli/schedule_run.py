@@ -1,4 +1,4 @@
-"""What `podwright schedule` does, once it is called."""
+"""`podwright schedule`: schedules pending pods and prints the decisions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podwright.cli.console import (
     announce_compilation,
     print_document,
     print_heading,
+    print_message,
     print_paragraph,
     print_table,
     progress,
-    say,
     write,
 )
-from podwright.cli.inputs import about_workloads, find_pod, load_all, warn_of_missing_resources
+from podwright.cli.inputs import find_pod, load_all, warn_of_missing_resources, workload_hint
 from podwright.cli.options import Setup
 from podwright.framework import Decision, Rejection
 from podwright.objects import Condition, Node, Pod, encode, with_condition, with_node_name
@@ -41,7 +41,7 @@ def run_schedule(
     output: str,
     with_reasons: bool,
 ) -> bool:
-    """Schedule and print; tell whether every pod fits."""
+    """Schedule pods and print the decisions; return whether all pods fit."""
     loaded, scheduler = load_all(files, setup)
     scheduler.add(*loaded.objects)
     pods = loaded.of(Pod)
@@ -56,15 +56,15 @@ def run_schedule(
     decided = (scheduler.schedule(pod.key) for pod in queue)
     decisions = list(progress(decided, "scheduling", len(queue)))
     if not decisions and output in ("table", "wide", "name"):
-        say(_nothing_to_do(scheduler, len(pods), namespace))
-        if workloads := about_workloads(loaded):
-            say(workloads)
+        print_message(_nothing_to_do(scheduler, len(pods), namespace))
+        if workloads := workload_hint(loaded):
+            print_message(workloads)
         return True
     _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):
         if with_reasons:
             _print_reasons(decisions)
-        say(summary(decisions, len(scheduler.cluster.live_slots())))
+        print_message(summary(decisions, len(scheduler.cluster.live_slots())))
         unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
         warn_of_missing_resources(unfit, loaded.of(Node))
         if with_reasons:
@@ -82,7 +82,7 @@ def _pending(scheduler: Scheduler, key: str) -> Pod:
     if placed is None:
         raise UnknownPod(f"pod {key} is neither pending nor on a node of these files")
     node = scheduler.cluster.nodes.names[placed.slot]
-    raise UnknownPod(f"pod {key} is on node {node} already; see: podwright explain {key}")
+    raise UnknownPod(f"pod {key} is already on node {node}; see: podwright explain {key}")
 
 
 def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
@@ -91,7 +91,7 @@ def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
     where = f" in namespace {namespace}" if namespace else ""
     return (
         f"Nothing to schedule: no pending pods{where} among {_count(pod_count, 'pod')} "
-        f"({placed} placed, {_count(nodes, 'node')})."
+        f"({placed} already placed, {_count(nodes, 'node')})."
     )
 
 
@@ -101,7 +101,7 @@ _UNFIT = frozenset({"Unschedulable", "SchedulerError"})
 
 
 def outcome_of(decision: Decision) -> str:
-    """Name what came of a decision; the words of the PodScheduled condition where it has some."""
+    """Return the outcome of a decision; the reason of the PodScheduled condition if it has one."""
     if decision.node:
         return "Scheduled"
     if decision.ignored:
@@ -112,7 +112,7 @@ def outcome_of(decision: Decision) -> str:
 
 
 def nomination_of(decision: Decision) -> tuple[str, tuple[Pod, ...]]:
-    """Return the node that preemption nominates a pod to ("" if none), and its victims."""
+    """Return the node that preemption nominates for a pod ("" if none), and its victims."""
     result = decision.post_filter
     if result is None or not result.nominated_node:
         return "", ()
@@ -120,8 +120,8 @@ def nomination_of(decision: Decision) -> tuple[str, tuple[Pod, ...]]:
     return result.nominated_node, victims
 
 
-def told(decision: Decision) -> str:
-    """Return the message, and what preemption would do."""
+def message_of(decision: Decision) -> str:
+    """Return the message of a decision, with the effect of preemption."""
     node, victims = nomination_of(decision)
     if not node:
         return decision.message
@@ -131,21 +131,21 @@ def told(decision: Decision) -> str:
 
 
 def summary(decisions: Sequence[Decision], node_count: int) -> str:
-    """Say in a sentence what came of all decisions."""
+    """Return one sentence that counts the outcomes of all decisions."""
     counts: dict[str, int] = {}
     for decision in decisions:
         outcome = outcome_of(decision)
         counts[outcome] = counts.get(outcome, 0) + 1
-    told = {
+    phrases = {
         "Unschedulable": ("does not fit", "do not fit"),
         "SchedulerError": ("failed", "failed"),
-        "SchedulingGated": ("is held back", "are held back"),
-        "Ignored": ("is not ours to schedule", "are not ours to schedule"),
+        "SchedulingGated": ("is gated", "are gated"),
+        "Ignored": ("uses another scheduler", "use another scheduler"),
     }
     placed = counts.pop("Scheduled", 0)
     total = _count(len(decisions), "pending pod")
-    parts = [f"{placed} of {total} placed on {_count(node_count, 'node')}"]
-    parts += [f"{n} {told[outcome][n > 1]}" for outcome, n in counts.items()]
+    parts = [f"{placed} of {total} scheduled on {_count(node_count, 'node')}"]
+    parts += [f"{n} {phrases[outcome][n > 1]}" for outcome, n in counts.items()]
     return "; ".join(parts) + "."
 
 
@@ -170,7 +170,7 @@ def _print(decisions: Sequence[Decision], output: str, *, with_messages: bool) -
         print_table(_WIDE_HEADS, map(_wide, decisions))
     elif with_messages:
         heads = ("NAMESPACE", "POD", "NODE", "MESSAGE")
-        print_table(heads, ((*_names(d), _node(d), told(d)) for d in decisions))
+        print_table(heads, ((*_names(d), _node(d), message_of(d)) for d in decisions))
     else:
         print_table(("NAMESPACE", "POD", "NODE"), ((*_names(d), _node(d)) for d in decisions))
 
@@ -197,7 +197,7 @@ def _wide(decision: Decision) -> tuple[str | Text, ...]:
         str(decision.evaluated_count),
         str(decision.tie_count) if decision.node else "",
         "" if decision.total is None else str(decision.total),
-        told(decision),
+        message_of(decision),
     )
 
 
@@ -248,20 +248,20 @@ def _pod_document(decision: Decision) -> dict[str, Any]:
     outcome = outcome_of(decision)
     if outcome == "Ignored":
         return encode(pod)
-    # This one is the API server's; upstream's plugin says which gates.
+    # kube-apiserver writes this message; the scheduler's plugin names the gates instead.
     message = _GATED if outcome == "SchedulingGated" else decision.message
     condition = Condition(type="PodScheduled", status="False", reason=outcome, message=message)
     return encode(with_condition(pod, condition))
 
 
 def _print_reasons(decisions: Sequence[Decision]) -> None:
-    """Say below the table why pods have no node, reason by reason."""
+    """Print below the table why pods are unscheduled, one line per reason."""
     alike: dict[tuple[str, ...], list[Decision]] = {}
     for decision in decisions:
         if not decision.node:
             alike.setdefault(_reasons(decision), []).append(decision)
     if alike:
-        print_heading("Why these have no node:")
+        print_heading("Reasons by pod:")
     for reasons, left in alike.items():
         names = [decision.pod.key for decision in left[:_PODS_SHOWN]]
         more = f" and {len(left) - _PODS_SHOWN} more" if len(left) > _PODS_SHOWN else ""
@@ -271,37 +271,37 @@ def _print_reasons(decisions: Sequence[Decision]) -> None:
 
 
 def _reasons(decision: Decision) -> tuple[str, ...]:
-    """Return why a pod has no node, a line per reason; pods with equal lines are shown once."""
+    """Return why a pod is unscheduled, one line per reason; pods with equal lines are grouped."""
     counts: dict[str, int] = {}
     for rejection in _rejections_of(decision):
-        # Statuses that differ in their code only read the same.
+        # Statuses that differ only in their code have the same text.
         text = f"{rejection.status.message} ({rejection.status.plugin or 'PreFilter'})"
         counts[text] = counts.get(text, 0) + rejection.count
     lines = [f"{_count(count, 'node')}: {text}" for text, count in counts.items()]
     node, victims = nomination_of(decision)
     if node:
-        names = ", ".join(pod.key for pod in victims) or "nobody"
+        names = ", ".join(pod.key for pod in victims) or "no pod"
         lines.append(f"preemption would nominate it to {node} and evict {names}")
     return tuple(lines) or (decision.message,)
 
 
 def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:
-    """Say what to ask next."""
+    """Print `podwright explain` commands for two of the pods."""
     where = shlex.join(files)
     left = next((d for d in decisions if not d.node), None)
     placed = next((d for d in reversed(decisions) if d.total is not None), None)
     if left is not None or placed is not None:
-        say("\nTry next:")
+        print_message("\nNext steps:")
     if left is not None:
-        say(f"  # what would make {left.pod.key} fit")
-        say(f"  {_program()} explain {left.pod.key} {where}")
+        print_message(f"  # what would make {left.pod.key} fit")
+        print_message(f"  {_program()} explain {left.pod.key} {where}")
     if placed is not None:
-        say(f"  # why {placed.pod.key} goes to {placed.node} and to no other node")
-        say(f"  {_program()} explain {placed.pod.key} {where}")
+        print_message(f"  # why {placed.pod.key} is scheduled to {placed.node}")
+        print_message(f"  {_program()} explain {placed.pod.key} {where}")
 
 
 def _program() -> str:
-    """Return how to call podwright from here: make run does not put it on PATH."""
+    """Return the command to call podwright with; `make run` does not put it on PATH."""
     called = sys.argv[0]
     is_by_path = called.endswith("/podwright") and shutil.which("podwright") is None
     return called if is_by_path else "podwright"

@@ -1,4 +1,4 @@
-"""`podwright shadow`: a real scheduler's decisions beside ours."""
+"""`podwright shadow`: the options."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         Path,
         typer.Argument(
             metavar="RECORD",
-            help="The changes of a real cluster, one JSON object per line, also gzip'd; or a "
-            "folder with record.jsonl in it.",
+            help="A record of the changes of a real cluster, one JSON object per line, optionally "
+            "gzipped; or a folder that contains record.jsonl.",
             show_default=False,
         ),
     ],
@@ -36,13 +36,13 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--scheduler-log",
             metavar="FILE",
-            help="What the real scheduler did, one JSON object per line. Without it, "
-            "scheduler.jsonl beside the record, if it is there.",
+            help="The log of the real scheduler, one JSON object per line. Defaults to "
+            "scheduler.jsonl next to the record, if it exists.",
         ),
     ] = None,
     no_scheduler_log: Annotated[
         bool,
-        typer.Option("--no-scheduler-log", help="Use the record alone."),
+        typer.Option("--no-scheduler-log", help="Use the record only."),
     ] = False,
     config: Config = None,
     feature_gates: Gates = "",
@@ -52,7 +52,8 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
             "--delay",
             metavar="SECONDS",
             min=0,
-            help="Without a scheduler's log: for how long a change may be on its way.",
+            help="Without a scheduler log: maximum delay between a change and the scheduler's "
+            "observation of it.",
         ),
     ] = 0.25,
     allow: Annotated[
@@ -62,22 +63,22 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
             metavar="PERCENT",
             min=0,
             max=100,
-            help="How many of the bindings, and of the preemptions, may be unexplained.",
+            help="Maximum share of bindings, and of preemptions, that may be unexplained.",
         ),
     ] = 1.0,
     output: Output = Format.table,
 ) -> None:
-    """Ask at each binding of a real cluster whether it is among our best.
+    """Compare the recorded decisions of a real scheduler with podwright's.
 
-    The record is played, change by change. At each binding and each preemption the pod is
-    decided for, with every node scored. The two agree if no node is better than the one that
-    the real scheduler chose. Differences are listed with what explains them: that the real
-    scheduler stopped looking after enough feasible nodes (sampling), that it scores nodes with
-    older image counts (image counts), or that a change was still on its way (delay).
+    The command replays the record. At each binding and each preemption, podwright evaluates
+    the pod against all nodes. The decisions agree if no node scores higher than the node that
+    the real scheduler chose. Differences are listed with their explanation: the real scheduler
+    stopped after enough feasible nodes (sampling), it scored nodes with older image counts
+    (image counts), or it had not yet observed a change (delay).
 
-    The last line has the bindings as numbers: bindings=N agreed=N explained=N unexplained=N
+    The last line counts the bindings: bindings=N agreed=N explained=N unexplained=N
 
-    Exit status 1 if more is unexplained than --allow says.
+    Exit status 1 if more than --allow percent are unexplained.
     """
     from podwright.cli.shadow_run import run_shadow
 

@@ -1,4 +1,4 @@
-"""What `podwright shadow` does, once it is called."""
+"""`podwright shadow`: compares a record with podwright's decisions and prints the differences."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podwright.cli.console import (
     announce_compilation,
     print_document,
     print_heading,
+    print_message,
     print_paragraph,
     print_table,
     progress,
-    say,
     waiting,
     write,
 )
-from podwright.cli.input_errors import Collected, read_text
+from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -45,8 +45,8 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     allowed_percent: float,
     output: str,
 ) -> bool:
-    """Compare, print, and tell whether no more is unexplained than is allowed."""
-    collected = Collected()
+    """Compare and print; return whether at most the allowed share is unexplained."""
+    collected = ErrorCollector()
     record, log = Record(source=""), None
     configuration: KubeSchedulerConfiguration | None = None
     gates: Gates = DEFAULT_GATES
@@ -59,7 +59,7 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
             log = _log_of(path, log_path, uses_log=uses_log)
             if has_delay and log is not None:
                 message = (
-                    f"it has no effect with {log.source}, which has the times: --no-scheduler-log"
+                    f"has no effect with {log.source}, which has the times; add --no-scheduler-log"
                 )
                 raise InputError([FieldError(source="options", path="--delay", message=message)])
         with collected:
@@ -70,7 +70,7 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
             gates = parse_gates(feature_gates)
         collected.raise_all()
         for warning in idle_choices(configuration, gates, "configuration", "decisions"):
-            say(f"warning: {warning}")
+            print_message(f"warning: {warning}")
         shadow = Shadow(
             record,
             log,
@@ -80,9 +80,9 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
             source=source,
         )
     if record.unterminated_line:
-        say(
+        print_message(
             f"warning: {record.source}: line {record.unterminated_line}: "
-            "left out, since no line feed ends it"
+            "ignored, since it has no line feed"
         )
     announce_compilation()
     looked_at = progress(shadow.findings(), "comparing decisions", shadow.attempt_count)
@@ -106,9 +106,9 @@ def _record_in(path: Path) -> Path:
 
 
 def _log_of(path: Path, log_path: Path | None, *, uses_log: bool) -> SchedulerLog | None:
-    """Read the scheduler's log that is named, or that stands beside the record."""
+    """Read the given scheduler log, or the one next to the record."""
     if log_path is not None and not uses_log:
-        message = "is named, and --no-scheduler-log says not to use any: leave one out"
+        message = "--scheduler-log cannot be combined with --no-scheduler-log"
         raise InputError([FieldError(source=str(log_path), path="", message=message)])
     if log_path is None:
         log_path = _packed_or_not((path if path.is_dir() else path.parent) / _LOG)
@@ -175,14 +175,14 @@ def _print(
     *,
     shows_all: bool,
 ) -> None:
-    told = "without a scheduler's log" if log is None else f"with {log.source}"
-    print_paragraph(f"{record.source}: {len(record.lines)} changes, {told}")
+    log_text = "without a scheduler log" if log is None else f"with {log.source}"
+    print_paragraph(f"{record.source}: {len(record.lines)} changes, {log_text}")
     shown = [one for one in findings if shows_all or one.outcome != "agreed"]
     if shown:
         print_heading("Decisions:" if shows_all else "Differences:")
     for one in shown:
         print_paragraph(f"line {one.line}: {one.what} of {one.pod}: {one.outcome}", indent=2)
-        for text in _told(one):
+        for text in _describe(one):
             print_paragraph(text, indent=4, hanging=2)
     bindings = agreement(f for f in findings if f.what == "binding")
     preemptions = agreement(f for f in findings if f.what == "preemption")
@@ -211,10 +211,10 @@ def _print(
         print_heading("Explained by:")
         print_table(("WHAT", "REASON", "TIMES"), reasons)
     if shadow.failed_count:
-        print_heading("Attempts that found no node:")
+        print_heading("Attempts without a feasible node:")
         same, total = shadow.same_message_count, shadow.failed_count
         share = _percentage(same, total)
-        print_paragraph(f"{same} of {total} for the reasons that we give, too ({share})")
+        print_paragraph(f"{same} of {total} failed for the same reasons in podwright ({share})")
     write("")
     write(
         f"bindings={bindings.total} agreed={bindings.agreed} "
@@ -222,17 +222,17 @@ def _print(
     )
 
 
-def _told(finding: Finding) -> list[str]:
-    """Say what the two chose, what makes ours better, and what explains it."""
-    lines = [f"chosen: {finding.node}"]
+def _describe(finding: Finding) -> list[str]:
+    """Return the choices of both schedulers, the difference of scores, and its explanation."""
+    lines = [f"chosen:    {finding.node}"]
     if finding.best and finding.best != finding.node:
-        lines.append(f"ours:   {finding.best}")
+        lines.append(f"podwright: {finding.best}")
     if finding.victims:
         lines.append(f"victims: {', '.join(finding.victims)}")
     if finding.our_victims and set(finding.our_victims) != set(finding.victims):
-        lines.append(f"our victims there: {', '.join(finding.our_victims)}")
+        lines.append(f"podwright's victims there: {', '.join(finding.our_victims)}")
     if finding.rejection:
-        lines.append(f"not for us: {finding.rejection}")
+        lines.append(f"podwright rejects it: {finding.rejection}")
     if finding.scores:
         given = [f"{one.plugin} {one.chosen}, not {one.best}" for one in finding.scores]
         behind = sum(one.best - one.chosen for one in finding.scores)

@@ -1,4 +1,4 @@
-"""`podwright simulate`: a cluster, and what happens to it, played to the end."""
+"""`podwright simulate`: the options."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from podwright.cli.options import (
     command_app,
     examples,
     given_on,
-    refuse_idle,
+    reject_idle,
 )
 
 app = command_app()
 
 
 class SummaryFormat(StrEnum):
-    """How the figures are printed."""
+    """The output formats of the summary."""
 
     table = "table"
     json = "json"
@@ -46,9 +46,9 @@ class EndingName(StrEnum):
 
 
 def _folder(text: str) -> Path:
-    """Read the name of a folder; as a `Path`, an empty one would be the folder one is in."""
+    """Read a folder name; `Path("")` would be the current folder."""
     if not text:
-        raise typer.BadParameter("the name of a folder is expected, not an empty one.")
+        raise typer.BadParameter("a folder name must not be empty.")
     return Path(text)
 
 
@@ -67,7 +67,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="Manifests, dumps, snapshots, openb tables, KWOK's Stages; folders of them; "
+            help="Manifests, dumps, snapshots, openb tables or KWOK Stages; folders of them; "
             "- for stdin.",
             show_default=False,
         ),
@@ -78,7 +78,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "--events",
             "-e",
             metavar="FILE",
-            help="What happens: changes that were recorded, or lines such as "
+            help="Events to apply: a record of changes, or lines such as "
             '{"at": "10m", "drain": "node-1"}. Repeatable.',
         ),
     ] = None,
@@ -89,7 +89,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "-o",
             metavar="FOLDER",
             parser=_folder,
-            help="Write the run into this folder, which is new.",
+            help="Write the run to this folder. It must not exist.",
         ),
     ] = None,
     resume: Annotated[
@@ -98,7 +98,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "--resume",
             metavar="FOLDER",
             parser=_folder,
-            help="Go on with the run in this folder, which was interrupted.",
+            help="Resume the interrupted run in this folder.",
         ),
     ] = None,
     until: Annotated[
@@ -106,8 +106,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--until",
             metavar="TIME",
-            help="When to stop: 24h, or 2026-01-02T00:00:00Z. Without it, when nothing is left to "
-            "happen.",
+            help="When to stop, such as 24h or 2026-01-02T00:00:00Z. By default the run ends "
+            "when only retries of unschedulable pods remain.",
             show_default=False,
         ),
     ] = "",
@@ -116,8 +116,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--start",
             metavar="TIME",
-            help="When it begins, in simulated time; else when a record begins, or the youngest "
-            "object of a dump was made, or 2026-01-01T00:00:00Z.",
+            help="Start of the simulated time. Defaults to the start of the record, the creation "
+            "of the youngest object in a dump, or 2026-01-01T00:00:00Z.",
             show_default=False,
         ),
     ] = "",
@@ -134,8 +134,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         EndingName,
         typer.Option(
             "--ending",
-            help="What ends pods of the openb trace: their time in the trace, or having run for as "
-            "long as there.",
+            help="When pods of the openb trace end: at their deletion time in the trace, or after "
+            "running for as long as in the trace.",
         ),
     ] = EndingName.at_deletion_time,
     sample: Annotated[
@@ -143,7 +143,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--sample",
             metavar="DURATION",
-            help="The least time between two rows that say how full it is.",
+            help="Minimum time between two samples of the utilization.",
         ),
     ] = "1m",
     checkpoint_events: Annotated[
@@ -152,42 +152,42 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "--checkpoint-events",
             metavar="NUMBER",
             min=1,
-            help="How many events of the scheduler there are between checkpoints, where a run can "
-            "be gone on with; else 25,000, or more where there are many objects.",
+            help="Number of scheduler events between checkpoints (resume points). Defaults to "
+            "25,000, or more in a large cluster.",
             show_default=False,
         ),
     ] = None,
     no_tables: Annotated[
-        bool, typer.Option("--no-tables", help="Write no tables: without pyarrow.")
+        bool, typer.Option("--no-tables", help="Do not write tables. Removes the need for pyarrow.")
     ] = False,
     output: Annotated[
-        SummaryFormat, typer.Option("--output", help="How to print the figures.")
+        SummaryFormat, typer.Option("--output", help="Output format of the summary.")
     ] = SummaryFormat.table,
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 although pods are left without a node.")
+        bool, typer.Option("--exit-zero", help="Exit 0 even if pods remain unscheduled.")
     ] = False,
 ) -> None:
-    """Play a cluster, and what happens to it, to the end.
+    """Simulate a cluster over time.
 
-    Nodes and pods live and end, controllers make pods, the scheduler places them: on a virtual
-    clock, as fast as the machine goes. With --run, everything that the scheduler did is in a
-    folder, with tables; explain, run show and run step look back at it.
+    The simulation runs nodes, pods, controllers and the scheduler on a virtual clock. With
+    --run, all scheduling decisions and summary tables are written to a folder, which the
+    commands explain, run show and run step read.
 
-    Exit status 1 if pods are left that have no node, 130 after Ctrl-C: the folder is then good
-    to be gone on with. Pods that another scheduler decides for, and pods that wait for a
-    scheduling gate, are told but do not count.
+    Exit status 1 if pods remain unscheduled; 130 after Ctrl-C, and the run in the folder can
+    be resumed. Pods of other schedulers and pods with scheduling gates are reported but do
+    not affect the exit status.
     """
     if resume is None and run is None:
-        _refuse_without_run(given_on(ctx))
-    from podwright.cli.simulate_run import Chosen, run_simulate, run_simulate_again
+        _reject_without_run(given_on(ctx))
+    from podwright.cli.simulate_run import SimulateOptions, resume_simulate, run_simulate
 
     if resume is not None:
-        _refuse_beside_resume(ctx)
-        all_placed = run_simulate_again(resume, output=output.value)
+        _reject_options_beside_resume(ctx)
+        all_placed = resume_simulate(resume, output=output.value)
     else:
         if not files and not events:
-            raise typer.BadParameter("give files, or --events, or --resume.", param_hint="FILE")
-        chosen = Chosen(
+            raise typer.BadParameter("specify FILE, --events or --resume.", param_hint="FILE")
+        options = SimulateOptions(
             files=tuple(files or ()),
             events=tuple(map(str, events or ())),
             until=until,
@@ -210,28 +210,28 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
                 seeds_names=True,
             ),
         )
-        all_placed = run_simulate(chosen, run, output=output.value)
+        all_placed = run_simulate(options, run, output=output.value)
     if not all_placed and not exit_zero:
         raise typer.Exit(1)
 
 
-def _refuse_without_run(given: frozenset[str]) -> None:
-    """Refuse what is about the folder of a run, if there is none."""
+def _reject_without_run(given: frozenset[str]) -> None:
+    """Reject options that concern the run folder if there is none."""
     if "no_tables" in given:
-        refuse_idle("--no-tables", "without --run", "tables are written into the folder of a run")
+        reject_idle("--no-tables", "without --run", "tables are written to the run folder")
     if "checkpoint_events" in given:
-        why = "checkpoints are written into the folder of a run"
-        refuse_idle("--checkpoint-events", "without --run", why)
+        why = "checkpoints are written to the run folder"
+        reject_idle("--checkpoint-events", "without --run", why)
 
 
-def _refuse_beside_resume(ctx: typer.Context) -> None:
-    """Refuse what the run in the folder says already."""
+def _reject_options_beside_resume(ctx: typer.Context) -> None:
+    """Reject options that the resumed run already has."""
     for param in ctx.command.params:
         source = ctx.get_parameter_source(str(param.name))
         is_given = source is not None and source.name == "COMMANDLINE"
         if is_given and param.name not in _ALLOWED_WITH_RESUME:
             name = param.opts[0] if param.opts[0].startswith("-") else "FILE"
             raise typer.BadParameter(
-                "the run in the folder says what it is made of: nothing else can be given.",
+                "cannot be combined with --resume.",
                 param_hint=f"'{name}'",
             )

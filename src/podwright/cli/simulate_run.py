@@ -1,4 +1,4 @@
-"""What `podwright simulate` does, once it is called."""
+"""`podwright simulate`: runs or resumes a simulation and prints its summary."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from podwright.cli.console import (
     announce_compilation,
     print_document,
     print_heading,
+    print_message,
     print_table,
-    say,
     stderr,
     waiting,
     write,
 )
-from podwright.cli.input_errors import Collected
+from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
-    are_idle,
-    caller_of,
+    extender_caller,
+    has_no_workload,
     inputs_of,
-    options_of,
     require_objects,
+    scheduler_options,
     warn_of_kinds,
     warn_of_missing_resources,
 )
@@ -72,12 +72,12 @@ from podwright.simulation import (
 )
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells (128 + SIGINT)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """What the command line says of a run; the manifest has it, so that one can go on with it."""
+class SimulateOptions:
+    """The command line's options of a run; the manifest stores them, for `--resume`."""
 
     files: tuple[str, ...]
     events: tuple[str, ...] = ()
@@ -91,11 +91,11 @@ class Chosen:
 
     @property
     def given(self) -> frozenset[str]:
-        """The parameters that stand on the command line."""
+        """The parameters given on the command line."""
         return self.setup.given
 
-    def options(self) -> dict[str, Any]:
-        """Return it as plain values."""
+    def document(self) -> dict[str, Any]:
+        """Return the options as plain values, as the manifest stores them."""
         setup = self.setup
         return {
             "files": list(self.files),
@@ -118,8 +118,8 @@ class Chosen:
         }
 
 
-class _Written(msgspec.Struct, frozen=True, kw_only=True):
-    """`Chosen.options` in a manifest."""
+class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The form in which a manifest stores `SimulateOptions.document`."""
 
     files: tuple[str, ...]
     events: tuple[str, ...]
@@ -140,22 +140,22 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
     policy: str | None
 
 
-def chosen_of(manifest: Manifest, folder: Path) -> Chosen:
-    """Return what the command line said when a run was begun.
+def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
+    """Return the options with which a run was started.
 
     Raises
     ------
     RunError
-        If it was not begun by the command line.
+        If the run was not started by the command line.
     """
     try:
-        written = msgspec.convert(manifest.options, _Written)
+        written = msgspec.convert(manifest.options, _StoredOptions)
     except msgspec.ValidationError:
         raise RunError(
-            f"{folder} was not made by podwright simulate, but from Python: go on with it by"
-            " pw.simulate(..., output=..., resume=True). It was left as it is"
+            f"{folder} was written from Python, not by podwright simulate: resume it with"
+            " pw.simulate(..., output=..., resume=True). The folder was not changed"
         ) from None
-    return Chosen(
+    return SimulateOptions(
         files=written.files,
         events=written.events,
         until=written.until,
@@ -178,37 +178,37 @@ def chosen_of(manifest: Manifest, folder: Path) -> Chosen:
     )
 
 
-def run_simulate(chosen: Chosen, folder: Path | None, *, output: str) -> bool:
-    """Play a run and print its figures; tell whether no pod is left without a node."""
-    return _play(chosen, folder, goes_on=False, output=output)
+def run_simulate(options: SimulateOptions, folder: Path | None, *, output: str) -> bool:
+    """Run a simulation and print its summary; return whether all pods are scheduled."""
+    return _run(options, folder, is_resumed=False, output=output)
 
 
-def run_simulate_again(folder: Path, *, output: str) -> bool:
-    """Go on with a run that was interrupted, and print its figures as `run_simulate` does."""
+def resume_simulate(folder: Path, *, output: str) -> bool:
+    """Resume an interrupted run and print its summary, as `run_simulate` does."""
     there = RunFolder.open(folder)
     if there.manifest.status == "finished":
-        say(f"{folder} is finished: there is nothing to go on with.")
+        print_message(f"{folder} is already finished.")
         summary = msgspec.convert(there.read_summary(), Summary)
         _print(summary, output)
         return not summary.pending_count
-    chosen = chosen_of(there.manifest, folder)
+    options = stored_options(there.manifest, folder)
     there.check_files()
-    return _play(chosen, folder, goes_on=True, output=output)
+    return _run(options, folder, is_resumed=True, output=output)
 
 
-def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) -> bool:
-    with_tables = chosen.with_tables and folder is not None
+def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, output: str) -> bool:
+    with_tables = options.with_tables and folder is not None
     if with_tables:
         require_arrow()
-    rules, inputs, manifest = _read(chosen)
+    rules, inputs, manifest = _read(options)
     for place in inputs.unterminated:
-        say(f"{place} has no end and was left out")
+        print_message(f"{place} is incomplete and was ignored")
     announce_compilation()
     path = None if folder is None else str(folder)
-    simulation = start_simulation(rules, inputs, manifest, output=path, resumes=goes_on)
+    simulation = start_simulation(rules, inputs, manifest, output=path, resumes=is_resumed)
     known = simulation.warnings
     _warn(known)
-    with _stoppable() as stop:
+    with _stop_on_signals() as stop:
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
     _warn(warning for warning in simulation.warnings if warning not in known)
@@ -218,82 +218,82 @@ def _play(chosen: Chosen, folder: Path | None, *, goes_on: bool, output: str) ->
         warn_of_missing_resources(_pods_left(world), world.nodes)
     if not is_over:
         when = format_duration(summary.simulated_ns)
-        hint = f"; go on with: podwright simulate --resume {folder}" if folder else ""
-        say(f"interrupted {when} into the run{hint}")
+        hint = f"; resume with: podwright simulate --resume {folder}" if folder else ""
+        print_message(f"interrupted {when} into the run{hint}")
         raise typer.Exit(INTERRUPTED)
     return not summary.pending_count
 
 
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        say(f"warning: {warning}")
+        print_message(f"warning: {warning}")
 
 
 # -------------------------------------------------------------------------- reading
 
 
-def _read(chosen: Chosen) -> tuple[RunOptions, Inputs, Manifest]:
-    """Read everything; what is wrong with any of it is raised together."""
-    setup = chosen.setup
-    collected = Collected()
+def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
+    """Read all inputs; raise the errors of all of them together."""
+    setup = options.setup
+    collected = ErrorCollector()
     errors: list[FieldError] = collected.errors
     files: list[InputFile] = []
     loaded = LoadedObjects()
     inputs: Inputs | None = None
     with waiting("reading the files"):
         with collected:
-            stdin = sys.stdin.buffer if "-" in chosen.files else None
-            contents = read_paths(chosen.files, stdin=stdin)
+            stdin = sys.stdin.buffer if "-" in options.files else None
+            contents = read_paths(options.files, stdin=stdin)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
-            _refuse_records(contents)
+            _reject_records(contents)
             loaded = load_bytes(contents)
-            if "ending" in chosen.given:
-                _require_openb_pods(loaded, chosen.files)
-            if not chosen.events:
-                require_objects(loaded, chosen.files)
-        told = inputs_of(loaded, setup, collected)
-        configuration, source = told.configuration, told.source
+            if "ending" in options.given:
+                _require_openb_pods(loaded, options.files)
+            if not options.events:
+                require_objects(loaded, options.files)
+        read = inputs_of(loaded, setup, collected)
+        configuration, source = read.configuration, read.source
         with collected:
-            files += _hashed(chosen)
-        events = _events(chosen.events, errors)
+            files += _hashed(options)
+        events = _events(options.events, errors)
         start_ns = START_NS
         with collected:
             start_ns = (
-                time_ns("--start", chosen.start, errors)
-                if chosen.start
+                time_ns("--start", options.start, errors)
+                if options.start
                 else start_of(loaded, events)
             )
-        until_ns = moment_ns("--until", chosen.until, start_ns, errors) if chosen.until else None
-        sample_ns = duration_ns("--sample", chosen.sample, errors)
+        until_ns = moment_ns("--until", options.until, start_ns, errors) if options.until else None
+        sample_ns = duration_ns("--sample", options.sample, errors)
         check_seed("--seed", setup.seed, errors)
         with collected:
             inputs = Inputs(
                 loaded,
                 events,
                 start_ns=start_ns,
-                ending=_ending(chosen.ending),
+                ending=_ending(options.ending),
                 is_endless=until_ns is None,
             )
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
-    if not chosen.events and are_idle(loaded):
-        say("Nothing to simulate: no pods, nothing that makes pods, and no events.")
+    if not options.events and has_no_workload(loaded):
+        print_message("Nothing to simulate: no pods, no workloads and no events.")
     rules = RunOptions(
-        scheduler=msgspec.structs.replace(options_of(told, setup), start_ns=start_ns),
+        scheduler=msgspec.structs.replace(scheduler_options(read, setup), start_ns=start_ns),
         until_ns=until_ns,
-        call_extender=caller_of(configuration, source),
+        call_extender=extender_caller(configuration, source),
         sample_ns=sample_ns,
-        checkpoint_events=chosen.checkpoint_events,
+        checkpoint_events=options.checkpoint_events,
     )
-    options = chosen.options()
-    if told.packages:
-        options["packages"] = dict(told.packages)
-    return rules, inputs, manifest_of(rules, files, options)
+    document = options.document()
+    if read.packages:
+        document["packages"] = dict(read.packages)
+    return rules, inputs, manifest_of(rules, files, document)
 
 
 def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:
-    """Refuse --ending if there is nothing that it could end.
+    """Reject --ending if there are no pods that it applies to.
 
     Raises
     ------
@@ -301,16 +301,14 @@ def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:
     """
     if has_openb_times(loaded):
         return
-    where = f" in {', '.join(files)}" if files else ""
-    message = (
-        f"it has no effect without pods of the openb trace, with their times; there are none{where}"
-    )
+    where = f"; there are none in {', '.join(files)}" if files else ""
+    message = f"has no effect without pods of the openb trace that have times{where}"
     raise InputError([FieldError(source="options", path="--ending", message=message)])
 
 
-def _refuse_records(contents: Sequence[tuple[str, bytes]]) -> None:
-    """Say where records of changes belong, instead of what they lack to be objects."""
-    message = "a record of changes: give it with --events"
+def _reject_records(contents: Sequence[tuple[str, bytes]]) -> None:
+    """Reject records of changes among the object files."""
+    message = "is a record of changes; pass it with --events"
     records = [
         FieldError(source=name, path="", message=message)
         for name, data in contents
@@ -325,14 +323,14 @@ def _ending(name: str) -> Ending:
 
 
 def _events(paths: Sequence[str], errors: list[FieldError]) -> list[EventFile]:
-    """Return the files that can be read; `_hashed` has told of the others."""
+    """Return the files that can be read; `_hashed` reports the others."""
     missing = {error.source for error in errors}
     return [event_file(path) for path in paths if path not in missing]
 
 
-def _hashed(chosen: Chosen) -> list[InputFile]:
-    setup = chosen.setup
-    named = [("events", path) for path in chosen.events]
+def _hashed(options: SimulateOptions) -> list[InputFile]:
+    setup = options.setup
+    named = [("events", path) for path in options.events]
     named += [("config", str(path)) for path in (setup.config,) if path is not None]
     named += [("policy", str(path)) for path in (setup.policy,) if path is not None]
     named += [("plugin", str(path)) for path in setup.plugins]
@@ -342,18 +340,18 @@ def _hashed(chosen: Chosen) -> list[InputFile]:
             found.append(InputFile(role, path, sha256_of_file(path)))
         except OSError as error:
             message = f"cannot be read: {error.strerror or error}"
-            if role == "events":  # whoever reads the others has told of them
+            if role == "events":  # the readers of the other files report their errors
                 errors.append(FieldError(source=path, path="", message=message))
     if errors:
         raise InputError(errors)
     return found
 
 
-# -------------------------------------------------------------------------- playing
+# -------------------------------------------------------------------------- running
 
 
 def _pods_left(world: World) -> list[Pod]:
-    """Return the pods that are still to be scheduled."""
+    """Return the pods that are not scheduled."""
     return [
         pod
         for pod in world.pods
@@ -364,18 +362,18 @@ def _pods_left(world: World) -> list[Pod]:
 
 
 class _Stop:
-    """Whether somebody asked for an end."""
+    """Whether a signal requested the end of the run."""
 
-    is_asked = False
+    is_requested = False
 
 
 @contextmanager
-def _stoppable() -> Iterator[_Stop]:
-    """Let Ctrl-C and a polite kill end the run between two steps; a second one ends it at once."""
+def _stop_on_signals() -> Iterator[_Stop]:
+    """End the run between two steps on SIGINT or SIGTERM; on the second signal, immediately."""
     stop = _Stop()
 
-    def ask(number: int, _: object) -> None:
-        stop.is_asked = True
+    def request_stop(number: int, _: object) -> None:
+        stop.is_requested = True
         signal.signal(number, before[number])
 
     before: dict[int, Any] = {
@@ -383,9 +381,9 @@ def _stoppable() -> Iterator[_Stop]:
     }
     try:
         for number in before:
-            signal.signal(number, ask)
+            signal.signal(number, request_stop)
     except ValueError:
-        before = {}  # not the main thread: whoever runs us here sees to its end
+        before = {}  # not the main thread, which alone can install signal handlers
     try:
         yield stop
     finally:
@@ -394,30 +392,30 @@ def _stoppable() -> Iterator[_Stop]:
 
 
 def _steps(simulation: Simulation, inputs: Inputs, rules: RunOptions, stop: _Stop) -> bool:
-    """Go on to the end; False if somebody asked to stop before."""
+    """Run to the end; return False if a signal stopped the run before."""
     console = stderr()
     if not console.is_terminal:
-        return all(not stop.is_asked for _ in simulation.steps())
+        return all(not stop.is_requested for _ in simulation.steps())
     end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
     columns = (
         TextColumn("simulated {task.fields[when]}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%  {task.fields[told]}"),
+        TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         total_ns = max(end_ns - rules.scheduler.start_ns, 1)
-        task = bar.add_task("", total=total_ns, when="0s", told="")
+        task = bar.add_task("", total=total_ns, when="0s", rate="")
         for now_ns in simulation.steps():
             counts, clock = simulation.tables.counts, bar.tasks[0].elapsed or 0.0
-            rate = counts.decisions / clock if clock else 0.0
+            per_second = counts.decisions / clock if clock else 0.0
             bar.update(
                 task,
                 completed=now_ns - rules.scheduler.start_ns,
                 when=format_duration(now_ns - rules.scheduler.start_ns),
-                told=f"{counts.decisions:,} decisions, {rate:,.0f}/s",
+                rate=f"{counts.decisions:,} decisions, {per_second:,.0f}/s",
             )
-            if stop.is_asked:
+            if stop.is_requested:
                 return False
     return True
 
@@ -443,23 +441,23 @@ def _print(summary: Summary, output: str) -> None:
         write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")
     waits = summary.waits
     if waits.count:
-        print_heading("Waiting times of placed pods:")
+        print_heading("Waiting times of scheduled pods:")
         values = (waits.mean_s, waits.p50_s, waits.p90_s, waits.p99_s, waits.max_s)
         print_table(_WAIT_HEADS, [tuple(map(_seconds, values))], indent=2)
     if summary.utilisation:
-        print_heading("Utilisation:")
+        print_heading("Utilization:")
         used = [
             (name, _percent(use.mean), _percent(use.peak), _percent(use.fragmentation))
             for name, use in summary.utilisation.items()
         ]
         print_table(_USE_HEADS, used, indent=2)
     if summary.pending:
-        print_heading("Pods without a node:")
+        print_heading("Unscheduled pods:")
         reasons = sorted(summary.pending.items(), key=lambda entry: (-entry[1], entry[0]))
         rows = [(str(count), reason) for reason, count in reasons]
         print_table(("PODS", "REASON"), rows, indent=2)
     else:
-        write("No pod is left without a node.")
+        write("All pods are scheduled.")
 
 
 def _seconds(value: float) -> str:

@@ -1,7 +1,7 @@
-"""How usage texts and errors of wrong use read.
+"""Formats usage texts and usage errors.
 
-Typer writes types into them (`FILE <list[str]>`, `[[FILE]]`) and how values are checked
-(`Value error, ...`), which is its business and not that of whoever types a command.
+Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`) and the names of its checks
+(`Value error, ...`) in them; the classes here remove both.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typer.core import TyperCommand
 
 _AS_CHECKED = (
     (re.compile(r"^Value error, "), ""),
-    (re.compile(r"^Input should be a valid integer\b.*"), "a whole number is expected."),
-    (re.compile(r"^Input should be "), "it has to be "),
+    (re.compile(r"^Input should be a valid integer\b.*"), "must be an integer."),
+    (re.compile(r"^Input should be "), "must be "),
 )
 
 
 class PlainCommand(TyperCommand):
-    """A command whose usage text has names in it, and no types."""
+    """A command whose usage text has argument names without types."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Name the arguments: `FILE...` where several may be given, `[FILE]` where none may."""
+        """Return the argument names: `FILE...` if repeatable, `[FILE]` if optional."""
         pieces = [
             _shown(param) if param.required else f"[{_shown(param)}]"
             for param in self.get_params(ctx)
@@ -48,7 +48,7 @@ class PlainCommand(TyperCommand):
                     formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; what is wrong with it is told without its machinery."""
+        """Parse the command line; rewrite Typer's error messages."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -58,7 +58,7 @@ class PlainCommand(TyperCommand):
 
 
 class CommandApp(typer.Typer):
-    """A Typer app whose commands are plain ones."""
+    """A Typer app whose commands are `PlainCommand`s."""
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
         """Add a command, as `typer.Typer.command` does."""

@@ -15,11 +15,9 @@ app = command_app()
 
 @app.command(epilog=examples("podwright version", "podwright version -o json"))
 def version(
-    output: Annotated[
-        Format, typer.Option("--output", "-o", help="How to print it.")
-    ] = Format.table,
+    output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.table,
 ) -> None:
-    """Print the version, and what it is compatible with."""
+    """Print the version of podwright and of the Kubernetes release it follows."""
     import platform
     from importlib.metadata import version as version_of
 

@@ -1,4 +1,4 @@
-"""`podwright warm-up`: compile ahead of time what is compiled at first use."""
+"""`podwright warm-up`: the command."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ app = command_app()
 
 @app.command(epilog=examples("podwright warm-up"))
 def warm_up() -> None:
-    """Compile everything that is compiled at first use, and keep it on disk.
+    """Compile all kernels ahead of time and cache them on disk.
 
-    Makes a few decisions on a small made-up cluster that every plugin has something to say
-    about. What is compiled already is only loaded.
+    Kernels are otherwise compiled at first use. The command schedules pods on a small generated
+    cluster that every plugin evaluates. Kernels that are already cached are only loaded.
     """
     from podwright.cli.warm_up_run import run_warm_up
 

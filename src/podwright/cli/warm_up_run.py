@@ -1,7 +1,7 @@
-"""What `podwright warm-up` does, once it is called.
+"""`podwright warm-up`: schedules on a generated cluster so that every kernel is compiled.
 
-Kernels are compiled for the types of their arguments at the first call. The cluster here is
-made so that one run calls each of them.
+Numba compiles a kernel for the types of its arguments at the first call. The cluster here is
+designed so that one run calls each kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.assembly import Scheduler
-from podwright.cli.console import say, waiting
+from podwright.cli.console import print_message, waiting
 from podwright.config import KubeSchedulerConfiguration, read_configuration
 from podwright.framework import TieRule
 from podwright.kernels._jit import notify_before_compiling
@@ -29,30 +29,32 @@ _SPREAD_HARD: dict[str, Any] = {
     "whenUnsatisfiable": "DoNotSchedule",
 }
 _NODES = 130
-"""More than 100, below which every node is examined whatever the percentage is."""
+"""More than 100: with fewer nodes, percentageOfNodesToScore has no effect."""
 
 
 def run_warm_up() -> None:
-    """Schedule on a small cluster under several configurations, and say what was compiled."""
+    """Schedule on a small cluster under several configurations; print what was compiled."""
     compiled: list[str] = []
     notify_before_compiling(compiled.append)
-    with waiting("compiling kernels, some seconds the first time"):
+    with waiting("compiling kernels (a few seconds the first time)"):
         decision_count = warm_up()
     if compiled:
-        say(f"Compiled {len(compiled)} kernels for {decision_count} decisions; they are kept.")
+        print_message(
+            f"Compiled {len(compiled)} kernels for {decision_count} decisions; cached on disk."
+        )
     else:
-        say("Nothing to compile: all kernels are on disk already.")
+        print_message("Nothing to compile: all kernels are already cached.")
 
 
 def warm_up() -> int:
-    """Make decisions that call every kernel; return how many."""
+    """Make decisions that call every kernel; return their number."""
     decisions = _warm_up_alike() + _warm_up_preemption()
     _warm_up_rest()
     for tie_rule, configuration in _configurations():
         scheduler = Scheduler(configuration, tie_rule=tie_rule)
         scheduler.add(*_cluster())
         decisions += sum(1 for _ in scheduler.schedule_all())
-        # A change of one node, for what catches up instead of starting over.
+        # A change of one node, for the kernels that update cached results.
         scheduler.add(_node(1, cpu="16"))
         scheduler.add(*_pods("again"))
         decisions += sum(1 for _ in scheduler.schedule_all())
@@ -61,14 +63,14 @@ def warm_up() -> int:
 
 
 def _warm_up_alike() -> int:
-    """Place pods that are alike on nodes that are alike: what is kept of one serves all."""
+    """Schedule identical pods on identical nodes: cached results apply to all of them."""
     scheduler = Scheduler()
     scheduler.add(*(_node(i) for i in (1, 2, 4)), *(decode(_pod(f"alike-{i}")) for i in range(4)))
     return sum(1 for _ in scheduler.schedule_all())
 
 
 def _warm_up_preemption() -> int:
-    """Let important pods come to full nodes, with and without a disruption budget."""
+    """Add high-priority pods to full nodes, with and without a disruption budget."""
     scheduler = Scheduler()
     budget = {
         "apiVersion": "policy/v1",
@@ -93,7 +95,7 @@ def _warm_up_preemption() -> int:
 
 
 def _warm_up_rest() -> None:
-    """Call the kernels that only the machine's rarer ways reach, as they do."""
+    """Call the kernels that only rare paths of the machine reach, with the same types."""
     totals: I64Array = np.array([3, 5, 4], dtype=np.int64)
     slots: I32Array = np.arange(3, dtype=np.int32)
     pop_heap(totals, slots, 3)
@@ -174,7 +176,7 @@ def _node(i: int, cpu: str = "8") -> Object:
 
 
 def _pods(prefix: str) -> Iterator[Object]:
-    """Pods of which each gives other plugins something to do."""
+    """Yield pods, each of which is evaluated by different plugins."""
     hard = _SPREAD_HARD
     soft = hard | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
     soft_zone = soft | {"topologyKey": _ZONE}

@@ -1,7 +1,7 @@
-"""Pieces of work on a pool of threads, for rules that take a `parallelize_until`.
+"""A thread pool for the v1.16 rules, which take a `parallelize_until`.
 
-Python's threads take turns unless it is built without the global lock, so this makes plain
-Python code no faster there; it shows that the results do not depend on the order.
+Threads run Python code concurrently only in a build without the global interpreter lock. In other
+builds the pool is not faster; it shows that results do not depend on the order of the pieces.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["ThreadedPieces"]
 
 
 class ThreadedPieces:
-    """A `parallelize_until` that works on a pool of threads.
+    """A `parallelize_until` that runs pieces of work on a pool of threads.
 
     Parameters
     ----------
     limit_count : int
-        How many threads there are at most.
+        Maximum number of threads.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class ThreadedPieces:
         self._pool.shutdown()
 
     def __call__(self, workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
-        """Do all pieces, each on whichever thread is free; raise the first error afterwards."""
+        """Run all pieces, each on the next free thread; raise the first error afterwards."""
         lock = threading.Lock()
         left = iter(range(pieces))
 

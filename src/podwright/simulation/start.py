@@ -180,10 +180,10 @@ def simulate(  # noqa: PLR0913 - the options of a run
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
     if checkpoint_events is not None and output is None:
-        why = "it has no effect without output, the folder of the run"
+        why = "has no effect without output, the run folder"
         errors.append(option_error("checkpoint_events", why))
     if ending != "at_deletion_time" and not has_openb_times(loaded):
-        why = "it has no effect without pods of the openb trace, with their times"
+        why = "has no effect without pods of the openb trace that have times"
         errors.append(option_error("ending", why))
     if errors:
         raise InputError(errors)

@@ -74,13 +74,15 @@ def test_remedies_tell_full_from_too_small_from_none_at_all(scheduler):
         for remedy in scheduler.remedies(explanation)
     }
     assert told == {
-        "ask for less, or add larger nodes: these are too small even when empty": [
+        "reduce the requests, or add larger nodes: these are too small even when empty": [
             "Insufficient cpu"
         ],
-        "let the pod onto nodes that have the resource, or add some: these have none": [
+        "allow the pod on nodes that provide the resource, or add some: these provide none": [
             "Insufficient nvidia.com/gpu"
         ],
-        "free room on these nodes, add more like them, or ask for less": ["Insufficient cpu"],
+        "free resources on these nodes, add similar nodes, or reduce the requests": [
+            "Insufficient cpu"
+        ],
     }
 
 
@@ -94,7 +96,7 @@ def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):
     near = scheduler.nearest_nodes(explanation)
     assert [entry.node for entry in near] == ["tainted", "small", "large", "tainted-small"]
     assert near[0].lacks == ("toleration for taint gpu=yes:NoSchedule",)
-    assert near[2].lacks == ("cpu: asks 4, 2 free of 8",)
+    assert near[2].lacks == ("cpu: requests 4, 2 free of 8",)
     assert near[3].plugins == ("TaintToleration", "NodeResourcesFit")
     assert [entry.node for entry in scheduler.nearest_nodes(explanation, limit=1)] == ["tainted"]
 

@@ -1,8 +1,8 @@
-"""How the process of the command line ends: with all its output written, or with the reason.
+"""The end of the process: flushes the output and converts failures into exit statuses.
 
-Output may stay in a buffer until the process ends. A full disk or a closed pipe is then noticed
-after the result was decided, and Python reports it with a traceback, or with a status of its own.
-Here it is one line on stderr and exit status 3.
+Output may stay buffered until the process exits. A full disk or a closed pipe is then detected
+after the command has returned, and Python reports it with a traceback, or with another status.
+This module reports it as one line on stderr and exit status 3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn, TextIO
 
 SYSTEM_FAILED = 3
-"""Exit status if the system, or the other side, failed."""
+"""Exit status for a system error or a failed remote call."""
 
 _OF_THE_SYSTEM = frozenset(
     {
@@ -31,8 +31,8 @@ _OF_A_STREAM = frozenset(
 )
 
 
-class SystemFailure(Exception):  # noqa: N818 - named for what it is
-    """An `OSError` of a command. Typer ends a process at a closed pipe without a word."""
+class OSFailure(Exception):  # noqa: N818 - named for what it is
+    """An `OSError` of a command, wrapped: Typer exits silently on EPIPE."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
@@ -40,16 +40,16 @@ class SystemFailure(Exception):  # noqa: N818 - named for what it is
 
 
 @contextmanager
-def failures_kept() -> Iterator[None]:
-    """Raise a `SystemFailure` for an `OSError`."""
+def keep_os_errors() -> Iterator[None]:
+    """Raise a `OSFailure` for an `OSError`."""
     try:
         yield
     except OSError as error:
-        raise SystemFailure(error) from error
+        raise OSFailure(error) from error
 
 
-def is_of_the_system(error: BaseException) -> bool:
-    """Tell whether an error goes back to a full disk or the like, and not to wrong use."""
+def is_system_failure(error: BaseException) -> bool:
+    """Return whether the system, such as a full disk, caused an error, and not the input."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _OF_THE_SYSTEM:
@@ -58,8 +58,8 @@ def is_of_the_system(error: BaseException) -> bool:
     return False
 
 
-def end_with(command: Callable[[], object]) -> NoReturn:
-    """Run a command and end the process with its exit status, or with 3 if output is lost."""
+def run_and_exit(command: Callable[[], object]) -> NoReturn:
+    """Run a command and exit with its exit status, or with 3 if output is lost."""
     status: str | int | None = 0
     failure = _open_streams()
     if not failure:
@@ -67,13 +67,13 @@ def end_with(command: Callable[[], object]) -> NoReturn:
             command()
         except SystemExit as end:
             status = end.code
-        except SystemFailure as error:
-            failure = _told(error.error)
+        except OSFailure as error:
+            failure = _error_text(error.error)
         except OSError as error:
-            failure = _told(error)
+            failure = _error_text(error)
         except MemoryError:
             failure = "not enough memory"
-        except Exception as error:  # noqa: BLE001 - a defect; its status must not be that of an answer
+        except Exception as error:  # noqa: BLE001 - a defect; its status must differ from a result's
             failure = f"podwright failed with {type(error).__name__}: a defect of podwright"
             with suppress(OSError):
                 traceback.print_exception(error)
@@ -87,12 +87,12 @@ def end_with(command: Callable[[], object]) -> NoReturn:
 
 
 def _open_streams() -> str:
-    """Put a stream in the place of each that was closed before the process began.
+    """Replace the standard streams that were closed before the process started.
 
     Returns
     -------
     str
-        Why there is no use in going on; "" if there is.
+        The error if stdout was closed; "" otherwise.
     """
     is_lost = sys.stdout is None
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -100,24 +100,24 @@ def _open_streams() -> str:
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
         elif name == "stdout" and isinstance(stream, io.TextIOWrapper):
-            # What a terminal's encoding does not have is no reason to fail.
+            # Characters that the terminal's encoding lacks must not raise an error.
             stream.reconfigure(errors="backslashreplace")
-    return _told(OSError(errno.EBADF, os.strerror(errno.EBADF))) if is_lost else ""
+    return _error_text(OSError(errno.EBADF, os.strerror(errno.EBADF))) if is_lost else ""
 
 
 def _flushed(stream: TextIO) -> str:
-    """Write what is left of a stream; return why it cannot be written, "" if it can."""
+    """Flush a stream; return the error, "" if there is none."""
     try:
         stream.flush()
     except OSError as error:
-        # The interpreter would try once more, and report it in its own way.
+        # Otherwise the interpreter flushes once more at exit and prints its own error.
         with suppress(OSError), open(os.devnull, "wb") as nothing:  # noqa: PTH123
             os.dup2(nothing.fileno(), stream.fileno())
-        return _told(error)
+        return _error_text(error)
     return ""
 
 
-def _told(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"

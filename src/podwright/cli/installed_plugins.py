@@ -1,8 +1,8 @@
-"""Plugins of installed packages, found by their entry points when a profile names them.
+"""Finds plugins of installed packages by their entry points when a profile names them.
 
-Being installed enables nothing: what else is in an environment must not change a decision. Only
-the plugins that a configuration enables are imported, and a profile that does not enable one
-goes without it, as upstream's profiles do with the plugins that a scheduler was built with.
+Installing a package enables no plugin: other packages of an environment must not change a
+decision. Only plugins that a configuration enables are imported, and only for the profiles that
+enable them, as in upstream for plugins that are compiled into a scheduler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from podwright.assembly import Registry, installed_plugin
-from podwright.cli.input_errors import Collected
+from podwright.cli.input_errors import ErrorCollector
 from podwright.config import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP: Final = "podwright.plugins"
-"""The group of entry points; the name of each is the name of its plugin."""
+"""The entry point group; the name of each entry point is the name of its plugin."""
 
 
 class Installed(NamedTuple):
@@ -40,12 +40,12 @@ class Installed(NamedTuple):
 def with_installed(
     configuration: KubeSchedulerConfiguration | None, own: Sequence[type[Plugin]]
 ) -> tuple[KubeSchedulerConfiguration | None, list[Installed]]:
-    """Find the installed plugins that a configuration enables and nobody else knows.
+    """Find the installed plugins that a configuration enables and that are not known otherwise.
 
     Parameters
     ----------
     own : sequence of type
-        What is given as files, which goes first.
+        The plugins from files, which take precedence.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def with_installed(
     Raises
     ------
     InputError
-        With everything that is wrong with any of them.
+        With the errors of all of them.
     """
     if configuration is None:
         return None, []
@@ -71,16 +71,16 @@ def with_installed(
 
 
 def installed_plugins(names: Iterable[str]) -> list[Installed]:
-    """Load the installed plugins of these names; those that are not installed are left out.
+    """Load the installed plugins of these names; skip those that are not installed.
 
     Raises
     ------
     InputError
-        With everything that is wrong with any of them.
+        With the errors of all of them.
     """
     wanted = dict.fromkeys(names)
     if not wanted:
-        # To look through what is installed takes longer than many a command.
+        # Listing the installed packages takes longer than many commands.
         return []
     from importlib.metadata import entry_points
 
@@ -89,12 +89,12 @@ def installed_plugins(names: Iterable[str]) -> list[Installed]:
         if entry.name in offered:
             offered[entry.name].append(entry)
     found: list[Installed] = []
-    collected = Collected()
+    collected = ErrorCollector()
     for name, entries in offered.items():
         with collected:
             if len(entries) > 1:
                 packages = " and ".join(sorted(map(_package, entries)))
-                message = f'the plugin "{name}" is in {packages}: uninstall all but one'
+                message = f'duplicate plugin "{name}" in {packages}: uninstall all but one'
                 raise InputError([FieldError(source=GROUP, path="", message=message)])
             found += [
                 Installed(installed_plugin(entry, _package(entry)), _package(entry))
@@ -116,7 +116,7 @@ def _entries(profile: KubeSchedulerProfile, *lists: str) -> Iterator[PluginEntry
 
 
 def _without_unnamed(profile: KubeSchedulerProfile, names: Iterable[str]) -> KubeSchedulerProfile:
-    """Disable what a profile does not name: plugins that are given would be enabled there."""
+    """Disable installed plugins that a profile does not name; the registry would enable them."""
     named = {entry.name for entry in _entries(profile, "enabled", "disabled")}
     unnamed = tuple(PluginEntry(name=name) for name in names if name not in named)
     if not unnamed:
