@@ -39,6 +39,7 @@ class Reach:
         self._path = path
         self._is_compiled = is_compiled
         self._known: dict[str, Known] = {}
+        self._by_function: dict[str, set[str]] = {}
         if path.exists():
             self._known = msgspec.json.decode(path.read_bytes(), type=dict[str, Known])
 
@@ -55,6 +56,7 @@ class Reach:
             for file in new
         ]
         pending = {pool.submit(perform, run): run.files[0] for run in runs}
+        self._by_function.clear()
         written = 0
         try:
             for done, future in enumerate(as_completed(pending), 1):
@@ -85,15 +87,14 @@ class Reach:
         modules, which may look at what a fixture has kept. For a line outside of all functions,
         those that reach any function of the module, then all. If none reaches the function, all.
         """
-        path = mutant.path.as_posix()
-        start = f"{path}::{mutant.function}" if mutant.function else f"{path}::"
+        reaching = self._reaching(mutant)
         classes: list[list[tuple[float, str]]] = [[], [], []]
         for file in files:
             traces = self._known[file].traces
-            reaching = {test for test, trace in traces.items() if reaches(trace, start, mutant)}
+            is_reaching = not reaching.isdisjoint(traces)
             for test, trace in traces.items():
                 if trace.has_passed:
-                    rank = 0 if test in reaching else 1 if reaching else 2
+                    rank = 0 if test in reaching else 1 if is_reaching else 2
                     classes[rank].append((trace.seconds, test))
         if mutant.function and classes[0]:
             classes.pop()
@@ -105,12 +106,18 @@ class Reach:
                 left -= seconds
         return chosen
 
-
-def reaches(trace: Trace, start: str, mutant: Mutant) -> bool:
-    """Tell whether a test ran the changed function, or any of its module."""
-    if mutant.function:
-        return start in trace.functions
-    return any(function.startswith(start) for function in trace.functions)
+    def _reaching(self, mutant: Mutant) -> set[str]:
+        """Return the tests that ran the changed function, or any of its module."""
+        if not self._by_function:
+            for known in self._known.values():
+                for test, trace in known.traces.items():
+                    for function in trace.functions:
+                        self._by_function.setdefault(function, set()).add(test)
+        start = f"{mutant.path.as_posix()}::"
+        if mutant.function:
+            return self._by_function.get(start + mutant.function, set())
+        parts = (tests for name, tests in self._by_function.items() if name.startswith(start))
+        return set().union(*parts)
 
 
 def digest_of(file: str) -> str:

@@ -150,14 +150,13 @@ class Stages:
         left = [mutant for mutant in mutants if self._session.of(mutant) is None]
         if len(left) < len(mutants):
             self._say(f"{len(mutants) - len(left)} of {len(mutants)} are known from before")
-        left = self._try(left, [self._last_killer(mutant, killers) for mutant in left], pool)
+        left = self._try(left, (self._last_killer(mutant, killers) for mutant in left), pool)
         for name, which in (("near tests", 0), ("other tests", 1)):
             if not left or (which and self._is_near_only):
                 break
             self._learn(left, which, pool)
-            runs = [self._run(mutant, which) for mutant in left]
             self._say(f"{len(left)} mutants, {name}")
-            left = self._try(left, runs, pool)
+            left = self._try(left, (self._run(mutant, which) for mutant in left), pool)
         for mutant in left:
             ran = self._ran.get(mutant.key, 0)
             self._session.keep(mutant, Outcome(ran=ran), is_final=not self._is_near_only)
@@ -204,7 +203,9 @@ class Stages:
             is_compiled=self._is_compiled(mutant),
         )
 
-    def _try(self, mutants: list[Mutant], runs: list[Run | None], pool: Executor) -> list[Mutant]:
+    def _try(
+        self, mutants: list[Mutant], runs: Iterable[Run | None], pool: Executor
+    ) -> list[Mutant]:
         """Perform one run for each mutant that has one; return those that are still alive."""
         pending: dict[Future[Outcome], Mutant] = {
             pool.submit(perform, run): mutant
