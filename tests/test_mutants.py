@@ -56,6 +56,8 @@ def test_annotations_and_assertions_are_not_mutated(tmp_path, monkeypatch) -> No
     monkeypatch.setattr("tests.mutants.sample.ROOT", tmp_path)
     module = Path("annotated.py")
     (tmp_path / module).write_text(
+        "if TYPE_CHECKING:\n"
+        "    first()\n"
         "def first(a: int | None, *, b: str | None = None) -> int | None:\n"
         "    assert a < 3 and b is None\n"
         "    c: int | None = a\n"

@@ -1,7 +1,7 @@
 """Draws mutants: the same seed draws the same, and a change of one line moves no other draw.
 
-Each possible mutant has a rank, a hash of the seed, its place in the area and its text. Those of
-the lowest ranks are taken, one of a line at most.
+Each possible mutant has a rank, a hash of the seed, its area, its operator and its line. Those of the
+lowest ranks are taken, one of a line at most. A module that is renamed keeps its mutants.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
                 text = " ".join(lines[start[0] - 1].split())
                 nth = repeats[name, text]
                 repeats[name, text] += 1
-                rank = hashlib.sha256(f"{seed}/{area}/{module}/{name}/{text}/{nth}".encode())
+                rank = hashlib.sha256(f"{seed}/{area}/{name}/{text}/{nth}".encode())
                 yield Mutant(
                     area,
                     module,
@@ -195,10 +195,15 @@ def is_meaningful(node: Any) -> bool:
             return False
         if kind == "funcdef" and child is parent.annotation:
             return False
-        if kind == "if_stmt" and parent.children[1].get_code().strip() == "TYPE_CHECKING":
+        if is_for_types(parent):
             return False
         child, parent = parent, parent.parent
-    return str(node.type) != "assert_stmt"
+    return str(node.type) != "assert_stmt" and not is_for_types(node)
+
+
+def is_for_types(node: Any) -> bool:
+    """Tell whether a node is the statement around imports that only type checkers do."""
+    return bool(node.type == "if_stmt" and node.children[1].get_code().strip() == "TYPE_CHECKING")
 
 
 def all_of(area: str, settings: Settings, seed: int) -> list[Mutant]:
@@ -208,7 +213,7 @@ def all_of(area: str, settings: Settings, seed: int) -> list[Mutant]:
         for module, path in modules_of(settings.areas[area]).items()
         for mutant in possible(area, module, path.relative_to(ROOT), seed)
     ]
-    return sorted(found, key=lambda mutant: mutant.rank)
+    return sorted(found, key=lambda mutant: (mutant.rank, mutant.module))
 
 
 def draw(mutants: list[Mutant], count: int) -> list[Mutant]:

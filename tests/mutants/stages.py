@@ -226,7 +226,7 @@ class Stages:
 
 def name_of(mutant: Mutant) -> str:
     """Return what identifies a mutant over versions of its module."""
-    return f"{mutant.area}/{mutant.module}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
+    return f"{mutant.area}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
 
 
 def digest_of_tree(root: Path = ROOT) -> str:
