@@ -1,7 +1,7 @@
 """Draws mutants: the same seed draws the same, and a change of one line moves no other draw.
 
-Each possible mutant has a rank, a hash of the seed, its area, its operator and its line. Those of the
-lowest ranks are taken, one of a line at most. A module that is renamed keeps its mutants.
+Each possible mutant has a rank, a hash of the seed, its area, its operator and its line. The
+lowest ranks are taken, one of a line at most. A renamed module keeps its mutants.
 """
 
 from __future__ import annotations
