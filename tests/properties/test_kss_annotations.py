@@ -98,8 +98,8 @@ def check(one: KssAttempt) -> None:
     selected = one.results[f"{PREFIX}selected-node"]
     if not told.decision.node:
         assert not selected
-    for node, said in found["filter-result"].items():
-        others = {plugin for plugin, words in said.items() if words != "passed"}
+    for node, statuses in found["filter-result"].items():
+        others = {plugin for plugin, words in statuses.items() if words != "passed"}
         assert len(others) <= 1
         assert not (others and node in told.feasible)
     # The scores of plugins and those of extenders are what was compared.

@@ -1,9 +1,14 @@
-"""Files in and out: manifests, snapshots, records of a cluster and logs of its scheduler.
+"""Input and output files: manifests, snapshots, records of a cluster, logs of its scheduler.
 
-Reads bytes and gives objects, or lines with their times; writes snapshots. It knows the store's
-kinds, and neither a scheduler nor a simulation.
+The room reads bytes into objects or timed lines, collects all errors of a file, and writes
+snapshots. It does not decide what the objects are used for, and imports neither the scheduler nor
+the simulation.
 
-Start with `manifests.py`.
+A *record* is a file of JSON lines with the changes of a cluster's objects. A *scheduler log* is a
+file of JSON lines with the attempts of a real scheduler. A *snapshot* is the export format of
+kube-scheduler-simulator.
+
+Start with `manifests.py`, then `record.py`.
 """
 
 from podwright.files.manifests import STDIN_SOURCE, LoadedObjects, load, load_bytes, read_paths

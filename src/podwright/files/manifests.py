@@ -1,6 +1,6 @@
-"""Files and folders of manifests, as bytes and as objects.
+"""Files and folders of manifests, read as bytes and as objects.
 
-What is in the files, `objects.manifest` knows; here they are found, read and put together.
+This module finds and reads files and merges their objects; `objects.manifest` parses the content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STDIN = "-"
 STDIN_SOURCE = "stdin"
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv")
-"""What is read from a folder, each also with `.gz` behind it."""
+"""The suffixes of manifests in a folder; each is also read with `.gz` appended."""
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -42,7 +42,7 @@ class LoadedObjects(msgspec.Struct, frozen=True):
     sourced : tuple of Sourced
         Every object once, in the order of the files and of the documents in them.
     configuration : SourcedDocument or None
-        The KubeSchedulerConfiguration that was among them, not yet read.
+        The KubeSchedulerConfiguration among them, not yet parsed.
     """
 
     sourced: tuple[Sourced, ...] = ()
@@ -50,11 +50,11 @@ class LoadedObjects(msgspec.Struct, frozen=True):
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """The objects, without where they come from."""
+        """The objects, without their sources."""
         return tuple(entry.object for entry in self.sourced)
 
     def of_custom_kinds(self) -> tuple[Sourced, ...]:
-        """Return the first object of each kind that only custom resources can have, in order."""
+        """Return the first object of each kind that is not built in, in order."""
         found: dict[tuple[str, str], Sourced] = {}
         for entry in self.sourced:
             group = api_group(entry.object.api_version)
@@ -75,15 +75,15 @@ def read_paths(
     Parameters
     ----------
     paths : iterable of str or Path
-        Files are read whatever they are called; folders are searched, in sorted order, for
-        names that end as manifests do. `-` is the standard input.
+        Files are read regardless of their suffix; folders are searched recursively, in sorted
+        order, for files with one of the `SUFFIXES`. `-` is the standard input.
     stdin : BinaryIO, optional
         The standard input.
 
     Returns
     -------
     list of (str, bytes)
-        Name and content; a file that is named twice is read once.
+        Name and content; a file that is given twice is read once.
 
     Raises
     ------
@@ -129,22 +129,22 @@ def _manifests_in(folder: Path) -> list[Path]:
 def load(
     paths: str | Path | Sequence[str | Path], *, stdin: BinaryIO | None = None
 ) -> LoadedObjects:
-    """Read the objects of files and folders, of one or of several.
+    """Read the objects of one or several files and folders.
 
-    An object that is there twice with the same content counts once; so a folder may hold a
-    dump of everything beside the dumps of single kinds.
+    Duplicates with the same content are merged, so a folder may contain a dump of all kinds
+    beside dumps of single kinds.
 
     Raises
     ------
     InputError
-        With everything that is wrong with any of the files; nothing is half loaded.
+        With all errors in all files; nothing is partially loaded.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
     return load_bytes(read_paths(several, stdin=stdin))
 
 
 def load_bytes(files: Iterable[tuple[str, bytes]]) -> LoadedObjects:
-    """Read the objects of files that were read already; see `load`."""
+    """Read the objects from the content of files; see `load`."""
     errors: list[FieldError] = []
     by_identity: dict[tuple[str, str, str], Sourced] = {}
     kept: list[Sourced] = []

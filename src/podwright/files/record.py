@@ -1,18 +1,19 @@
-"""Records of what happened to the objects of a cluster: files of one change per line.
+"""Records of the changes of a cluster's objects: files with one change per line.
 
 A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`, as
-kube-scheduler-simulator's recorder writes it, or anybody who watches a cluster. The file may be
-gzip'd.
+kube-scheduler-simulator's recorder or any other watcher of a cluster writes it. The file may be
+compressed with gzip.
 
-What counts is the order of the lines. A recorder that watches each kind by itself sees changes
-of two kinds a little out of their order, so `time` may step back a little from one line to the
-next: `RecordLine.time_ns` stays where it was then, `seen_ns` is what is written. A step of
-more than `MAX_STEP_BACK_NS` is not that, but a record that is broken or put together wrongly.
+The order of the lines is the order of the changes. A recorder that watches each kind separately
+may receive changes of two kinds slightly out of order, so `time` may step back between two lines:
+`RecordLine.time_ns` is then that of the earlier line, and `seen_ns` is the time in the file. A
+step back of more than `MAX_STEP_BACK_NS` is an error: the record is damaged or was merged
+incorrectly.
 
-A recorder that is stopped in the middle of a line leaves it without a line feed: a last line
-without one is left out, whole or not, as upstream's replayer does, and `Record` says so.
+A recorder that is stopped while it writes leaves a last line without a line feed. Such a line is
+skipped, whether complete or not, as upstream's replayer does, and `Record` reports it.
 
-Nothing is half read: all that is wrong with a record is collected and raised together.
+Records are read completely or not at all: all errors are collected and raised together.
 
 Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-scheduler-simulator)
 """
@@ -47,7 +48,7 @@ from podwright.store import GroupKind, ObjectStore, Stored, kind_of
 ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
 
 MAX_STEP_BACK_NS = 1_000_000_000
-"""How far a line's time may lie before that of an earlier line."""
+"""The most that a line's time may precede that of an earlier line."""
 
 
 class RecordLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -58,16 +59,16 @@ class RecordLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     line : int
         Its number in the file, from 1.
     time_ns : int
-        When it was seen, in nanoseconds since 1970; never before the line before it.
+        When the change was observed, in nanoseconds since 1970; never less than in earlier lines.
     seen_ns : int
-        The time as it is written.
+        The time in the file.
     event : str
-        Add, Update or Delete. An Add of what is there already is an update of it.
+        Add, Update or Delete. An Add of an existing object is an update.
     object : Object
-        As it is after the change; for Delete as it was last. A Delete may be written with a
-        name only: then this is the object of the last line that had all of it.
+        The object after the change; for Delete its last state. A Delete may contain only the name:
+        then this is the object of the last line that had the whole object.
     old : Object or None
-        As it was before the change; None if there was none.
+        The object before the change; None if there was none.
     """
 
     line: int
@@ -90,9 +91,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     steps_back : int
         How many lines have a time before that of an earlier line.
     largest_step_back_ns : int
-        By how much at most.
+        The largest such difference.
     unterminated_line : int
-        The number of the last line, if it had no line feed and was left out; else 0.
+        The number of the last line if it had no line feed and was skipped; else 0.
     """
 
     source: str
@@ -114,12 +115,12 @@ _ObjectKey: TypeAlias = tuple[GroupKind, NamespacedName]
 
 
 def load_record(path: str | Path) -> Record:
-    """Read a record from a file, gzip'd or not.
+    """Read a record from a file, compressed or not.
 
     Raises
     ------
     InputError
-        With everything that is wrong with it.
+        With all errors in the file.
     """
     try:
         data = Path(path).read_bytes()
@@ -134,16 +135,16 @@ def read_record(data: bytes, *, source: str) -> Record:
     Parameters
     ----------
     data : bytes
-        The content of the file, gzip'd or not.
+        The content of the file, compressed or not.
     source : str
         The file's name, for errors.
 
     Raises
     ------
     InputError
-        With everything that is wrong, each with its line and path: lines that are not JSON or
-        lack a field, objects that cannot be read, changes of objects that are not there, times
-        that go back by more than `MAX_STEP_BACK_NS`.
+        With all errors, each with its line and path: lines that are not JSON or lack a field,
+        invalid objects, changes of objects that do not exist, times that step back by more than
+        `MAX_STEP_BACK_NS`.
     """
     reading = RecordReader(source)
     lines: list[RecordLine] = []
@@ -170,12 +171,12 @@ def read_record(data: bytes, *, source: str) -> Record:
 
 
 def apply_line(store: ObjectStore, line: RecordLine) -> Stored:
-    """Do to a store what a line of a record says; only the object's version becomes the store's.
+    """Apply a line of a record to a store, which assigns the object's version.
 
     Raises
     ------
     NotFound
-        If a Delete is of an object that the store does not have.
+        The line deletes an object that the store does not have.
     """
     if line.event == "Delete":
         return store.drop(kind_of(line.object), line.object.key)
@@ -188,7 +189,7 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
     Raises
     ------
     InputError
-        If it is gzip'd and cannot be unpacked.
+        The file is compressed and cannot be decompressed.
     """
     if data[:2] == b"\x1f\x8b":
         try:
@@ -204,12 +205,12 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
 
 
 def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield the lines of a file as `numbered_lines` does, without reading all of it at once.
+    """Yield the lines of a file as `numbered_lines` does, without loading the whole file.
 
     Raises
     ------
     InputError
-        If it cannot be read or unpacked.
+        The file cannot be read or decompressed.
     """
     source = str(path)
     try:
@@ -233,7 +234,7 @@ def _error(source: str, message: str, *, path: str = "", value: Any = None) -> F
 
 
 class RecordReader:
-    """Reads a record line by line, and keeps no more of it than the objects that are there.
+    """Reads a record line by line; keeps only the current objects.
 
     Parameters
     ----------
@@ -243,7 +244,7 @@ class RecordReader:
     Attributes
     ----------
     errors : list of FieldError
-        What was wrong with the lines so far.
+        The errors in the lines so far.
     steps_back, largest_step_back_ns : int
         As in `Record`.
     """
@@ -256,10 +257,10 @@ class RecordReader:
         self._time_ns = 0
         self._last: dict[_ObjectKey, Object] = {}
         self._gone: set[_ObjectKey] = set()
-        """Objects whose last change could not be read: nothing is said of later ones."""
+        """Objects whose last change was invalid; later changes of them are not reported."""
 
     def take(self, number: int, line: bytes) -> RecordLine | None:
-        """Return the change that a line tells; None if something is wrong with it."""
+        """Return the change in a line; None if the line has errors."""
         place = f"{self._source}: line {number}"
         written = self._written(line, place)
         if written is None:
@@ -305,8 +306,8 @@ class RecordReader:
         if step_ns > MAX_STEP_BACK_NS:
             message = invalid(
                 text,
-                f"{step_ns / 1e9:.3f} s before an earlier line, and changes are in the order in "
-                f"which they happened (up to {MAX_STEP_BACK_NS / 1e9:g} s is let pass)",
+                f"{step_ns / 1e9:.3f} s before an earlier line; changes must be in the order in "
+                f"which they happened (up to {MAX_STEP_BACK_NS / 1e9:g} s is tolerated)",
             )
             self.errors.append(_error(place, message, path="time", value=text))
             return None
@@ -318,7 +319,7 @@ class RecordReader:
         return seen_ns
 
     def _key(self, document: dict[str, Any], place: str) -> _ObjectKey | None:
-        """Return which object a document is about; None if it does not say."""
+        """Return the key of the object in a document; None if it is invalid."""
         api_version, kind, metadata = map(document.get, ("apiVersion", "kind", "metadata"))
         metadata = metadata if isinstance(metadata, dict) else {}
         name, namespace = metadata.get("name"), metadata.get("namespace") or ""
@@ -340,13 +341,13 @@ class RecordReader:
         return group_kind, f"{namespace}/{name}" if namespace else cast(str, name)
 
     def _object(self, written: _Written, key: _ObjectKey, place: str) -> Object | None:
-        """Return the object of a line, or note what is wrong with it."""
+        """Return the object of a line; None if it has errors, which are collected."""
         old = self._last.get(key)
         if old is None and written.event != "Add":
             if key not in self._gone:
                 message = (
-                    f"{written.event} of {key[0][1]} {key[1]}, which is not there: "
-                    "no line before this one adds it"
+                    f"{written.event} of {key[0][1]} {key[1]}, which does not exist: "
+                    "no earlier line adds it"
                 )
                 self.errors.append(_error(place, message, path="resource.metadata.name"))
                 self._gone.add(key)
@@ -378,7 +379,7 @@ def _is_a_name_only(document: dict[str, Any]) -> bool:
 
 
 def _problems(value: Any, place: str) -> list[FieldError]:
-    """Return what is wrong with a line that is JSON, but not a change."""
+    """Return the errors in a line that is valid JSON but not a valid change."""
     if not isinstance(value, dict):
         return [_error(place, f"an object is expected, not {quoted(value)}")]
     events = get_args(ChangeType)

@@ -1,20 +1,20 @@
-"""Logs of a real scheduler: what it did, in the order in which it did it.
+"""Logs of a real scheduler: its attempts and their results, in order.
 
-One JSON object per line, in a file that may be gzip'd:
+One JSON object per line, in a file that may be compressed with gzip:
 
     {"time": RFC 3339, "what": WHAT, "pod": "namespace/name", ...}
 
 | what | further fields | meaning |
 |---|---|---|
 | attempt | | a scheduling cycle begins; the order of these lines is that of the cycles |
-| bound | node, evaluatedNodes, feasibleNodes | it ended with this node, and the pod is bound |
-| unschedulable | err | it ended without one |
+| bound | node, evaluatedNodes, feasibleNodes | the cycle chose this node, and the pod is bound |
+| unschedulable | err | the cycle found no node |
 | preempt | node | preemption chose this node |
 | victim | preemptor, victim, node | this pod is deleted; `preemptor` instead of `pod` |
 | condition | nominatedNodeName, nominatingMode | the pod's nomination is written, if mode is 1 |
 | queue | event, queue | the pod was moved because of this event |
 
-Other lines are left out. As in a record, a last line without a line feed is.
+Other lines are ignored, and so is a last line without a line feed, as in a record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ What: TypeAlias = Literal[
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line that is not left out.
+    """One line of the log.
 
     Attributes
     ----------
@@ -52,19 +52,19 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     what : str
         See the module.
     pod : str
-        "namespace/name"; of a victim's line the preemptor.
+        "namespace/name"; for `victim` the preemptor.
     node : str
-        Where to; of a condition the nominated node.
+        The chosen node; for `condition` the nominated node.
     evaluated_count, feasible_count : int
-        Of a bound pod; 0 if the line does not say.
+        Of `bound`; 0 if the line does not have them.
     victim : str
         "namespace/name".
     is_nominating : bool
-        Whether a condition's line sets or clears the nomination.
+        Whether a `condition` sets or clears the nomination.
     event : str
-        Why a pod was moved.
+        The event that moved the pod.
     message : str
-        Why there is no node.
+        Why no node was found.
     """
 
     line: int
@@ -106,12 +106,12 @@ _KNOWN = frozenset(get_args(What))
 
 
 def load_scheduler_log(path: str | Path) -> SchedulerLog:
-    """Read a scheduler's log from a file, gzip'd or not.
+    """Read a scheduler's log from a file, compressed or not.
 
     Raises
     ------
     InputError
-        With everything that is wrong with it.
+        With all errors in the file.
     """
     try:
         data = Path(path).read_bytes()
@@ -127,7 +127,7 @@ def read_scheduler_log(data: bytes, *, source: str) -> SchedulerLog:
     Raises
     ------
     InputError
-        With everything that is wrong, each with its line and path.
+        With all errors, each with its line and path.
     """
     lines: list[LogLine] = []
     errors: list[FieldError] = []
@@ -145,7 +145,7 @@ def read_scheduler_log(data: bytes, *, source: str) -> SchedulerLog:
         if not found and value["what"] in _KNOWN:
             lines.append(_line(number, value))
     if not errors and not any(line.what == "attempt" for line in lines):
-        message = 'no attempts in it: lines with "what": "attempt" say when a cycle begins'
+        message = 'no attempts in this file: no line has "what": "attempt"'
         errors.append(FieldError(source=source, path="", message=message))
     if errors:
         raise InputError(errors)
@@ -185,7 +185,7 @@ def _problems(value: Any, place: str) -> list[FieldError]:
 
 def _line(number: int, value: dict[str, Any]) -> LogLine:
     time_ns = timestamp_ns(value["time"])
-    assert time_ns is not None, f"line {number}: the time was looked at"
+    assert time_ns is not None, f"line {number}: the time was not validated"
     return LogLine(
         line=number,
         time_ns=time_ns,

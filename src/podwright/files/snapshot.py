@@ -1,9 +1,9 @@
 """Snapshots of a cluster as kube-scheduler-simulator exports and imports them.
 
-One JSON object with exactly eight keys: seven lists, whose objects come without kind and
-apiVersion as in lists of the API, and the scheduler's configuration. What every cluster has
-by itself is left out: priority classes that begin with `system-`, the namespace `default`,
-and namespaces that begin with `kube-`. `objects.read_manifest` reads snapshots.
+A snapshot is one JSON object with exactly eight keys: seven lists, whose objects have no kind and
+apiVersion as in lists of the API, and the scheduler's configuration. Objects that exist in every
+cluster are excluded: priority classes that begin with `system-`, the namespace `default`, and
+namespaces that begin with `kube-`. `objects.read_manifest` reads snapshots.
 
 Upstream: simulator/snapshot/snapshot.go (kube-scheduler-simulator)
 """
@@ -34,7 +34,7 @@ DEFAULT_CONFIGURATION: Final[Document] = {
     "apiVersion": API_VERSION,
     "profiles": [{"schedulerName": DEFAULT_SCHEDULER_NAME}],
 }
-"""A configuration that says nothing."""
+"""The default configuration."""
 
 _ORDER = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses")
 _GROUP_KIND = {cls.kind: group_kind(cls) for cls in reversed(TYPES)}
@@ -49,10 +49,10 @@ def write_snapshot(
     Parameters
     ----------
     objects : iterable of KubernetesObject
-        Those of kinds that a snapshot does not have are left out; see `is_in_snapshot`.
+        Objects of kinds that a snapshot does not have are skipped; see `is_in_snapshot`.
     configuration : Document, optional
-        A KubeSchedulerConfiguration as `config.to_document` gives it, or as it was written.
-        None says that the scheduler is somebody else's.
+        A KubeSchedulerConfiguration as `config.to_document` returns it, or as the user wrote it.
+        None if an external scheduler is used.
     """
     lists: dict[str, list[Document]] = {key: [] for key in (*_ORDER, "namespaces")}
     for obj in objects:
@@ -65,7 +65,7 @@ def write_snapshot(
 
 
 def is_in_snapshot(obj: KubernetesObject) -> bool:
-    """Tell whether a snapshot has this object."""
+    """Whether a snapshot contains this object."""
     if isinstance(obj, PriorityClass):
         return not obj.name.startswith("system-")
     if isinstance(obj, Namespace):
@@ -74,9 +74,9 @@ def is_in_snapshot(obj: KubernetesObject) -> bool:
 
 
 def missing_namespaces(objects: Iterable[KubernetesObject]) -> list[Namespace]:
-    """Return the namespaces that objects are in and that are not among them, sorted by name.
+    """Return the namespaces that objects use but that are not among them, sorted by name.
 
-    Files rarely have them; an API server refuses objects in a namespace that is not there.
+    Files rarely contain them; an API server rejects objects in a namespace that does not exist.
     """
     several = list(objects)
     known = {obj.name for obj in several if isinstance(obj, Namespace)}

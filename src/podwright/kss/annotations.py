@@ -1,12 +1,12 @@
 """The annotations of kube-scheduler-simulator, for any attempt of any pod of a recorded run.
 
-Nothing of them is kept while a run is recorded. An attempt is explained as `explain_cycle`
-does it, and then the run goes on from there while its plugins are listened to, until the pod
-is bound or has failed. Plugins that may keep something outside their cycle would be changed by
-the explaining: where there are such, a machine that nobody has asked anything goes on instead.
+A recorded run does not contain these annotations. An attempt is explained as `explain_cycle` does
+it. The run is then replayed from that cycle, with its plugin calls traced, until the pod is bound
+or has failed. An explanation could change plugins that keep state outside the cycle, so a profile
+with such plugins is replayed on a second machine.
 
-Each attempt is one element of the history, also one after which nothing about the pod changed;
-the original notices results only when the pod is updated.
+Each attempt is one element of the history, even if it did not change the pod. The original
+records results only when the pod is updated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from podwright.config import (
 )
 from podwright.framework import Explanation, Plugin, PluginCall, trace_plugins
 from podwright.kss.history import UnusableHistory, extend_history
-from podwright.kss.results import HISTORY, ExtenderAnswer, Placed, attempt_results
+from podwright.kss.results import HISTORY, ExtenderAnswer, PlacementOutcome, attempt_results
 from podwright.machine import Action, Bind, CallExtender, EmitEvent, ExtenderReplied, ObjectDeleted
 from podwright.objects import NamespacedName
 from podwright.recording import (
@@ -53,10 +53,9 @@ class KssAttempt(msgspec.Struct, frozen=True, kw_only=True):
     attempt : int
         The first is 1.
     explanation : Explanation
-        Of its cycle.
+        The explanation of its cycle.
     results : dict of str to str
-        The annotations that it gave, without the history; empty if there was no node to ask
-        about.
+        The annotations of the attempt, without the history; empty if there was no node.
     """
 
     attempt: int
@@ -65,7 +64,7 @@ class KssAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def uid(self) -> str:
-        """The pod's; another pod may have had its name before."""
+        """The uid of the pod, which tells it from earlier pods of the same name."""
         return self.explanation.pod.metadata.uid
 
 
@@ -79,9 +78,9 @@ def kss_annotations(
 ) -> dict[str, str]:
     """Return the annotations that a pod has after an attempt, history included.
 
-    The history begins with what the pod brought along. If that is no history, it is left as
-    it is and not among the annotations; the same if there is only an attempt whose results
-    are too long for one.
+    The history continues the one that the pod had when it was created. If that is not a valid
+    history, or the results of the only attempt are too long, the annotation stays as it is and is
+    not part of the result.
 
     Parameters
     ----------
@@ -90,21 +89,21 @@ def kss_annotations(
     attempt : int
         1 is the first cycle of the pod, -1 the last.
     at_ns : int, optional
-        Instead of `attempt`: the last one that was over at this time.
+        Instead of `attempt`: the last attempt that was over at this time.
     plugins : iterable of type
-        The user's own plugin classes that the run was recorded with.
+        The user's plugin classes that the run was recorded with.
 
     Returns
     -------
     dict of str to str
-        Empty if no plugin was asked in any attempt of this pod.
+        Empty if no plugin was called in any attempt of this pod.
 
     Raises
     ------
     UnknownCycle
-        If the pod was not tried then, or never.
+        There is no such attempt of the pod.
     LogError
-        If the run cannot be repeated.
+        The run cannot be replayed.
     """
     return annotations_after(kss_history(log, pod, attempt, at_ns=at_ns, plugins=plugins))
 
@@ -119,8 +118,8 @@ def kss_history(
 ) -> list[KssAttempt]:
     """Return the attempts of one pod up to one of them, oldest first.
 
-    Parameters are those of `kss_annotations`. Attempts of an earlier pod of that name are left
-    out.
+    The parameters are those of `kss_annotations`. Attempts of earlier pods of the same name are
+    excluded.
     """
     own = tuple(plugins)
     cycles = Cycles(log)
@@ -144,18 +143,18 @@ def kss_attempt(
     at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> KssAttempt:
-    """Return one attempt and its results alone; see `kss_annotations` for the parameters."""
+    """Return one attempt and its results; see `kss_annotations` for the parameters."""
     own = tuple(plugins)
     return _attempt(log, find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own), own)
 
 
 def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ()) -> dict[str, int]:
-    """Return the weights by which the original multiplies scores, whatever profile gave them.
+    """Return the weights by which the original multiplies the scores of all profiles.
 
     Notes
     -----
-    The first profile's alone, and multiPoint goes before score there, which is the other way
-    round for the scheduler.
+    The original uses the weights of the first profile only, and multiPoint overrides score. In
+    the scheduler, score overrides multiPoint.
     Upstream: simulator/scheduler/plugin/plugins.go, `getScorePluginWeight`
     (kube-scheduler-simulator)
     """
@@ -170,7 +169,7 @@ def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ())
 
 
 def annotations_after(attempts: Sequence[KssAttempt]) -> dict[str, str]:
-    """Return the annotations that a pod has after its attempts, which come oldest first."""
+    """Return the annotations that a pod has after its attempts, given oldest first."""
     found: dict[str, str] = {}
     before = attempts[0].explanation.pod.metadata.annotations.get(HISTORY)
     history = before
@@ -181,7 +180,7 @@ def annotations_after(attempts: Sequence[KssAttempt]) -> dict[str, str]:
         try:
             history = extend_history(history, one.results)
         except UnusableHistory:
-            # The plain annotations are written all the same, and the history stays.
+            # The other annotations are still written; the history stays.
             continue
     if history is not None and history != before:
         found[HISTORY] = history
@@ -194,14 +193,14 @@ def annotations_after(attempts: Sequence[KssAttempt]) -> dict[str, str]:
 def _attempt(log: DecisionLog, past: PastCycle, plugins: tuple[type[Plugin], ...]) -> KssAttempt:
     explanation = past.explain()
     profile = past.runner.profile
-    again = past
-    if not all(_keeps_nothing(plugin) for plugin in profile.all_plugins()):
-        again = find_cycle(log, past.pod.key, past.attempt, plugins=plugins)
-    story = _Story(again)
-    story.follow(explanation.decision.node)
+    replayed = past
+    if not all(_is_stateless(plugin) for plugin in profile.all_plugins()):
+        replayed = find_cycle(log, past.pod.key, past.attempt, plugins=plugins)
+    replay = _AttemptReplay(replayed)
+    replay.run_until_decided(explanation.decision.node)
     weights = first_profile_weights(log.setup, plugins=plugins)
     if not profile.score:
-        # Priorities of the classic rules, which the original does not have.
+        # The v1.16 rules have priorities, for which the original has no weights.
         weights = {given.plugin: given.weight for given in explanation.scores}
     return KssAttempt(
         attempt=past.attempt,
@@ -210,80 +209,80 @@ def _attempt(log: DecisionLog, past: PastCycle, plugins: tuple[type[Plugin], ...
             explanation,
             profile,
             weights,
-            placed=story.placed(),
-            extenders=story.answers,
+            placed=replay.placed(),
+            extenders=replay.answers,
         ),
     )
 
 
-def _keeps_nothing(plugin: Plugin) -> bool:
-    """Tell whether a plugin remembers nothing but in its cycle."""
-    is_ours = type(plugin).__module__.startswith("podwright.plugins.")
-    # Those that keep pods together act on others of their group.
-    return is_ours and not plugin.implements("group_of")
+def _is_stateless(plugin: Plugin) -> bool:
+    """Whether a plugin keeps no state outside the cycle."""
+    is_in_tree = type(plugin).__module__.startswith("podwright.plugins.")
+    # Plugins that group pods keep state about the other pods of a group.
+    return is_in_tree and not plugin.implements("group_of")
 
 
-class _Story:
-    """What is heard of a pod while a run goes on from before one of its cycles.
+class _AttemptReplay:
+    """Replays a run from before a cycle of a pod, and collects the calls that concern the pod.
 
     Attributes
     ----------
     answers : list of ExtenderAnswer
-        What extenders said of it, in order.
+        The answers of extenders about the pod, in order.
     """
 
     def __init__(self, past: PastCycle) -> None:
         self.answers: list[ExtenderAnswer] = []
         self._past = past
         self._uid = past.pod.metadata.uid
-        self._heard: list[PluginCall] = []
-        self._asked: dict[int, ExtenderCall] = {}
+        self._calls: list[PluginCall] = []
+        self._pending_extender_calls: dict[int, ExtenderCall] = {}
         self._node = ""
         self._is_binding = False
         self._event = ""
         runner = past.run.machine.runner(past.pod.spec.scheduler_name)
-        assert runner is not None, f"no profile is for {past.pod.key}, yet it was tried"
-        trace_plugins(runner.profile, self._hear)
+        assert runner is not None, f"there is no profile for {past.pod.key}"
+        trace_plugins(runner.profile, self._record_call)
 
-    def _hear(self, heard: PluginCall) -> None:
-        if heard.uid == self._uid:
-            self._heard.append(heard)
+    def _record_call(self, call: PluginCall) -> None:
+        if call.uid == self._uid:
+            self._calls.append(call)
 
-    def follow(self, node: str) -> None:
-        """Go on until the pod is bound or has failed.
+    def run_until_decided(self, node: str) -> None:
+        """Replay until the pod is bound or has failed.
 
         Parameters
         ----------
         node : str
-            Where the cycle put the pod; "" if nowhere.
+            The node that the cycle chose; "" if there is none.
 
         Raises
         ------
         LogError
-            If the machine does not answer as it is recorded.
+            The machine returns other actions than the recorded ones.
         """
         run, end = self._past.run, self._past.end
         while (step := run.step()) is not None:
             entry, actions = step
             if encode_actions(actions) != entry.actions:
                 raise LogError(
-                    f"event {entry.index} does not come out as it is recorded, so what plugins"
-                    " said then cannot be told; podwright.verify says more"
+                    f"the replay of event {entry.index} differs from the recording, so the plugin"
+                    " results are not available; use podwright.verify for details"
                 )
-            self._take(entry, actions)
+            self._process(entry, actions)
             if entry.index < end:
                 continue
             if entry.index == end:
-                # Nobody is asked where the pod could not even begin to count.
-                has_begun = bool(node) and (bool(self._heard) or self._event != FAILED)
+                # Reserve is not called if the pod could not be assumed.
+                has_begun = bool(node) and (bool(self._calls) or self._event != FAILED)
                 self._node = node if has_begun else ""
-            if self._event or not self._node or self._is_gone(entry):
+            if self._event or not self._node or self._is_deletion_of_pod(entry):
                 break
 
-    def _take(self, entry: Entry, actions: list[Action]) -> None:
+    def _process(self, entry: Entry, actions: list[Action]) -> None:
         match entry.event:
-            case ExtenderReplied(number, reply) if number in self._asked:
-                call = self._asked.pop(number)
+            case ExtenderReplied(number, reply) if number in self._pending_extender_calls:
+                call = self._pending_extender_calls.pop(number)
                 settings = next(
                     one.settings
                     for one in self._past.runner.extenders
@@ -306,26 +305,26 @@ class _Story:
                         self._event = reason
                 case Bind(uid=uid) if uid == self._uid:
                     self._is_binding = True
-                case CallExtender(number, request) if self._is_about_us(entry, request):
-                    self._asked[number] = request
+                case CallExtender(number, request) if self._concerns_pod(entry, request):
+                    self._pending_extender_calls[number] = request
                     self._is_binding |= request.verb == "bind"
                 case _:
                     continue
 
-    def _is_about_us(self, entry: Entry, request: ExtenderCall) -> bool:
+    def _concerns_pod(self, entry: Entry, request: ExtenderCall) -> bool:
         if request.verb == "bind":
             return bool(msgspec.json.decode(request.body)["PodUID"] == self._uid)
-        # Only one cycle runs at a time.
+        # Cycles are serial, so other requests during this cycle are about this pod.
         return entry.index <= self._past.end
 
-    def _is_gone(self, entry: Entry) -> bool:
+    def _is_deletion_of_pod(self, entry: Entry) -> bool:
         return isinstance(entry.event, ObjectDeleted) and entry.event.obj.uid == self._uid
 
-    def placed(self) -> Placed:
-        """Return how far the pod got."""
-        return Placed(
+    def placed(self) -> PlacementOutcome:
+        """Return the outcome after the node was chosen."""
+        return PlacementOutcome(
             node=self._node,
-            heard=tuple(self._heard),
-            is_binding=self._is_binding or any(one.point == "bind" for one in self._heard),
+            calls=tuple(self._calls),
+            is_binding=self._is_binding or any(one.point == "bind" for one in self._calls),
             is_bound=self._event == SCHEDULED,
         )

@@ -1,7 +1,8 @@
 """The annotation in which kube-scheduler-simulator keeps the results of all attempts.
 
-A JSON array of objects, oldest first; each is what one attempt wrote. All annotations of an
-object may take 256 KiB together, so the oldest are dropped where the array grows beyond that.
+A JSON array of objects, oldest first; each has the results of one attempt. The annotations of an
+object are limited to 256 KiB in total, so the oldest results are dropped when the array exceeds
+that size.
 
 Upstream: simulator/scheduler/storereflector/storereflector.go, `updateResultHistory`
 (kube-scheduler-simulator)
@@ -17,11 +18,11 @@ from podwright.framework import write_go_json
 from podwright.objects import PodwrightError
 
 LIMIT_BYTES: Final = 262_144
-"""What an API server lets the annotations of an object take."""
+"""The API server's limit for the total size of an object's annotations."""
 
 
 class UnusableHistory(PodwrightError):  # noqa: N818 - named for what it is
-    """The history cannot be continued; what is there stays as it is."""
+    """The history cannot be extended and stays as it is."""
 
 
 def extend_history(history: str | None, results: Mapping[str, str]) -> str:
@@ -30,14 +31,14 @@ def extend_history(history: str | None, results: Mapping[str, str]) -> str:
     Parameters
     ----------
     history : str, optional
-        The annotation as it is; None if there is none.
+        The current annotation; None if there is none.
     results : mapping of str to str
         The annotations of the attempt.
 
     Raises
     ------
     UnusableHistory
-        If the history is no list of objects of strings, or the results alone are too long.
+        The history is not a list of objects of strings, or the results alone are too long.
     """
     elements = [write_go_json(element) for element in _elements(history)]
     elements.append(write_go_json(dict(results)))
@@ -62,17 +63,17 @@ def _elements(history: str | None) -> list[dict[str, str]]:
     try:
         value = json.loads(history)
     except (ValueError, RecursionError) as error:
-        raise UnusableHistory(f"the history is no JSON: {error}") from error
+        raise UnusableHistory(f"the history is not JSON: {error}") from error
     # A null is the same as an empty list, and as an empty object or string inside.
     elements = [] if value is None else value
     if not isinstance(elements, list):
-        raise UnusableHistory("the history is no list")
+        raise UnusableHistory("the history is not a list")
     found: list[dict[str, str]] = []
     for element in elements:
         fields = {} if element is None else element
         if not isinstance(fields, dict) or any(
             not isinstance(text, str) and text is not None for text in fields.values()
         ):
-            raise UnusableHistory("the history is no list of objects of strings")
+            raise UnusableHistory("the history is not a list of objects of strings")
         found.append({key: text or "" for key, text in fields.items()})
     return found

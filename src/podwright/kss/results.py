@@ -1,16 +1,17 @@
-"""What one attempt to schedule a pod gave, as kube-scheduler-simulator annotates pods with it.
+"""The results of one scheduling attempt, in the annotations of kube-scheduler-simulator.
 
-Thirteen annotations hold what each plugin said at each extension point, four more what extenders
-said if any was asked. All values but the node's name are JSON as Go writes it. Plugins have their
-own names. What plugins left to be said (`add_custom_result`) comes under its own keys.
+Thirteen annotations hold the result of each plugin at each extension point. Four more hold the
+answers of extenders, if any was called. All values except the node's name are JSON as Go writes
+it. Plugins appear under their names. Custom results of plugins (`add_custom_result`) have their
+own keys.
 
-What differs from the original on purpose:
+Intended differences from the original:
 
 - Filter results are those of the pod's own filtering. In the original, dry runs of preemption
-  write over them.
-- A plugin that had nothing to do for a pod and was therefore not called at Reserve, Permit or
-  PreBind has said `success`, as it does where it is called.
-- Nodes that an extender returned are written as it wrote them.
+  overwrite them.
+- A plugin that was not called at Reserve, Permit or PreBind because it had nothing to do for the
+  pod has the result `success`, as if it had been called.
+- Nodes in an extender's answer are written as the extender sent them.
 
 Upstream: simulator/scheduler/plugin/wrappedplugin.go, simulator/scheduler/plugin/resultstore/
 store.go, simulator/scheduler/extender/resultstore/resultstore.go (kube-scheduler-simulator)
@@ -55,7 +56,7 @@ _EXTENDER_KEYS: dict[ExtenderVerb, str] = {
 
 
 class ExtenderAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extender answered.
+    """The answer of an extender.
 
     Parameters
     ----------
@@ -70,22 +71,22 @@ class ExtenderAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reply: ExtenderReply
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to a pod after a node was chosen, as far as it got.
+class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to a pod after a node was chosen.
 
     Parameters
     ----------
     node : str
-        Where it was reserved; "" if it was not.
-    heard : tuple of PluginCall
-        What plugins said of this pod, in order.
+        The node on which the pod was reserved; "" if it was not reserved.
+    calls : tuple of PluginCall
+        The plugin calls for this pod, in order.
     is_binding : bool
-        Whether it came so far that somebody was asked to bind it.
+        Whether a plugin or an extender was called to bind the pod.
     is_bound : bool
     """
 
     node: str = ""
-    heard: tuple[PluginCall, ...] = ()
+    calls: tuple[PluginCall, ...] = ()
     is_binding: bool = False
     is_bound: bool = False
 
@@ -95,7 +96,7 @@ def attempt_results(
     profile: Profile,
     weights: Mapping[str, int],
     *,
-    placed: Placed | None = None,
+    placed: PlacementOutcome | None = None,
     extenders: Iterable[ExtenderAnswer] = (),
 ) -> dict[str, str]:
     """Return the annotations of one attempt, without the history.
@@ -103,29 +104,29 @@ def attempt_results(
     Parameters
     ----------
     explanation : Explanation
-        Of its cycle.
+        The explanation of its cycle.
     profile : Profile
-        That it ran with.
+        The profile of the cycle.
     weights : mapping of str to int
-        Of score plugins, as the original has them; see `first_profile_weights`.
-    placed : Placed, optional
-        What happened then; None: nothing.
+        The weights of score plugins in the original; see `first_profile_weights`.
+    placed : PlacementOutcome, optional
+        What happened after a node was chosen; None if none was.
     extenders : iterable of ExtenderAnswer
-        In order.
+        The answers of extenders, in order.
 
     Returns
     -------
     dict of str to str
-        Empty if nobody was asked about the pod: there was no node.
+        Empty if there was no node, so no plugin was called.
     """
     if not explanation.node_names:
         return {}
-    placed = Placed() if placed is None else placed
+    placed = PlacementOutcome() if placed is None else placed
     raw, final = _scores(explanation, weights)
     permit, timeouts = _permit(profile, placed)
     results: dict[str, Any] = {
         "prefilter-result-status": {
-            plugin: _worded(answer) for plugin, answer in explanation.pre_filters.items()
+            plugin: _status_text(answer) for plugin, answer in explanation.pre_filters.items()
         },
         "prefilter-result": {
             plugin: sorted(answer.node_names or ())
@@ -134,27 +135,29 @@ def attempt_results(
         },
         "filter-result": _filters(explanation),
         "postfilter-result": _post_filters(explanation),
-        "prescore-result": {p: _worded(status) for p, status in explanation.pre_scores.items()},
+        "prescore-result": {
+            p: _status_text(status) for p, status in explanation.pre_scores.items()
+        },
         "score-result": raw,
         "finalscore-result": final,
-        "reserve-result": _through(profile, "reserve", placed, has_begun=bool(placed.node)),
+        "reserve-result": _point_results(profile, "reserve", placed, has_begun=bool(placed.node)),
         "permit-result": permit,
         "permit-result-timeout": timeouts,
-        "prebind-result": _through(profile, "pre_bind", placed, has_begun=placed.is_binding),
+        "prebind-result": _point_results(profile, "pre_bind", placed, has_begun=placed.is_binding),
         "bind-result": _bind(placed),
     }
     found = {f"{PREFIX}{key}": write_go_json(value) for key, value in results.items()}
     found[f"{PREFIX}selected-node"] = placed.node
     found |= extender_results(extenders)
     custom = dict(explanation.custom_results)
-    for heard in placed.heard:
-        custom |= heard.custom_results
+    for call in placed.calls:
+        custom |= call.custom_results
     custom.pop(HISTORY, None)
-    # These never take the place of the others.
+    # Custom results never override the others.
     return custom | found
 
 
-def _worded(answer: Status | PreFilterResult) -> str:
+def _status_text(answer: Status | PreFilterResult) -> str:
     if isinstance(answer, PreFilterResult) or answer.is_success:
         return _SUCCESS
     return answer.message
@@ -164,9 +167,9 @@ def _worded(answer: Status | PreFilterResult) -> str:
 
 
 def _filters(explanation: Explanation) -> dict[str, dict[str, str]]:
-    """Return, per node that was looked at, what was said up to the first rejection."""
+    """Return the filter results per evaluated node, up to the first rejection."""
     only = explanation.restricted_to
-    asked = [told for told in explanation.filters if told.applies]
+    called = [each for each in explanation.filters if each.applies]
     nominated = explanation.pod.status.nominated_node_name
     results: dict[str, dict[str, str]] = {}
     for node in explanation.examined:
@@ -174,19 +177,19 @@ def _filters(explanation: Explanation) -> dict[str, dict[str, str]]:
             continue
         rejection = explanation.rejected.get(node)
         by = EXTENDER if rejection is None else rejection.plugin
-        said = results[node] = {}
-        for told in asked:
-            # What an extender says of a node tells nothing about the filters.
-            status = told.rejected.get(node) if by == EXTENDER else rejection
-            if status is not None and by in (EXTENDER, told.plugin):
-                said[told.plugin] = status.message
+        statuses = results[node] = {}
+        for each in called:
+            # If an extender rejected the node, the filters have their own results.
+            status = each.rejected.get(node) if by == EXTENDER else rejection
+            if status is not None and by in (EXTENDER, each.plugin):
+                statuses[each.plugin] = status.message
                 break
-            said[told.plugin] = _PASSED
-    return {node: said for node, said in results.items() if said}
+            statuses[each.plugin] = _PASSED
+    return {node: statuses for node, statuses in results.items() if statuses}
 
 
 def _post_filters(explanation: Explanation) -> dict[str, dict[str, str]]:
-    """Return every node with a verdict of its own, and who would make room on which."""
+    """Return every rejected node, with the plugin that nominated the pod to it, if any."""
     result = explanation.decision.post_filter
     if result is None:
         return {}
@@ -210,58 +213,60 @@ def _scores(
     return raw, final
 
 
-# -------------------------------------------------------------------- what came then
+# -------------------------------------------------------------------- after the choice
 
 
-def _last_heard(placed: Placed, point: Point) -> dict[str, PluginCall]:
-    return {heard.plugin: heard for heard in placed.heard if heard.point == point}
+def _last_calls(placed: PlacementOutcome, point: Point) -> dict[str, PluginCall]:
+    return {call.plugin: call for call in placed.calls if call.point == point}
 
 
-def _through(profile: Profile, point: Point, placed: Placed, *, has_begun: bool) -> dict[str, str]:
-    """Return what the plugins of a point said, up to the first that objects or is not done."""
-    heard = _last_heard(placed, point)
-    if not has_begun and not heard:
+def _point_results(
+    profile: Profile, point: Point, placed: PlacementOutcome, *, has_begun: bool
+) -> dict[str, str]:
+    """Return the results of a point's plugins, up to the first that failed or is pending."""
+    calls = _last_calls(placed, point)
+    if not has_begun and not calls:
         return {}
-    said: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     for plugin in getattr(profile, point):
-        answer = heard.get(plugin.name)
+        answer = calls.get(plugin.name)
         if answer is None:
-            said[plugin.name] = _SUCCESS
+            statuses[plugin.name] = _SUCCESS
             continue
         if answer.status is None:
             break
-        said[plugin.name] = _worded(answer.status)
+        statuses[plugin.name] = _status_text(answer.status)
         if not answer.status.is_success:
             break
-    return said
+    return statuses
 
 
-def _permit(profile: Profile, placed: Placed) -> tuple[dict[str, str], dict[str, str]]:
-    heard = _last_heard(placed, "permit")
-    reserved = _last_heard(placed, "reserve").values()
+def _permit(profile: Profile, placed: PlacementOutcome) -> tuple[dict[str, str], dict[str, str]]:
+    calls = _last_calls(placed, "permit")
+    reserved = _last_calls(placed, "reserve").values()
     if not placed.node or any(one.status and not one.status.is_success for one in reserved):
         return {}, {}
-    said: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     timeouts: dict[str, str] = {}
     for plugin in profile.permit:
-        answer = heard.get(plugin.name)
+        answer = calls.get(plugin.name)
         status = Status.OK if answer is None or answer.status is None else answer.status
         waits = status.code.label == "Wait"
-        said[plugin.name] = _WAIT if waits else _worded(status)
+        statuses[plugin.name] = _WAIT if waits else _status_text(status)
         timeouts[plugin.name] = format_duration(0 if answer is None else answer.timeout_ns)
         if not waits and not status.is_success:
             break
-    return said, timeouts
+    return statuses, timeouts
 
 
-def _bind(placed: Placed) -> dict[str, str]:
-    said: dict[str, str] = {}
-    for name, answer in _last_heard(placed, "bind").items():
+def _bind(placed: PlacementOutcome) -> dict[str, str]:
+    statuses: dict[str, str] = {}
+    for name, answer in _last_calls(placed, "bind").items():
         if answer.status is not None:
-            said[name] = _worded(answer.status)
+            statuses[name] = _status_text(answer.status)
         elif placed.is_bound:
-            said[name] = _SUCCESS
-    return said
+            statuses[name] = _SUCCESS
+    return statuses
 
 
 # -------------------------------------------------------------------- extenders
@@ -270,7 +275,7 @@ def _bind(placed: Placed) -> dict[str, str]:
 def extender_results(answers: Iterable[ExtenderAnswer]) -> dict[str, str]:
     """Return the four annotations of extenders; none if no extender answered.
 
-    Answers that the original cannot read are errors there, and are not written either.
+    Answers that the original cannot read are errors there and are not written; nor are they here.
     """
     found: dict[ExtenderVerb, dict[str, Any]] = {verb: {} for verb in _EXTENDER_KEYS}
     for answer in answers:
@@ -290,7 +295,7 @@ def extender_results(answers: Iterable[ExtenderAnswer]) -> dict[str, str]:
 
 
 def _result(answer: ExtenderAnswer, value: Any) -> Any:
-    """Return an answer with the fields that its Go struct has, in their order."""
+    """Return an answer with the fields of its Go struct, in the order of the struct."""
     match answer.verb:
         case "filter":
             struct = "ExtenderFilterResult"
@@ -316,7 +321,7 @@ def _result(answer: ExtenderAnswer, value: Any) -> Any:
 
 
 def _priorities(value: Any, weight: int) -> list[dict[str, Any]] | None:
-    """Return a `HostPriorityList` with the scores as they are added up."""
+    """Return a `HostPriorityList` with weighted and scaled scores, as they are added up."""
     if value is None:
         return None
     if not isinstance(value, list):

@@ -18,7 +18,7 @@ def as_json(value):
     return json.dumps(value).encode()
 
 
-def test_a_folder_is_read_sorted_and_only_what_looks_like_a_manifest(tmp_path):
+def test_the_manifests_of_a_folder_are_read_in_sorted_order(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / ".git").mkdir()
     for name in ("b.yaml", "a.json.gz", "sub/c.csv", "README.md", ".git/d.yaml", ".e.yaml"):
@@ -27,7 +27,7 @@ def test_a_folder_is_read_sorted_and_only_what_looks_like_a_manifest(tmp_path):
     assert read == ["a.json.gz", "b.yaml", "sub/c.csv"]
 
 
-def test_a_file_named_twice_is_read_once(tmp_path):
+def test_a_file_given_twice_is_read_once(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_bytes(b"x")
     assert read_paths([file, str(file)]) == [(str(file), b"x")]
@@ -58,7 +58,7 @@ def test_different_duplicates_name_both_sources():
         load_bytes([("a", as_json(node("n"))), ("b", as_json(node("n", zone="z")))])
 
 
-def test_the_configuration_is_found_and_a_second_one_refused():
+def test_the_configuration_is_found_and_a_second_one_is_rejected():
     loaded = load_bytes([("a", as_json(CONFIG)), ("b", as_json(CONFIG))])
     assert loaded.configuration is not None
     assert loaded.configuration.document == CONFIG

@@ -42,7 +42,7 @@ def errors_of(*lines):
     return [str(error) for error in caught.value.errors]
 
 
-def test_lines_are_changes_with_the_state_before_them():
+def test_lines_are_changes_with_the_previous_object():
     read = read_record(
         record(line("Add", NODE), line("Add", POD), line("Update", with_node(POD, "n1"))),
         source="r",
@@ -59,7 +59,7 @@ def test_lines_are_changes_with_the_state_before_them():
     assert (before.spec.node_name, after.spec.node_name) == ("", "n1")
 
 
-def test_a_record_may_be_packed_and_have_empty_lines(tmp_path):
+def test_a_record_may_be_compressed_and_have_empty_lines(tmp_path):
     path = tmp_path / "r.jsonl.gz"
     path.write_bytes(gzip.compress(record(line("Add", NODE), "", line("Add", POD))))
     read = load_record(path)
@@ -67,12 +67,12 @@ def test_a_record_may_be_packed_and_have_empty_lines(tmp_path):
     assert read.source == str(path)
 
 
-def test_a_deletion_by_name_has_the_object_as_it_was_last():
+def test_a_deletion_by_name_has_the_last_state_of_the_object():
     read = read_record(record(line("Add", POD), line("Delete", NAME_ONLY)), source="r")
     assert read.lines[1].object == read.lines[0].object
 
 
-def test_a_deletion_with_the_whole_object_has_that():
+def test_a_deletion_with_the_whole_object_has_that_object():
     last = with_node(POD, "n1")
     read = read_record(record(line("Add", POD), line("Delete", last)), source="r")
     deleted = read.lines[1].object
@@ -88,13 +88,13 @@ def test_a_pod_without_a_namespace_is_in_default():
 
 
 @pytest.mark.parametrize("rest", [line("Add", POD), line("Add", POD)[:40]], ids=["whole", "half"])
-def test_a_last_line_without_a_line_feed_is_left_out_and_said(rest):
+def test_a_last_line_without_a_line_feed_is_skipped_and_reported(rest):
     read = read_record(record(line("Add", NODE), rest, end=""), source="r")
     assert len(read.lines) == 1
     assert read.unterminated_line == 2
 
 
-def test_a_small_step_back_in_time_is_let_pass_and_counted():
+def test_a_small_step_back_in_time_is_tolerated_and_counted():
     times = ["2026-03-02T10:11:12.5Z", "2026-03-02T10:11:12.3Z", "2026-03-02T12:11:12.6+02:00"]
     resources = [NODE, POD, POD | {"metadata": {"name": "q"}}]
     lines = [line("Add", one, time) for one, time in zip(resources, times, strict=True)]
@@ -105,7 +105,7 @@ def test_a_small_step_back_in_time_is_let_pass_and_counted():
     assert (read.steps_back, read.largest_step_back_ns) == (1, 200_000_000)
 
 
-def test_everything_wrong_is_said_with_its_line_and_path():
+def test_all_errors_are_reported_with_line_and_path():
     bad_pod = POD | {"spec": {"containers": [{"name": 7}], "priority": "high"}}
     errors = errors_of(
         line("Add", NODE),
@@ -134,16 +134,16 @@ def test_everything_wrong_is_said_with_its_line_and_path():
         "r.jsonl: line 7: resource.apiVersion: Required value",
         "r.jsonl: line 7: resource.metadata.name: Required value",
         'r.jsonl: line 8: time: Invalid value: "2026-03-02T10:11:10.9Z": 1.100 s before an '
-        "earlier line, and changes are in the order in which they happened (up to 1 s is let "
-        "pass)",
-        "r.jsonl: line 9: resource.metadata.name: Update of Pod default/ghost, which is not "
-        "there: no line before this one adds it",
-        "r.jsonl: line 10: resource.metadata.name: Delete of Node n2, which is not there: no "
-        "line before this one adds it",
+        "earlier line; changes must be in the order in which they happened (up to 1 s is "
+        "tolerated)",
+        "r.jsonl: line 9: resource.metadata.name: Update of Pod default/ghost, which does "
+        "not exist: no earlier line adds it",
+        "r.jsonl: line 10: resource.metadata.name: Delete of Node n2, which does not exist: "
+        "no earlier line adds it",
     ]
 
 
-def test_an_object_that_could_not_be_read_is_complained_of_once():
+def test_an_invalid_object_is_reported_once():
     bad = POD | {"spec": {"containers": 7}}
     errors = errors_of(line("Add", bad), line("Update", POD), line("Delete", NAME_ONLY))
     assert errors == [
@@ -161,17 +161,17 @@ def test_an_object_that_could_not_be_read_is_complained_of_once():
         pytest.param(b"[" * 100_000 + b"\n", "line 1: nested too deeply", id="very deep"),
     ],
 )
-def test_a_file_that_is_no_record_is_refused(data, message):
+def test_a_file_that_is_not_a_record_is_rejected(data, message):
     with pytest.raises(InputError, match=message):
         read_record(data, source="r")
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
         load_record(tmp_path / "none.jsonl")
 
 
-def test_a_store_becomes_what_the_record_says():
+def test_a_record_can_be_applied_to_a_store():
     read = read_record(
         record(
             line("Add", NODE),
@@ -192,7 +192,7 @@ def test_a_store_becomes_what_the_record_says():
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_a_file_is_read_line_by_line_as_it_is_read_as_a_whole(tmp_path, is_packed):
+def test_reading_line_by_line_equals_reading_the_whole_file(tmp_path, is_packed):
     data = b"\xef\xbb\xbf" + record(line("Add", NODE), "", line("Add", POD), end="\n{cut")
     path = tmp_path / "r.jsonl"
     path.write_bytes(gzip.compress(data) if is_packed else data)
@@ -212,7 +212,7 @@ def test_a_file_is_read_line_by_line_as_it_is_read_as_a_whole(tmp_path, is_packe
         pytest.param(gzip.compress(b"a\n" * 99)[:-9], "cannot be unpacked", id="cut"),
     ],
 )
-def test_a_file_that_cannot_be_read_line_by_line_is_named(tmp_path, content, message):
+def test_an_unreadable_file_is_named_when_read_line_by_line(tmp_path, content, message):
     path = tmp_path / "r.jsonl.gz"
     if content is not None:
         path.write_bytes(content)

@@ -17,7 +17,7 @@ def lines(*texts, end="\n"):
     return ("\n".join(texts) + end).encode()
 
 
-def test_lines_are_read_in_order_and_unknown_ones_left_out():
+def test_lines_are_read_in_order_and_unknown_ones_are_ignored():
     log = read_scheduler_log(
         lines(
             line("queue", pod="a/p", event="UnschedulablePodAdd", queue="Active"),
@@ -46,13 +46,13 @@ def test_lines_are_read_in_order_and_unknown_ones_left_out():
     assert log.lines[6].message == "0/1 nodes are available"
 
 
-def test_a_log_may_be_packed_and_its_last_line_cut(tmp_path):
+def test_a_log_may_be_compressed_and_its_last_line_truncated(tmp_path):
     path = tmp_path / "s.jsonl.gz"
     path.write_bytes(gzip.compress(lines(line("attempt", pod="a/p"), '{"time":', end="")))
     assert [one.what for one in load_scheduler_log(path).lines] == ["attempt"]
 
 
-def test_everything_wrong_is_said_with_its_line_and_path():
+def test_all_errors_are_reported_with_line_and_path():
     with pytest.raises(InputError) as caught:
         read_scheduler_log(
             lines(
@@ -81,15 +81,15 @@ def test_everything_wrong_is_said_with_its_line_and_path():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param(lines(line("queue", pod="a/p")), "no attempts in it", id="no attempts"),
+        pytest.param(lines(line("queue", pod="a/p")), "no attempts in this file", id="no attempts"),
         pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
     ],
 )
-def test_a_file_that_is_no_log_is_refused(data, message):
+def test_a_file_that_is_not_a_log_is_rejected(data, message):
     with pytest.raises(InputError, match=message):
         read_scheduler_log(data, source="s")
 
 
-def test_a_log_that_is_not_there_is_said(tmp_path):
+def test_a_missing_log_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_scheduler_log(tmp_path / "none.jsonl")

@@ -30,7 +30,7 @@ def a_priority_class(name, value=1):
     return an_object("PriorityClass", name, "scheduling.k8s.io/v1", value=value)
 
 
-def test_nothing_is_eight_keys_in_their_order():
+def test_an_empty_snapshot_has_eight_keys_in_order():
     assert json.loads(write_snapshot([])) == {
         key: DEFAULT_CONFIGURATION if key == "schedulerConfig" else [] for key in KEYS
     }
@@ -38,7 +38,7 @@ def test_nothing_is_eight_keys_in_their_order():
     assert json.loads(write_snapshot([], configuration=None))["schedulerConfig"] is None
 
 
-def test_objects_lose_their_kind_and_keep_all_else():
+def test_objects_lose_only_kind_and_api_version():
     pod = an_object("Pod", "p", spec={"containers": [{"name": "c"}], "unheard": {"of": [1]}})
     (written,) = json.loads(write_snapshot([pod]))["pods"]
     assert written == {
@@ -55,11 +55,11 @@ def test_objects_lose_their_kind_and_keep_all_else():
         pytest.param(an_object("Namespace", "kube-system"), "namespaces", id="kube-system"),
     ],
 )
-def test_what_every_cluster_has_is_left_out(obj, key):
+def test_objects_of_every_cluster_are_excluded(obj, key):
     assert json.loads(write_snapshot([obj]))[key] == []
 
 
-def test_kinds_that_a_snapshot_does_not_have_are_left_out():
+def test_kinds_that_a_snapshot_does_not_have_are_skipped():
     others = [
         an_object("Service", "s", metadata={"name": "s", "namespace": "a"}),
         an_object("PodGroup", "g", "scheduling.k8s.io/v1alpha2"),
@@ -68,7 +68,7 @@ def test_kinds_that_a_snapshot_does_not_have_are_left_out():
     assert write_snapshot(others) == write_snapshot([])
 
 
-def test_a_store_is_written_and_an_empty_one_filled_with_the_same():
+def test_a_store_survives_a_round_trip_through_a_snapshot():
     store = WritableStore()
     for obj in (make_node("n1"), make_pod("web"), a_priority_class("high")):
         store.create(obj, 0)
@@ -77,7 +77,7 @@ def test_a_store_is_written_and_an_empty_one_filled_with_the_same():
     assert {obj.key: encode(obj) for obj in again} == {obj.key: encode(obj) for obj in kept}
 
 
-def test_namespaces_that_nobody_wrote_down_are_found():
+def test_missing_namespaces_are_found():
     objects = [make_pod("p", namespace="b"), make_pod("q", namespace="a"), make_pod("r")]
     assert [one.name for one in missing_namespaces(objects)] == ["a", "b"]
     known = an_object("Namespace", "a")
@@ -85,7 +85,7 @@ def test_namespaces_that_nobody_wrote_down_are_found():
     assert all(isinstance(one, Namespace) for one in missing_namespaces(objects))
 
 
-def test_a_configuration_that_is_none_is_refused_when_it_is_read():
+def test_an_invalid_configuration_is_rejected_when_it_is_read():
     broken = write_snapshot([], configuration={"profiles": []}).replace(b'{"profiles":[]}', b"7")
     with pytest.raises(InputError, match="schedulerConfig: Invalid value: 7"):
         load_bytes([("s", broken)])
@@ -122,7 +122,7 @@ def clusters(draw):
 
 
 @given(clusters(), st.none() | st.just(DEFAULT_CONFIGURATION))
-def test_what_is_written_is_read_again(objects, configuration):
+def test_a_written_snapshot_can_be_read(objects, configuration):
     written = write_snapshot(objects, configuration=configuration)
     read = load_bytes([("s", written)])
     by_kind = sorted(read.objects, key=lambda obj: obj.kind)

@@ -1,4 +1,4 @@
-"""What tests of kube-scheduler-simulator's annotations look at."""
+"""Helpers for tests of kube-scheduler-simulator's annotations."""
 
 import json
 
@@ -20,7 +20,7 @@ def annotations(recorded, pod, attempt=-1):
 
 
 def results(recorded, pod, attempt=-1):
-    """Return the results of one attempt; what is JSON as what it says."""
+    """Return the results of one attempt, with JSON values decoded."""
     return results_of(kss_attempt(recorded.run.log, pod, attempt, plugins=recorded.plugins))
 
 
@@ -35,7 +35,7 @@ def history_of(recorded, pod, attempt=-1):
 
 
 def only(**points):
-    """Return the plugins of a profile in which nothing else runs."""
+    """Return the plugin sets of a profile that enables only these plugins."""
     points = {"queueSort": ["PrioritySort"], "bind": ["DefaultBinder"]} | points
     sets = {
         point: {"enabled": [{"name": name} if isinstance(name, str) else name for name in names]}

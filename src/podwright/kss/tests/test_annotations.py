@@ -166,7 +166,7 @@ def test_a_plugin_that_rejects_the_pod_leaves_later_points_out():
     assert found["selected-node"] == ""
 
 
-def test_without_nodes_nobody_was_asked():
+def test_without_nodes_there_are_no_results():
     recorded = Recorded()
     recorded.attempt(make_pod("web"))
     assert annotations(recorded, "default/web") == {}
@@ -176,7 +176,7 @@ def test_without_nodes_nobody_was_asked():
 
 
 class Fixed(pw.Plugin):
-    """Gives the number at the end of a node's name, and 100 to the best of them."""
+    """Scores a node by the number at the end of its name; normalizes the best to 100."""
 
     name = "Fixed"
 
@@ -188,7 +188,7 @@ class Fixed(pw.Plugin):
 
 
 class Plain(pw.Plugin):
-    """Gives 7 to every node, and skips pods that want no score."""
+    """Scores every node 7, and skips pods without a score."""
 
     name = "Plain"
 
@@ -284,27 +284,29 @@ def test_a_plugin_that_the_first_profile_lacks_counts_nothing():
     recorded.put(make_node("n1"), make_node("n2"))
     recorded.attempt(make_pod("web", cpu="1", scheduler="other"))
     found = results(recorded, "default/web")
-    assert {node: said["NodeResourcesFit"] for node, said in found["score-result"].items()} != {}
+    assert {
+        node: statuses["NodeResourcesFit"] for node, statuses in found["score-result"].items()
+    } != {}
     assert found["finalscore-result"] == {
         "n1": {"NodeResourcesFit": "0"},
         "n2": {"NodeResourcesFit": "0"},
     }
 
 
-def test_by_default_the_final_scores_are_what_the_scheduler_adds_up():
+def test_by_default_the_final_scores_sum_to_the_totals_of_the_scheduler():
     recorded = Recorded()
     recorded.put(make_node("n1", cpu="4"), make_node("n2", cpu="8"))
     recorded.attempt(make_pod("web", cpu="1"))
     attempt = kss_attempt(recorded.run.log, "default/web")
     final = json.loads(attempt.results[f"{PREFIX}finalscore-result"])
-    sums = {node: sum(map(int, said.values())) for node, said in final.items()}
+    sums = {node: sum(map(int, statuses.values())) for node, statuses in final.items()}
     assert sums == attempt.explanation.totals != {}
 
 
 # -------------------------------------------------------------------- preemption
 
 
-def test_preemption_names_the_node_and_leaves_the_filters_alone():
+def test_preemption_names_the_node_and_does_not_change_filter_results():
     recorded = Recorded(
         profiles=[
             profile(
@@ -335,14 +337,14 @@ def test_preemption_names_the_node_and_leaves_the_filters_alone():
     assert len(json.loads(found["result-history"])) == 2
 
 
-def test_where_nothing_helps_every_node_has_an_empty_answer():
+def test_without_a_candidate_every_node_has_an_empty_result():
     recorded = Recorded()
     recorded.put(make_node("n1"), make_node("n2", unschedulable=True))
     recorded.attempt(make_pod("big", cpu="100"))
     assert annotations(recorded, "default/big")["postfilter-result"] == '{"n1":{},"n2":{}}'
 
 
-def test_a_node_that_is_kept_for_others_is_rejected_by_what_they_take():
+def test_a_node_is_rejected_because_of_the_pods_nominated_to_it():
     recorded = Recorded()
     recorded.put(make_node("n1", cpu="2"))
     low = make_pod("low", cpu="2", node="n1", priority=0)
@@ -383,19 +385,19 @@ def test_every_attempt_is_an_element_of_the_history():
     assert annotations(recorded, "default/web", 1)["selected-node"] == ""
 
 
-def test_a_history_that_the_pod_brought_along_goes_on():
+def test_an_existing_history_is_extended():
     pod = with_fields(make_pod("web", cpu="4"), "metadata", annotations={HISTORY: '[{"a":"b"}]'})
     recorded = retried(pod)
     assert history_of(recorded, "default/web", 1)[0] == {"a": "b"}
     assert len(history_of(recorded, "default/web")) == 4
 
 
-def test_what_is_no_history_is_left_as_it_is():
+def test_an_invalid_history_stays_as_it_is():
     pod = with_fields(make_pod("web", cpu="4"), "metadata", annotations={HISTORY: "no list"})
     assert annotations(retried(pod), "default/web").keys() == PLUGIN_KEYS
 
 
-def test_an_attempt_that_is_too_long_leaves_the_history_to_the_others():
+def test_an_attempt_that_is_too_long_is_not_part_of_the_history():
     recorded = Recorded(
         profiles=[
             profile(
@@ -416,7 +418,7 @@ def test_an_attempt_that_is_too_long_leaves_the_history_to_the_others():
     assert annotations(recorded, "default/web")["selected-node"].startswith("a-node")
 
 
-def test_a_pod_that_had_the_name_before_is_another_pod():
+def test_attempts_of_an_earlier_pod_of_the_same_name_are_excluded():
     recorded = Recorded()
     recorded.put(make_node("n1", cpu="1"))
     for uid in ("first", "second"):
@@ -438,28 +440,36 @@ def test_attempts_are_found_by_number_and_by_time():
         kss_annotations(log, "default/web", 4)
 
 
-def test_every_attempt_of_a_run_says_what_its_explanation_says(tmp_path):
+def test_the_annotations_of_every_attempt_agree_with_its_explanation(tmp_path):
     with recorded_log(tmp_path) as log:
         tried = list(log.cycles())
         counts: dict[str, int] = {}
         for _, pod in tried:
             counts[pod] = counts.get(pod, 0) + 1
             attempt = kss_attempt(log, pod, counts[pod])
-            told = attempt.explanation
+            explanation = attempt.explanation
             found = results_of(attempt)
-            assert found["selected-node"] == told.decision.node
-            assert found["filter-result"].keys() == set(told.examined)
-            said = {node: list(said.values()) for node, said in found["filter-result"].items()}
-            rejected = {node for node, words in said.items() if set(words) != {"passed"}}
-            assert rejected == told.rejected.keys() == set(told.examined) - set(told.feasible)
-            assert found["score-result"].keys() == told.totals.keys()
+            assert found["selected-node"] == explanation.decision.node
+            assert found["filter-result"].keys() == set(explanation.examined)
+            statuses = {
+                node: list(statuses.values()) for node, statuses in found["filter-result"].items()
+            }
+            rejected = {node for node, words in statuses.items() if set(words) != {"passed"}}
+            assert (
+                rejected
+                == explanation.rejected.keys()
+                == set(explanation.examined) - set(explanation.feasible)
+            )
+            assert found["score-result"].keys() == explanation.totals.keys()
             final = found["finalscore-result"]
-            assert {n: sum(map(int, one.values())) for n, one in final.items()} == told.totals
-            assert bool(found["bind-result"]) is bool(told.decision.node)
+            assert {
+                n: sum(map(int, one.values())) for n, one in final.items()
+            } == explanation.totals
+            assert bool(found["bind-result"]) is bool(explanation.decision.node)
     assert len(tried) > 8
 
 
-def test_the_classic_rules_have_annotations_too():
+def test_the_v1_16_rules_have_annotations():
     recorded = Recorded(rules={"name": "classic"})
     recorded.put(make_node("n1", cpu="1"), make_node("n2", cpu="4"), make_node("n3", cpu="8"))
     recorded.attempt(make_pod("web", cpu="2"))
@@ -469,13 +479,14 @@ def test_the_classic_rules_have_annotations_too():
     assert found["filter-result"]["n1"]["GeneralPredicates"] == "Insufficient cpu"
     totals = kss_attempt(recorded.run.log, "default/web").explanation.totals
     final = {
-        node: sum(map(int, said.values())) for node, said in found["finalscore-result"].items()
+        node: sum(map(int, statuses.values()))
+        for node, statuses in found["finalscore-result"].items()
     }
     assert final == totals != {}
     assert found["bind-result"] == {"DefaultBinder": "success"}
 
 
-def test_looking_changes_nothing():
+def test_reading_annotations_does_not_change_the_run():
     recorded = retried(make_pod("web", cpu="4"))
     before = kss_annotations(recorded.run.log, "default/web")
     assert pw.verify(recorded.run.log).is_same

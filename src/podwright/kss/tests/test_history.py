@@ -11,18 +11,18 @@ def test_the_first_attempt_begins_a_list():
     assert extend_history(None, {"b": '{"x":"1"}', "a": ""}) == r'[{"a":"","b":"{\"x\":\"1\"}"}]'
 
 
-def test_later_attempts_come_last():
+def test_later_attempts_are_appended():
     history = extend_history(extend_history(None, {"a": "1"}), {"a": "2"})
     assert history == '[{"a":"1"},{"a":"2"}]'
 
 
-def test_what_is_escaped_in_a_value_is_escaped_again():
+def test_escapes_in_a_value_are_escaped_again():
     once = extend_history(None, {"a": r'{"p":"1 \u003c 2"}'})
     assert once == r'[{"a":"{\"p\":\"1 \\u003c 2\"}"}]'
 
 
 def of_size(count):
-    """Return results whose element takes so many bytes."""
+    """Return results whose element has this size in bytes."""
     return {"a": "x" * (count - len('{"a":""}'))}
 
 
@@ -35,7 +35,7 @@ def of_size(count):
         pytest.param([100, 100, 100, LIMIT_BYTES - 204], 3, id="as many go as have to"),
     ],
 )
-def test_the_oldest_are_dropped_where_there_is_no_room(sizes, kept):
+def test_the_oldest_results_are_dropped_beyond_the_limit(sizes, kept):
     history = None
     for size in sizes:
         history = extend_history(history, of_size(size))
@@ -44,12 +44,12 @@ def test_the_oldest_are_dropped_where_there_is_no_room(sizes, kept):
     assert [len(e["a"]) + 8 for e in json.loads(history)] == sizes[-kept:]
 
 
-def test_an_attempt_that_is_too_long_alone_leaves_the_history_as_it_is():
+def test_results_that_exceed_the_limit_alone_are_rejected():
     with pytest.raises(UnusableHistory, match="one attempt take 262143 bytes"):
         extend_history('[{"a":"1"}]', of_size(LIMIT_BYTES - 1))
 
 
-def test_bytes_are_counted_and_not_characters():
+def test_the_limit_counts_bytes_not_characters():
     with pytest.raises(UnusableHistory):
         extend_history(None, {"a": "ä" * (LIMIT_BYTES // 2)})
 
@@ -58,7 +58,7 @@ def test_bytes_are_counted_and_not_characters():
     "history",
     ["", "no json", "{}", '"text"', "[1]", '[{"a":1}]', '[{"a":{}}]', "[[]]", "[" * 100_000],
 )
-def test_what_is_no_history_is_refused(history):
+def test_an_invalid_history_is_rejected(history):
     with pytest.raises(UnusableHistory):
         extend_history(history, {"a": "1"})
 
@@ -71,7 +71,7 @@ def test_what_is_no_history_is_refused(history):
         pytest.param('[{"a":null}]', '[{"a":""},{"b":"1"}]', id="no string"),
     ],
 )
-def test_null_is_nothing_as_in_go(history, written):
+def test_null_is_an_empty_value_as_in_go(history, written):
     assert extend_history(history, {"b": "1"}) == written
 
 
@@ -79,7 +79,7 @@ attempts = st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=10), m
 
 
 @given(attempts)
-def test_a_history_says_what_all_attempts_gave(several):
+def test_a_history_has_the_results_of_all_attempts(several):
     history = None
     for results in several:
         history = extend_history(history, results)

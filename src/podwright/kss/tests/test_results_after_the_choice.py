@@ -1,4 +1,4 @@
-"""What plugins say from Reserve on, and what extenders say, as kube-scheduler-simulator has it."""
+"""Results of plugins from Reserve on, and of extenders, as kube-scheduler-simulator has them."""
 
 import json
 from typing import ClassVar
@@ -21,7 +21,7 @@ from podwright.testing import make_node, make_pod
 
 
 class Placing(pw.Plugin):
-    """Says at every point from Reserve on what a test wants to hear."""
+    """Returns the configured statuses at every point from Reserve on."""
 
     name = "Placing"
     says: ClassVar[dict[str, object]] = {}
@@ -46,7 +46,7 @@ class Placing(pw.Plugin):
 
 
 class Second(Placing):
-    """The same, after it."""
+    """The same plugin, called second."""
 
     name = "Second"
     says: ClassVar[dict[str, object]] = {}
@@ -135,7 +135,7 @@ def way_of(found):
         ),
     ],
 )
-def test_what_plugins_say_after_the_choice(monkeypatch, first, second, way, timeouts):
+def test_results_of_plugins_after_the_choice(monkeypatch, first, second, way, timeouts):
     recorded = on_the_way(monkeypatch, first, second)
     recorded.attempt(make_pod("web"))
     found = results(recorded, "default/web")
@@ -158,7 +158,7 @@ def test_a_pod_that_waits_at_permit(monkeypatch):
     assert (found["prebind-result"], found["bind-result"]) == (ALL_RESERVE, BOUND)
 
 
-def test_what_is_not_done_yet_is_not_there(monkeypatch):
+def test_unfinished_points_have_no_results(monkeypatch):
     recorded = on_the_way(monkeypatch, {}, {"pre_bind": Pending(delay_ns=SECOND_NS)})
     recorded.attempt(make_pod("web"))
     found = results(recorded, "default/web")
@@ -166,7 +166,7 @@ def test_what_is_not_done_yet_is_not_there(monkeypatch):
     assert found["bind-result"] == {}
 
 
-def test_a_bind_that_the_api_server_refuses_or_has_not_answered():
+def test_a_bind_that_the_api_server_rejects_or_has_not_answered():
     recorded = Recorded()
     recorded.errors["Bind"] = CallError("the node is gone")
     recorded.attempt(make_node("n1"), make_pod("web"))
@@ -178,7 +178,7 @@ def test_a_bind_that_the_api_server_refuses_or_has_not_answered():
     assert results(recorded, "default/slow")["bind-result"] == {}
 
 
-def test_bindings_that_overlap_are_told_apart(monkeypatch):
+def test_overlapping_bindings_are_distinguished(monkeypatch):
     recorded = on_the_way(monkeypatch)
     recorded.holds = {"Bind"}
     recorded.attempt(make_pod("one"))
@@ -195,9 +195,9 @@ def test_bindings_that_overlap_are_told_apart(monkeypatch):
     }
 
 
-def test_a_plugin_that_keeps_something_is_heard_as_it_was_then():
+def test_a_stateful_plugin_is_replayed_with_its_state_of_that_time():
     class Counting(pw.Plugin):
-        """Holds every second pod that it filters, so being asked again changes the rest."""
+        """Rejects every second pod that it filters, so an additional call changes later results."""
 
         name = "Counting"
 
@@ -222,7 +222,7 @@ def test_a_plugin_that_keeps_something_is_heard_as_it_was_then():
 
 
 class Talkative(pw.Plugin):
-    """Leaves a text at every point."""
+    """Adds a custom result at every point."""
 
     name = "Talkative"
 
@@ -243,7 +243,7 @@ class Talkative(pw.Plugin):
         return pw.Status.OK
 
 
-def test_texts_that_plugins_leave_are_annotations_of_their_own():
+def test_custom_results_of_plugins_are_separate_annotations():
     recorded = Recorded(Talkative)
     recorded.put(make_node("n1"))
     for name in ("one", "two"):
@@ -254,8 +254,8 @@ def test_texts_that_plugins_leave_are_annotations_of_their_own():
         assert found[f"{PREFIX}selected-node"] == "n1"
         (element,) = json.loads(found[f"{PREFIX}result-history"])
         assert element["example.com/late"] == "on n1"
-    told = kss_attempt(recorded.run.log, "default/two", plugins=[Talkative]).explanation
-    assert told.custom_results["example.com/early"] == "two"
+    explanation = kss_attempt(recorded.run.log, "default/two", plugins=[Talkative]).explanation
+    assert explanation.custom_results["example.com/early"] == "two"
 
 
 # -------------------------------------------------------------------- extenders
@@ -292,7 +292,7 @@ def extender_annotations(recorded, pod):
     return [found.get(f"extender-{v}-result") for v in ("filter", "prioritize", "preempt", "bind")]
 
 
-def test_what_extenders_say_has_the_fields_of_go():
+def test_answers_of_extenders_have_the_fields_of_the_go_structs():
     recorded = with_extender(
         filter={"nodenames": ["n3", "n1"], "FailedNodes": {"n2": "no <licence>"}},
         prioritize=[{"Host": "n1", "Score": 3}, {"host": "n3"}],
@@ -327,7 +327,7 @@ def test_an_extender_that_binds():
     assert found["prebind-result"] == {"DynamicResources": "success", "VolumeBinding": "success"}
 
 
-def test_an_extender_that_is_asked_about_victims():
+def test_an_extender_that_processes_preemption():
     recorded = with_extender(
         filter={"NodeNames": []},
         preempt={"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "u"}], "NumPDBViolations": 1}}},
@@ -344,7 +344,7 @@ def test_an_extender_that_is_asked_about_victims():
     )
 
 
-def test_an_extender_that_gives_no_answer_is_as_if_it_was_not_asked():
+def test_an_extender_without_a_valid_answer_has_no_result():
     recorded = with_extender({"ignorable": True}, filter=500, prioritize=500)
     recorded.attempt(make_node("n1"), make_node("n2"), make_pod("web"))
     assert extender_annotations(recorded, "default/web") == [None] * 4
