@@ -118,3 +118,34 @@ def test_a_resource_that_is_not_looked_at_is_not_named(write, command):
         " args: {ignoredResources: [nvidia.com/gpus]}}]}]\n",
     )
     assert "warning" not in run(f"{command} {files} --config {config}").stderr
+
+
+DEEP = "[" * 20_000 + "]" * 20_000
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["schedule", "explain web", "simulate", "compare-rules", "convert", "parity"],
+)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("deep.json", DEEP, id="JSON"),
+        pytest.param("deep.yaml", f"a:\n  {DEEP}", id="YAML"),
+        pytest.param("deep.jsonl", f'{{"time": {DEEP}}}\n', id="a record"),
+    ],
+)
+def test_deeply_nested_input_is_an_error_of_its_file(write, command, name, text):
+    file = write(name, text)
+    result = run(f"{command} {file}", status=2)
+    lines = result.stderr.splitlines()
+    assert lines
+    assert all(line.startswith(f"{file}: ") for line in lines)
+    assert name.endswith(".yaml") or len(lines) == 1
+    assert not result.stdout
+
+
+@pytest.mark.parametrize("delay", ["1e300", "inf", "1000000001"])
+def test_a_delay_out_of_range_is_an_error_of_its_option(delay):
+    result = run(f"shadow examples/shadow --no-scheduler-log --delay {delay}", status=2)
+    assert "Invalid value for '--delay': must be a number from 0 to 1,000,000,000." in result.stderr

@@ -60,6 +60,8 @@ def _read(files: Sequence[str]) -> Iterator[Case]:
                 case = msgspec.json.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 message = f"not JSON: {error}"
+            except RecursionError:
+                message = "nested too deeply"
             else:
                 message = problem_of(case if isinstance(case, dict) else {})
                 if not message:

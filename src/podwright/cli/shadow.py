@@ -11,6 +11,9 @@ from podwright.cli.options import Config, Format, Gates, Output, command_app, ex
 
 app = command_app()
 
+_MOST_DELAY_SECONDS = 1_000_000_000
+"""Limit of ``--delay``: 31 years, well within int64 nanoseconds."""
+
 
 @app.command(
     epilog=examples(
@@ -80,6 +83,9 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
 
     Exit status 1 if more than --allow percent are unexplained.
     """
+    if not delay <= _MOST_DELAY_SECONDS:
+        message = f"must be a number from 0 to {_MOST_DELAY_SECONDS:,}."
+        raise typer.BadParameter(message, param_hint="'--delay'")
     from podwright.cli.shadow_run import run_shadow
 
     is_good = run_shadow(

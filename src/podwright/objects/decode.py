@@ -135,12 +135,14 @@ def decode_json(text: bytes | str, *, source: str = "") -> Any:
     Raises
     ------
     InvalidObject
-        The text is not JSON.
+        The text is not JSON, or nested too deeply.
     """
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise InvalidObject([_whole(source, f"not JSON: {error}")]) from None
+    except RecursionError:
+        raise InvalidObject([_whole(source, "nested too deeply")]) from None
 
 
 def _whole(source: str, message: str) -> FieldError:

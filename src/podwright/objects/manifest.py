@@ -141,7 +141,14 @@ def _documents(
             else:
                 yield _Place(name), row
         return
-    if text.lstrip()[:1] in {"{", "["} and (values := _json_values(text)) is not None:
+    values = None
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            values = _json_values(text)
+        except RecursionError:
+            errors.append(_error(source, "nested too deeply"))
+            return
+    if values is not None:
         for index, value in enumerate(values, start=1):
             place = _Place(source if len(values) == 1 else f"{source}: document {index}")
             yield from _checked(value, place, errors)
@@ -153,6 +160,8 @@ def _documents(
             yield from _checked(document.value, place, errors)
     except YamlError as error:
         errors.append(_error(f"{source}: line {error.line}", str(error)))
+    except RecursionError:
+        errors.append(_error(source, "nested too deeply"))
 
 
 def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
