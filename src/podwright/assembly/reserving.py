@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from podwright.framework import Code, Cycle, Decision, Diagnosis, Plugin, Rejection, Runner, Status
-from podwright.machine import ask, tell, worded
+from podwright.machine import call_plugin, notify_plugin, with_point
 
 
 class Reservation(NamedTuple):
@@ -36,7 +36,7 @@ class Reservation(NamedTuple):
     def reserve(self) -> Status:
         """Ask the plugins in order; the first that does not agree has all of it taken back."""
         for plugin in self.plugins:
-            status = ask(plugin, "reserve", self.cycle, self.node)
+            status = call_plugin(plugin, "reserve", self.cycle, self.node)
             if not status.is_success:
                 self.take_back()
                 return status
@@ -45,7 +45,7 @@ class Reservation(NamedTuple):
     def take_back(self) -> None:
         """Let the plugins forget it, the last one first."""
         for plugin in reversed(self.plugins):
-            tell(plugin, "unreserve", self.cycle, self.node)
+            notify_plugin(plugin, "unreserve", self.cycle, self.node)
 
 
 def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
@@ -80,7 +80,7 @@ def refused(decision: Decision, status: Status) -> Decision:
     """
     changes = {"node": "", "slot": -1, "tie_count": 0, "total": None}
     if not status.is_rejection:
-        return msgspec.structs.replace(decision, **changes, error=worded(status, "Reserve"))
+        return msgspec.structs.replace(decision, **changes, error=with_point(status, "Reserve"))
     blamed = frozenset({status.plugin})
     is_pending = status.code == Code.PENDING
     diagnosis = Diagnosis(

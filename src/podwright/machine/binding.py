@@ -2,29 +2,29 @@
 
 Theory of operation
 -------------------
-Each pod that was given a node has one `Binding`, which is at one stage at a time:
+Each pod that was assumed on a node has one `Binding`, which is at one stage at a time:
 
     start ─► NOMINATING ─► PERMIT ─► PRE_BIND ─► BIND ─► (bound)
                 │            │          │          │
                 └────────────┴──────────┴──────────┴──► failed: unreserve, forget, retry
 
-*NOMINATING* waits for the patch that tells others where the pod is going; it is left out
-unless PreBind or Permit will take time. *PERMIT* waits for the plugins that hold the pod.
-After it the pod can no longer be called unschedulable, so the queue is told that its attempt
-is over. Without the gate NominatedNodeNameForExpectation nobody is asked beforehand and nothing
-is told. *PRE_BIND* and *BIND* ask one plugin after the other; one that answers `Pending` is
-asked again when its calls are answered or its time has come.
+*NOMINATING* waits for the patch of the pod's nominatedNodeName, which announces the node to
+other components; it is skipped unless PreBind or Permit will take time. *PERMIT* waits for the
+plugins that returned Wait. After it the pod can no longer become unschedulable, so its attempt
+ends in the queue. Without the gate NominatedNodeNameForExpectation there is no pre-flight and
+no patch. *PRE_BIND* and *BIND* call one plugin after the other; a plugin that returns `Pending`
+is resumed when its calls are answered or its delay is over.
 
-A stage that need not wait is passed at once: a pod without anything to wait for goes from
-`start` to the Bind action within one event.
+A stage that need not wait ends at once: a pod without anything to wait for goes from `start` to
+the Bind action within one event.
 
-A failure takes back what Reserve set aside, in reverse order, frees the node, wakes pods
-that may fit there now, and hands the pod to `failure`. A pod that is preempted while it
-waits at PERMIT or in PRE_BIND fails in the same way.
+A failure calls Unreserve in reverse order, frees the node, moves pods that may fit there now,
+and passes the pod to `failure`. A pod that is preempted at PERMIT or in PRE_BIND fails in the
+same way.
 
-A bound pod stays assumed until the API server's word comes. If that word may be lost, an
-expiry can be set: the pod is then forgotten that long after its binding has ended. Nobody is
-told and nobody is woken; the pod counts again, or is queued again, when it is next seen.
+A bound pod stays assumed until the API server confirms it. If the confirmation may be lost, an
+expiry can be set: the pod is then forgotten that long after its binding ended. No pod is moved
+in the queue by that; the pod counts again, or is queued again, when it is next seen.
 
 Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`, `handleBindingCycleError`;
 pkg/scheduler/backend/cache/cache.go, `finishBinding`, `cleanupAssumedPods`
@@ -57,10 +57,10 @@ from podwright.framework import (
 from podwright.framework import Binding as BoundByExtender
 from podwright.machine.actions import Bind, CallExtender, EmitEvent, UpdateClaim, UpdateVolume
 from podwright.machine.events import CallDone
-from podwright.machine.extension_path import BOUND, ExtensionPath, placing_path
+from podwright.machine.extension_path import BOUND, ExtensionPath, binding_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
-from podwright.machine.plugin_calls import ask, ask_patiently, tell, worded
-from podwright.machine.profiles import Placing
+from podwright.machine.plugin_calls import call_or_resume, call_plugin, notify_plugin, with_point
+from podwright.machine.profiles import BindPlugins
 from podwright.machine.reporting import patch_status, shorten
 from podwright.machine.state import State
 from podwright.machine.timers import Timer
@@ -69,8 +69,8 @@ from podwright.objects import Pod, with_node_name
 from podwright.queueing import QueuedPod
 
 
-class Stage(enum.Enum):
-    """What a binding cycle is waiting for."""
+class BindingStage(enum.Enum):
+    """The stages of a binding cycle, named by what it waits for."""
 
     STARTING = "starting"
     NOMINATING = "nominating"
@@ -80,39 +80,38 @@ class Stage(enum.Enum):
 
 
 class Binding:
-    """One pod on its way to its node.
+    """The binding cycle of one pod.
 
     Attributes
     ----------
     number : int
         Counts binding cycles.
     queued : QueuedPod
-        The pod as the queue lent it.
+        The queue's entry of the pod.
     pod : Pod
-        The version that was scheduled; it has no node name yet.
+        The version that was scheduled; its node name is empty.
     node : str
     cycle : Cycle
-        What plugins remember of this pod.
-    placing : Placing
-        Who takes part.
+        The state that plugins keep for this pod.
+    plugins : BindPlugins
+        The plugins to call.
     plugin_index : int
-        Which PreBind or Bind plugin's turn it is.
+        The index of the current PreBind or Bind plugin.
     skipped : frozenset of str
-        PreBind plugins that said beforehand that they have nothing to do.
+        PreBind plugins whose pre-flight returned Skip.
     is_cancellable : bool
-        The pod is in PreBind and may be preempted without the API server.
+        The pod is in PreBind and may be preempted without a call to the API server.
     asked : list of int
-        The calls that are not all answered.
+        The calls of the current plugin; some are not answered yet.
     answers : dict of int to Answer
     timer : int
-        The counter of the timer that is waited for, that of the expiry once the pod is bound;
-        0: none.
+        The counter of the pending timer, that of the expiry once the pod is bound; 0: none.
     started_ns : int
         When the attempt began.
     waits_since_ns : int
-        When it came to wait for Permit plugins; -1: it did not.
+        When the pod began to wait for Permit plugins; -1: it did not wait.
     steps : generator or None
-        Extenders that are being asked to bind the pod.
+        The calls to extenders that bind the pod.
     """
 
     __slots__ = (
@@ -123,8 +122,8 @@ class Binding:
         "is_cancellable",
         "node",
         "number",
-        "placing",
         "plugin_index",
+        "plugins",
         "pod",
         "queued",
         "skipped",
@@ -137,7 +136,7 @@ class Binding:
     )
 
     def __init__(
-        self, number: int, queued: QueuedPod, node: str, cycle: Cycle, placing: Placing
+        self, number: int, queued: QueuedPod, node: str, cycle: Cycle, plugins: BindPlugins
     ) -> None:
         self.number = number
         self.queued = queued
@@ -145,8 +144,8 @@ class Binding:
         self.uid = queued.uid
         self.node = node
         self.cycle = cycle
-        self.placing = placing
-        self.stage = Stage.STARTING
+        self.plugins = plugins
+        self.stage = BindingStage.STARTING
         self.plugin_index = 0
         self.skipped: frozenset[str] = frozenset()
         self.is_cancellable = False
@@ -160,7 +159,7 @@ class Binding:
 
     @property
     def assumed_pod(self) -> Pod:
-        """The pod as it will be once it is bound."""
+        """The pod with the name of its node."""
         return with_node_name(self.pod, self.node)
 
 
@@ -170,10 +169,10 @@ class BindingCycles:
     Parameters
     ----------
     announces_nodes : bool
-        Feature gate NominatedNodeNameForExpectation: others are told where a pod is going if
-        that will take time.
+        Feature gate NominatedNodeNameForExpectation: the pod's nominatedNodeName is patched if
+        its binding will take time.
     assumed_pod_expiry_ns : int
-        How long a bound pod counts on its node without the API server's word; 0: for ever.
+        How long a bound pod stays assumed without confirmation by the API server; 0: for ever.
     """
 
     def __init__(
@@ -183,20 +182,20 @@ class BindingCycles:
         self._announces_nodes = announces_nodes
         self._assumed_pod_expiry_ns = assumed_pod_expiry_ns
 
-    # ------------------------------------------------------------ from outside
+    # ------------------------------------------------------------ called by other parts
 
     def start(self, binding: Binding) -> None:
-        """Begin with a pod that was reserved and permitted, or waits for that."""
+        """Start the binding cycle of a pod that passed Reserve, and passed or waits at Permit."""
         state = self._state
         state.bindings[binding.number] = binding
         state.bindings_by_uid[binding.uid] = binding
         if not self._announces_nodes:
-            # Who was not asked beforehand counts as having something to do.
+            # Without pre-flight, PreBind plugins count as having something to do.
             binding.is_cancellable = True
             self._pass_permit(binding)
             return
         has_work = False
-        if binding.placing.pre_bind:
+        if binding.plugins.pre_bind:
             status = self._pre_flight(binding)
             if not status.is_success and not status.is_skip:
                 self._fail(binding, failed(status), "PreBindPreFlight", Code.ERROR)
@@ -206,37 +205,37 @@ class BindingCycles:
             binding.is_cancellable = has_work
             call = patch_status(state, binding.pod, nominated_node=binding.node)
             if call is not None:
-                binding.stage = Stage.NOMINATING
+                binding.stage = BindingStage.NOMINATING
                 binding.asked.append(call)
                 state.calls[call] = binding
                 return
         self._pass_permit(binding)
 
     def call_done(self, binding: Binding, done: CallDone) -> None:
-        """Take an answer; go on if it is the last one that was waited for."""
+        """Handle the answer to a call; continue if it is the last one of the plugin."""
         if (
             done.error is None
-            and binding.stage is Stage.BIND
-            and binding.placing.binds_simply
+            and binding.stage is BindingStage.BIND
+            and binding.plugins.binds_simply
             and len(binding.asked) == 1
         ):
-            # Nearly all calls are of this kind.
+            # Fast path: nearly all calls are bindings by DefaultBinder.
             self._bound(binding)
             return
         match binding.stage:
-            case Stage.NOMINATING:
-                # Nobody depends on the patch; a failed one changes nothing.
+            case BindingStage.NOMINATING:
+                # Nothing depends on the patch, so its failure is ignored, as upstream does.
                 binding.asked.clear()
                 self._pass_permit(binding)
-            case Stage.PRE_BIND | Stage.BIND:
+            case BindingStage.PRE_BIND | BindingStage.BIND:
                 binding.answers[done.call] = Answer(done.error, done.obj)
                 if len(binding.answers) == len(binding.asked):
-                    self._go_on(binding)
-            case Stage.STARTING | Stage.PERMIT:
+                    self._continue(binding)
+            case BindingStage.STARTING | BindingStage.PERMIT:
                 raise AssertionError(f"pod {binding.pod.key} at {binding.stage} got {done}")
 
     def timer_fired(self, timer: Timer) -> None:
-        """Look whether a timer still matters, and go on if so."""
+        """Continue what waits for a timer, unless the timer is outdated."""
         state = self._state
         if timer.plugin:
             waiting = state.waiting.get(timer.uid)
@@ -249,14 +248,14 @@ class BindingCycles:
         if binding is None:
             self._expire(timer)
         elif binding.timer == timer.counter and not binding.asked:
-            self._go_on(binding)
+            self._continue(binding)
 
     def _expire(self, timer: Timer) -> None:
         """Forget a pod that was bound and has not been seen with its node since.
 
         Notes
         -----
-        Upstream looks once a second; here the pod goes when its time is up.
+        Upstream checks once a second; here the pod is forgotten exactly at its expiry.
         """
         state = self._state
         binding = state.assumed.get(timer.uid)
@@ -267,13 +266,13 @@ class BindingCycles:
         state.expired.add(timer.uid)
 
     def allow(self, uid: str, plugin: str) -> None:
-        """Let a waiting pod go, as far as a plugin is concerned."""
+        """Allow a waiting pod on behalf of a plugin."""
         waiting = self._state.waiting.get(uid)
         if waiting is not None and waiting.allow(plugin):
             self._decided(waiting)
 
     def reject(self, uid: str, plugin: str, message: str) -> bool:
-        """Refuse a waiting pod; returns whether the pod waits."""
+        """Reject a waiting pod; returns whether the pod waits."""
         waiting = self._state.waiting.get(uid)
         if waiting is None:
             return False
@@ -282,7 +281,7 @@ class BindingCycles:
         return True
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """End a pod's way to its node without the API server; returns whether that worked."""
+        """Cancel the binding cycle of a pod without the API server; returns whether it worked."""
         waiting = self._state.waiting.get(uid)
         if waiting is not None:
             if not waiting.preempt(plugin):
@@ -290,7 +289,11 @@ class BindingCycles:
             self._decided(waiting)
             return True
         binding = self._state.bindings_by_uid.get(uid)
-        if binding is None or binding.stage is not Stage.PRE_BIND or not binding.is_cancellable:
+        if (
+            binding is None
+            or binding.stage is not BindingStage.PRE_BIND
+            or not binding.is_cancellable
+        ):
             return False
         if not binding.cancelled:
             binding.cancelled = f"preempted by {plugin}"
@@ -298,34 +301,34 @@ class BindingCycles:
         return True
 
     def _decided(self, waiting: WaitingPod) -> None:
-        """Let the binding cycle that waits, if there is one, go on at the end of this event."""
+        """Schedule the waiting binding cycle to continue at the end of this event."""
         binding = self._state.bindings_by_uid.get(waiting.uid)
-        if binding is not None and binding.stage is Stage.PERMIT:
+        if binding is not None and binding.stage is BindingStage.PERMIT:
             self._state.ready.append(binding)
 
     def resume(self, binding: Binding) -> None:
-        """Go on with a binding cycle that was decided or cancelled."""
-        if binding.stage is Stage.PERMIT:
+        """Continue a binding cycle that was allowed, rejected or cancelled."""
+        if binding.stage is BindingStage.PERMIT:
             self._pass_permit(binding)
         elif binding.cancelled:
             plugin = self._plugins_of(binding)[binding.plugin_index]
             status = Status.error(binding.cancelled).by(plugin.name)
-            self._fail(binding, failed(worded(status, "PreBind")), "PreBind", Code.ERROR)
+            self._fail(binding, failed(with_point(status, "PreBind")), "PreBind", Code.ERROR)
 
     # ------------------------------------------------------------ stage by stage
 
     def _pre_flight(self, binding: Binding) -> Status:
-        """Ask the PreBind plugins whether they will have something to do.
+        """Run PreBindPreFlight: ask the PreBind plugins whether they have something to do.
 
         Returns
         -------
         Status
-            SUCCESS: at least one will. SKIP: none. Otherwise an error.
+            SUCCESS: at least one has. SKIP: none has. Otherwise an error.
         """
         skipped: set[str] = set()
         has_work = False
-        for plugin in binding.placing.pre_bind:
-            status = ask(plugin, "pre_bind_pre_flight", binding.cycle, binding.node)
+        for plugin in binding.plugins.pre_bind:
+            status = call_plugin(plugin, "pre_bind_pre_flight", binding.cycle, binding.node)
             if status.is_success:
                 has_work = True
             elif status.is_skip:
@@ -348,7 +351,7 @@ class BindingCycles:
             if binding.waits_since_ns < 0:
                 binding.waits_since_ns = state.now_ns
             if verdict is None:
-                binding.stage = Stage.PERMIT
+                binding.stage = BindingStage.PERMIT
                 return
             del state.waiting[binding.uid]
             waited_ns = state.now_ns - binding.waits_since_ns
@@ -363,24 +366,28 @@ class BindingCycles:
                     self._fail(binding, failure, "Permit", Code.WAIT)
                 return
         state.queue.done(binding.queued, state.now_ns)
-        if binding.placing.only_binds:
-            binding.stage = Stage.BIND
+        if binding.plugins.only_binds:
+            binding.stage = BindingStage.BIND
             self._run_bind_plugins(binding, None)
             return
-        binding.stage = Stage.PRE_BIND
+        binding.stage = BindingStage.PRE_BIND
         self._run_plugins(binding, None)
 
     def _plugins_of(self, binding: Binding) -> tuple[Plugin, ...]:
-        return binding.placing.pre_bind if binding.stage is Stage.PRE_BIND else binding.placing.bind
+        return (
+            binding.plugins.pre_bind
+            if binding.stage is BindingStage.PRE_BIND
+            else binding.plugins.bind
+        )
 
     def _run_plugins(self, binding: Binding, progress: Progress | None) -> None:
-        """Ask PreBind and Bind plugins in order, until one has to wait or all are done."""
-        if binding.stage is Stage.PRE_BIND:
-            plugins = binding.placing.pre_bind
+        """Call PreBind and Bind plugins in order, until one has to wait or all are done."""
+        if binding.stage is BindingStage.PRE_BIND:
+            plugins = binding.plugins.pre_bind
             while binding.plugin_index < len(plugins):
                 plugin = plugins[binding.plugin_index]
                 if plugin.name not in binding.skipped:
-                    answer = ask_patiently(
+                    answer = call_or_resume(
                         plugin, "pre_bind", binding.cycle, binding.node, progress
                     )
                     progress = None
@@ -388,22 +395,22 @@ class BindingCycles:
                         self._wait(binding, answer)
                         return
                     if not answer.is_success:
-                        failure = failed(worded(answer, "PreBind"))
+                        failure = failed(with_point(answer, "PreBind"))
                         self._fail(binding, failure, "PreBind", answer.code)
                         return
                 binding.plugin_index += 1
-            binding.stage = Stage.BIND
+            binding.stage = BindingStage.BIND
             binding.plugin_index = 0
-            if binding.placing.binders and is_bound_by(binding.placing.binders, binding.pod):
-                binding.steps = bind_steps(binding.placing.binders, binding.pod, binding.node)
-                self._ask_binders(binding, None)
+            if binding.plugins.binders and is_bound_by(binding.plugins.binders, binding.pod):
+                binding.steps = bind_steps(binding.plugins.binders, binding.pod, binding.node)
+                self._call_binders(binding, None)
                 return
         self._run_bind_plugins(binding, progress)
 
-    def _ask_binders(self, binding: Binding, reply: ExtenderReply | None) -> None:
-        """Let extenders bind the pod; the plugins do if none of them does."""
+    def _call_binders(self, binding: Binding, reply: ExtenderReply | None) -> None:
+        """Call the extenders that bind the pod; Bind plugins follow if none of them binds it."""
         state, steps = self._state, binding.steps
-        assert steps is not None, f"pod {binding.pod.key}: no extender was asked"
+        assert steps is not None, f"pod {binding.pod.key}: no extender was called"
         try:
             request = next(steps) if reply is None else steps.send(reply)
         except StopIteration as end:
@@ -412,7 +419,7 @@ class BindingCycles:
             if not outcome.by_extender:
                 self._run_bind_plugins(binding, None)
             elif outcome.error:
-                # No Bind plugin was asked.
+                # No Bind plugin was called.
                 error = Status.error(outcome.error)
                 self._fail(binding, failed(error), "PreBind", Code.SUCCESS)
             else:
@@ -424,15 +431,15 @@ class BindingCycles:
         state.actions.append(CallExtender(call, request))
 
     def extender_replied(self, binding: Binding, reply: ExtenderReply) -> None:
-        """Take an extender's answer about binding."""
+        """Handle the reply of an extender that binds."""
         binding.asked.clear()
-        self._ask_binders(binding, reply)
+        self._call_binders(binding, reply)
 
     def _run_bind_plugins(self, binding: Binding, progress: Progress | None) -> None:
-        plugins = binding.placing.bind
+        plugins = binding.plugins.bind
         while binding.plugin_index < len(plugins):
             plugin = plugins[binding.plugin_index]
-            answer = ask_patiently(plugin, "bind", binding.cycle, binding.node, progress)
+            answer = call_or_resume(plugin, "bind", binding.cycle, binding.node, progress)
             progress = None
             if isinstance(answer, Pending):
                 self._wait(binding, answer)
@@ -441,24 +448,24 @@ class BindingCycles:
                 if answer.is_success:
                     self._bound(binding)
                 else:
-                    self._fail(binding, failed(worded(answer, "Bind")), "Bind", answer.code)
+                    self._fail(binding, failed(with_point(answer, "Bind")), "Bind", answer.code)
                 return
             binding.plugin_index += 1
         status = Status.error("every Bind plugin skipped the pod")
         self._fail(binding, failed(status), "Bind", Code.SKIP)
 
     def _wait(self, binding: Binding, pending: Pending) -> None:
-        """Make the calls that a plugin wants, and remember when to ask it again."""
+        """Make the calls that a plugin requests, and set the timer that resumes it."""
         state = self._state
         if pending is BIND_BY_API:
-            # Nearly all pods are bound so.
+            # Fast path: nearly all pods are bound by DefaultBinder.
             number = state.next_call()
             state.actions.append(Bind(number, binding.queued.key, binding.uid, binding.node))
             binding.asked.append(number)
             state.calls[number] = binding
             return
         for call in pending.calls:
-            number = self._make(binding, call)
+            number = self._request(binding, call)
             binding.asked.append(number)
             state.calls[number] = binding
         if pending.delay_ns is not None:
@@ -467,10 +474,10 @@ class BindingCycles:
         elif not pending.calls:
             name = self._plugins_of(binding)[binding.plugin_index].name
             status = Status.error(f'plugin "{name}" waits for nothing')
-            point = "PreBind" if binding.stage is Stage.PRE_BIND else "Bind"
+            point = "PreBind" if binding.stage is BindingStage.PRE_BIND else "Bind"
             self._fail(binding, failed(status), point, Code.ERROR)
 
-    def _make(self, binding: Binding, call: ApiCall) -> int:
+    def _request(self, binding: Binding, call: ApiCall) -> int:
         state = self._state
         number = state.next_call()
         match call:
@@ -482,7 +489,7 @@ class BindingCycles:
                 state.actions.append(UpdateClaim(number, claim))
         return number
 
-    def _go_on(self, binding: Binding) -> None:
+    def _continue(self, binding: Binding) -> None:
         if binding.cancelled:
             return
         answers = tuple([binding.answers[call] for call in binding.asked])
@@ -502,12 +509,12 @@ class BindingCycles:
         profile, key = pod.spec.scheduler_name, binding.queued.key
         state.metrics.scheduled(profile, binding.queued, binding.started_ns, state.now_ns, path)
         note = shorten(f"Successfully assigned {key} to {binding.node}")
-        # What `emit` does, without asking the pod for its name.
+        # As `emit` does, but with the key at hand: reading it from the pod costs time.
         state.actions.append(
             EmitEvent(key, binding.uid, "Normal", "Scheduled", "Binding", note, profile)
         )
-        for plugin in binding.placing.post_bind:
-            tell(plugin, "post_bind", binding.cycle, binding.node)
+        for plugin in binding.plugins.post_bind:
+            notify_plugin(plugin, "post_bind", binding.cycle, binding.node)
         if self._assumed_pod_expiry_ns and state.assumed.get(binding.uid) is binding:
             due_ns = state.now_ns + self._assumed_pod_expiry_ns
             binding.timer = state.timers.add(due_ns, binding.number, binding.uid)
@@ -521,34 +528,34 @@ class BindingCycles:
             state.calls.pop(call, None)
 
     def _fail(self, binding: Binding, failure: Failure, point: str, code: Code) -> None:
-        """Take everything back.
+        """End a binding cycle with a failure: unreserve, forget, requeue.
 
         Parameters
         ----------
         point : str
-            The last extension point that was asked.
+            The last extension point that was called.
         code : Code
-            What it answered.
+            What it returned.
         """
         state, queued = self._state, binding.queued
         self._end(binding)
-        for plugin in binding.placing.unreserve:
-            tell(plugin, "unreserve", binding.cycle, binding.node)
+        for plugin in binding.plugins.unreserve:
+            notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
         forgotten = forget(state, binding)
         if forgotten and not failure.is_rejected:
-            self._tell_that_room_is_free(binding, spare="")
+            self._move_pods_for_freed_room(binding, spare="")
         path = self._path(binding, point, code)
         handle_failure(
             state, queued, binding.pod, failure, started_ns=binding.started_ns, path=path
         )
         if forgotten and failure.is_rejected:
-            # After the failure, and not for the pod itself: it would take its own departure
-            # for a change that helps.
-            self._tell_that_room_is_free(binding, spare=binding.uid)
+            # After the failure, and not for the pod itself: its own removal must not count as
+            # an event that may make it schedulable.
+            self._move_pods_for_freed_room(binding, spare=binding.uid)
 
     def _path(self, binding: Binding, last: str, code: Code) -> ExtensionPath:
-        """Return the extension points up to `last`, which answered `code`."""
-        return placing_path(
+        """Return the extension points up to `last`, which returned `code`."""
+        return binding_path(
             last,
             code,
             has_waited=binding.waits_since_ns >= 0,
@@ -556,7 +563,7 @@ class BindingCycles:
             has_pre_flight=self._announces_nodes,
         )
 
-    def _tell_that_room_is_free(self, binding: Binding, *, spare: str) -> None:
+    def _move_pods_for_freed_room(self, binding: Binding, *, spare: str) -> None:
         state = self._state
         state.queue.move(
             ASSIGNED_POD_DELETE,
@@ -572,7 +579,7 @@ def forget(state: State, binding: Binding) -> bool:
     Returns
     -------
     bool
-        False if the API server has confirmed the pod meanwhile: then it counts by right.
+        False if the API server has confirmed the pod: then it stays on its node.
     """
     if state.assumed.get(binding.uid) is binding:
         del state.assumed[binding.uid]
@@ -591,5 +598,5 @@ def forget(state: State, binding: Binding) -> bool:
 
 
 def call_failed(error: CallError | None) -> bool:
-    """Tell whether a call failed in a way that matters: what is gone need not be removed."""
+    """Report whether a call failed; NotFound is no failure, since the object is gone already."""
     return error is not None and not error.is_not_found

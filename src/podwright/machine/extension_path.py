@@ -79,7 +79,7 @@ def _failed_path(pre_filter: Code | None, post_filter: Code | None) -> Extension
 
 
 @cache
-def placing_path(
+def binding_path(
     last: str,
     code: Code,
     *,
@@ -120,5 +120,5 @@ def placing_path(
     return path_through(*points)
 
 
-BOUND = placing_path("PostBind", Code.SUCCESS)
+BOUND = binding_path("PostBind", Code.SUCCESS)
 """A pod that was bound and had nothing to wait for."""

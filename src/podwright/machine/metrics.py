@@ -170,7 +170,7 @@ class Metrics:
         started_ns : int
             When its last cycle began.
         path : ExtensionPath
-            `extension_path.placing_path` up to PostBind.
+            `extension_path.binding_path` up to PostBind.
         """
         histogram = self._scheduled.get(profile)
         if histogram is None:
@@ -205,7 +205,7 @@ class Metrics:
         Parameters
         ----------
         path : ExtensionPath, optional
-            `extension_path.placing_path` of a pod that had been given a node.
+            `extension_path.binding_path` of a pod that had been given a node.
         """
         if path is not None:
             self._paths[profile, path] += 1

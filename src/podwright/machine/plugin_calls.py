@@ -1,4 +1,4 @@
-"""Calls of plugins from Reserve on, with whatever they do wrong turned into a status.
+"""Calls of plugins from Reserve on; every error of a plugin becomes a status.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve` and the
 other runners.
@@ -23,8 +23,8 @@ from podwright.framework import (
 _LONGEST_NS = 2**63 - 1
 
 
-def ask(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
-    """Call a plugin at an extension point that answers with a status.
+def call_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
+    """Call a plugin at an extension point that returns a status.
 
     Parameters
     ----------
@@ -34,21 +34,21 @@ def ask(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
     Returns
     -------
     Status
-        Its answer, signed. An exception, or anything that is not a Status, is an ERROR.
+        What the plugin returned, with its name. An exception, or any other type, is an ERROR.
     """
     answer = _call(plugin, cycle, node, getattr(plugin, point))
-    return answer if isinstance(answer, Status) else _rubbish(plugin, cycle, node, answer)
+    return answer if isinstance(answer, Status) else _invalid_answer(plugin, cycle, node, answer)
 
 
-def ask_patiently(
+def call_or_resume(
     plugin: Plugin, point: str, cycle: Cycle, node: str, progress: Progress | None
 ) -> Status | Pending:
-    """Call a plugin that may have to wait: `pre_bind` or `bind`, or go on with it.
+    """Call `pre_bind` or `bind` of a plugin, or resume a call that returned `Pending`.
 
     Parameters
     ----------
     progress : Progress, optional
-        None: it is asked for the first time.
+        None: the first call.
     """
     try:
         answer: object
@@ -59,14 +59,14 @@ def ask_patiently(
     except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
         return _raised(plugin, cycle, node, error)
     if isinstance(answer, Pending):
-        is_sensible = answer is BIND_BY_API or _makes_sense(answer)
-        return answer if is_sensible else _rubbish(plugin, cycle, node, answer)
+        is_valid = answer is BIND_BY_API or _is_valid(answer)
+        return answer if is_valid else _invalid_answer(plugin, cycle, node, answer)
     if isinstance(answer, Status):
         return answer.by(plugin.name)
-    return _rubbish(plugin, cycle, node, answer)
+    return _invalid_answer(plugin, cycle, node, answer)
 
 
-def ask_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
+def call_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     """Call a Permit plugin; returns its status and how long it holds the pod, in ns."""
     answer = _call(plugin, cycle, node, plugin.permit)
     if isinstance(answer, Status):
@@ -75,17 +75,17 @@ def ask_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
         case (Status() as status, int() as timeout_ns) if timeout_ns >= 0:
             return status.by(plugin.name), timeout_ns
         case _:
-            return _rubbish(plugin, cycle, node, answer), 0
+            return _invalid_answer(plugin, cycle, node, answer), 0
 
 
-def tell(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
-    """Call a plugin that has nothing to answer (Unreserve, PostBind)."""
+def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
+    """Call a plugin that returns nothing (Unreserve, PostBind)."""
     answer = _call(plugin, cycle, node, getattr(plugin, point))
     return answer if isinstance(answer, Status) else Status.OK
 
 
-def worded(status: Status, point: str) -> Status:
-    """Return an error with the extension point in its text; a refusal as it is.
+def with_point(status: Status, point: str) -> Status:
+    """Return an error with the extension point in its text; a rejection unchanged.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def _call(
     return answer.by(plugin.name) if isinstance(answer, Status) else answer
 
 
-def _makes_sense(pending: Pending) -> bool:
-    """Tell whether the calls can be made and the time can be waited for."""
+def _is_valid(pending: Pending) -> bool:
+    """Report whether the calls can be made and the delay is in range."""
     calls: object = pending.calls
     delay_ns: object = pending.delay_ns
     return (
@@ -125,6 +125,6 @@ def _raised(plugin: Plugin, cycle: Cycle, node: str, error: Exception) -> Status
     return Status.error(text).by(plugin.name)
 
 
-def _rubbish(plugin: Plugin, cycle: Cycle, node: str, answer: object) -> Status:
+def _invalid_answer(plugin: Plugin, cycle: Cycle, node: str, answer: object) -> Status:
     text = f"returned {described(answer)}, not a Status (pod {cycle.pod.key}, node {node})"
     return Status.error(text).by(plugin.name)

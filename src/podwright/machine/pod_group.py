@@ -32,7 +32,7 @@ from podwright.machine.binding import Binding
 from podwright.machine.evictions import Eviction, Evictions
 from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
 from podwright.machine.groups import GANG_SCHEDULING
-from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.plugin_calls import call_permit, call_plugin, notify_plugin, with_point
 from podwright.machine.pod_steps import PodSteps
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.state import State, object_key
@@ -249,8 +249,8 @@ class PodGroupCycles:
             return
         attempt.binding = binding
         self._mark(attempt, is_scheduled=True)
-        for plugin in binding.placing.reserve:
-            status = ask(plugin, "reserve", binding.cycle, node)
+        for plugin in binding.plugins.reserve:
+            status = call_plugin(plugin, "reserve", binding.cycle, node)
             if not status.is_success:
                 self._take_back(attempt)
                 self._end(attempt, status, "Reserve")
@@ -269,8 +269,8 @@ class PodGroupCycles:
         pkg/scheduler/framework/runtime/framework.go, `RunPermitPlugins`.
         """
         held = Status.OK
-        for plugin in binding.placing.permit:
-            status, _ = ask_permit(plugin, binding.cycle, binding.node)
+        for plugin in binding.plugins.permit:
+            status, _ = call_permit(plugin, binding.cycle, binding.node)
             if status.code == Code.WAIT:
                 held = Status.wait(*status.reasons, _HELD)
             elif not status.is_success:
@@ -284,15 +284,15 @@ class PodGroupCycles:
         if status.is_rejection:
             attempt.failure = refused(status)
             return
-        status = worded(status, point) if point else status
+        status = with_point(status, point) if point else status
         attempt.error = status.message
         attempt.failure = failed(status)
 
     def _take_back(self, attempt: Attempt) -> None:
         binding = attempt.binding
         assert binding is not None, f"{attempt.queued.key} has no place to take back"
-        for plugin in binding.placing.unreserve:
-            tell(plugin, "unreserve", binding.cycle, binding.node)
+        for plugin in binding.plugins.unreserve:
+            notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
         self._state.cluster.remove(attempt.queued.key)
         self._mark(attempt, is_scheduled=False)
 

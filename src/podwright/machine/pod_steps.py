@@ -11,9 +11,9 @@ from podwright.framework import Code, Cycle, Decision, Status, Steps
 from podwright.machine.batching import count_batch
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.evictions import Eviction, Evictions
-from podwright.machine.extension_path import ExtensionPath, decision_path, placing_path
+from podwright.machine.extension_path import ExtensionPath, binding_path, decision_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
-from podwright.machine.plugin_calls import ask, ask_permit, tell, worded
+from podwright.machine.plugin_calls import call_permit, call_plugin, notify_plugin, with_point
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.reporting import emit_failed
 from podwright.machine.state import State
@@ -89,10 +89,10 @@ class PodSteps:
         """Return the pod that was decided on last, ready for its way to a node."""
         state, pod = self._state, queued.pod
         runner = profile.runner
-        placing = profile.placing(runner.skipped[0])
-        cycle = Cycle(pod, state.cluster) if placing.is_plain else runner.own_cycle(pod)
+        plugins = profile.bind_plugins(runner.skipped[0])
+        cycle = Cycle(pod, state.cluster) if plugins.is_plain else runner.own_cycle(pod)
         state.binding_count += 1
-        binding = Binding(state.binding_count, queued, node, cycle, placing)
+        binding = Binding(state.binding_count, queued, node, cycle, plugins)
         binding.started_ns = state.cycle_started_ns
         return binding
 
@@ -117,7 +117,7 @@ class PodSteps:
 
     def commit(self, binding: Binding, slot: int) -> None:
         """Assume a pod on its node, and send it there unless Reserve or Permit object."""
-        state, queued, placing = self._state, binding.queued, binding.placing
+        state, queued, plugins = self._state, binding.queued, binding.plugins
         error = self.count_on(binding, slot)
         if error is not None:
             handle_failure(state, queued, binding.pod, failed(error))
@@ -125,20 +125,20 @@ class PodSteps:
         state.assumed[queued.uid] = binding
         if state.groups.is_used:
             state.groups.mark(binding.pod, is_scheduled=True)
-        if not placing.is_plain:
+        if not plugins.is_plain:
             ended = self._reserve(binding) or self._permit(binding)
             if ended is not None:
                 failure, path = ended
-                for plugin in placing.unreserve:
-                    tell(plugin, "unreserve", binding.cycle, binding.node)
+                for plugin in plugins.unreserve:
+                    notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
                 forget(state, binding)
                 handle_failure(state, queued, binding.pod, failure, path=path)
                 return
         self._bindings.start(binding)
 
     def _reserve(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
-        for plugin in binding.placing.reserve:
-            status = ask(plugin, "reserve", binding.cycle, binding.node)
+        for plugin in binding.plugins.reserve:
+            status = call_plugin(plugin, "reserve", binding.cycle, binding.node)
             if not status.is_success:
                 return _ended(status, "Reserve")
         return None
@@ -147,8 +147,8 @@ class PodSteps:
         """Ask the Permit plugins; the pod waits if one of them holds it."""
         state = self._state
         pending: dict[str, int] = {}
-        for plugin in binding.placing.permit:
-            status, timeout_ns = ask_permit(plugin, binding.cycle, binding.node)
+        for plugin in binding.plugins.permit:
+            status, timeout_ns = call_permit(plugin, binding.cycle, binding.node)
             if status.code == Code.WAIT:
                 pending[plugin.name] = min(timeout_ns, LONGEST_WAIT_NS)
             elif not status.is_success:
@@ -164,8 +164,8 @@ class PodSteps:
 
 def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:
     if status.is_rejection:
-        return refused(status), placing_path(point, status.code)
-    return failed(worded(status, point)), placing_path(point, Code.ERROR)
+        return refused(status), binding_path(point, status.code)
+    return failed(with_point(status, point)), binding_path(point, Code.ERROR)
 
 
 def _has_tried_preemption(profile: RunningProfile, status: Status) -> bool:

@@ -1,4 +1,4 @@
-"""A profile as the machine runs it: who decides, and who has a part in placing.
+"""A profile as the machine runs it: who decides, and who has a part in plugins.
 
 Most plugins that take part in placing have nothing to do for most pods. Which of them do
 follows from what PreFilter skipped, so it is worked out once per distinct set of skipped
@@ -27,7 +27,7 @@ from podwright.queueing import HintTable
 _OK = Status.OK
 
 
-class Placing:
+class BindPlugins:
     """The plugins that are called for a pod from Reserve on, in run order.
 
     Attributes
@@ -35,9 +35,9 @@ class Placing:
     binders : tuple of CalledExtender
         The extenders that bind pods; they come before the Bind plugins.
     binds_simply : bool
-        No Bind plugin wants to have a say when the binding was written.
+        No Bind plugin implements `continue_bind`: a successful write ends the binding.
     is_plain : bool
-        Nobody is called but the Bind plugins, and perhaps extenders.
+        Only Bind plugins are called, and extenders if there are any.
     only_binds : bool
         Neither PreBind plugins nor extenders come before the Bind plugins.
     """
@@ -100,7 +100,7 @@ class RunningProfile:
         self.profile = profile = runner.profile
         self.name = profile.scheduler_name
         self.extenders = runner.extenders
-        self._placing: dict[frozenset[str], Placing] = {}
+        self._bind_plugins: dict[frozenset[str], BindPlugins] = {}
         self._order = sort_order(profile)
         self._grouping = _grouping(profile)
 
@@ -110,16 +110,16 @@ class RunningProfile:
             return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns)
         return self.runner.decide(pod, cycle_number=cycle_number)
 
-    def placing(self, skipped: frozenset[str]) -> Placing:
-        """Return who is called for a pod for which PreFilter skipped these plugins."""
-        found = self._placing.get(skipped)
+    def bind_plugins(self, skipped: frozenset[str]) -> BindPlugins:
+        """Return the plugins to call for a pod for which PreFilter skipped these plugins."""
+        found = self._bind_plugins.get(skipped)
         if found is None:
-            found = self._placing[skipped] = Placing(self.profile, skipped, self.extenders)
+            found = self._bind_plugins[skipped] = BindPlugins(self.profile, skipped, self.extenders)
         return found
 
-    def skipped_in(self, placing: Placing) -> frozenset[str]:
-        """Return for which skipped plugins `placing` gave this."""
-        return next(skipped for skipped, known in self._placing.items() if known is placing)
+    def skipped_in(self, plugins: BindPlugins) -> frozenset[str]:
+        """Return the skipped plugins for which `bind_plugins` returned this."""
+        return next(skipped for skipped, known in self._bind_plugins.items() if known is plugins)
 
     def run_pre_enqueue(self, pod: Pod, now_ns: int) -> tuple[str, str, Status] | None:
         """Run PreEnqueue, and see whether the pod has a place in the queue.
@@ -153,9 +153,9 @@ class RunningProfile:
 
 
 def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
-    """Gather what the plugins registered that can reject a pod.
+    """Collect the registered events of the plugins that can reject a pod.
 
-    Extenders register nothing: every event may change their minds.
+    Extenders register nothing: every event may change their answers.
     """
     registrations: dict[str, tuple[EventHint, ...] | None] = {}
     order = sort_order(profile)
@@ -182,7 +182,7 @@ def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
     Raises
     ------
     InputError
-        If it raises, or answers anything else: a machine cannot begin with that.
+        If it raises, or returns anything else; no machine is made then.
     """
     if not plugin.implements("events_to_register"):
         return None

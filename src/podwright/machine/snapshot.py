@@ -22,7 +22,7 @@ import msgspec
 
 from podwright.framework import Code, Cycle, Status
 from podwright.machine.batching import BatchSnapshot
-from podwright.machine.binding import Binding, Stage
+from podwright.machine.binding import Binding, BindingStage
 from podwright.machine.evictions import Eviction, EvictionStage
 from podwright.machine.metric_counts import Counts
 from podwright.machine.profiles import RunningProfile
@@ -327,7 +327,7 @@ def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSn
         pod=numbering.of(binding.pod),
         node=binding.node,
         profile=profile.name,
-        taking_part=tuple(sorted(profile.skipped_in(binding.placing))),
+        taking_part=tuple(sorted(profile.skipped_in(binding.plugins))),
         stage=binding.stage.value,
         plugin_index=binding.plugin_index,
         skipped=tuple(sorted(binding.skipped)),
@@ -458,11 +458,11 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
 
 def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Binding:
     pod = numbers.pod(entry.pod)
-    placing = state.profiles[entry.profile].placing(frozenset(entry.taking_part))
+    plugins = state.profiles[entry.profile].bind_plugins(frozenset(entry.taking_part))
     queued = numbers.queued(entry.queued)
-    binding = Binding(entry.number, queued, entry.node, Cycle(pod, state.cluster), placing)
+    binding = Binding(entry.number, queued, entry.node, Cycle(pod, state.cluster), plugins)
     binding.pod = pod
-    binding.stage = Stage(entry.stage)
+    binding.stage = BindingStage(entry.stage)
     binding.plugin_index = entry.plugin_index
     binding.skipped = frozenset(entry.skipped)
     binding.is_cancellable = entry.is_cancellable

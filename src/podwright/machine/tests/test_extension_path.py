@@ -4,7 +4,7 @@ import pytest
 
 from podwright.framework.decision import Decision, Diagnosis, PostFilterResult
 from podwright.framework.status import Code, Status
-from podwright.machine.extension_path import BOUND, decision_path, placing_path
+from podwright.machine.extension_path import BOUND, binding_path, decision_path
 from podwright.testing import make_pod
 
 POD = make_pod("web")
@@ -56,22 +56,22 @@ def test_a_decision_went_through(decision, points):
     ("path", "points"),
     [
         pytest.param(
-            placing_path("Reserve", Code.UNSCHEDULABLE),
+            binding_path("Reserve", Code.UNSCHEDULABLE),
             "Reserve=Unschedulable Unreserve=Success",
             id="refused at Reserve",
         ),
         pytest.param(
-            placing_path("Permit", Code.ERROR),
+            binding_path("Permit", Code.ERROR),
             "Reserve=Success Permit=Error Unreserve=Success",
             id="an error at Permit",
         ),
         pytest.param(
-            placing_path("PreBindPreFlight", Code.SKIP, has_waited=True),
+            binding_path("PreBindPreFlight", Code.SKIP, has_waited=True),
             "Reserve=Success Permit=Wait PreBindPreFlight=Skip Unreserve=Success",
             id="refused while it waited",
         ),
         pytest.param(
-            placing_path("Bind", Code.ERROR, has_work=True),
+            binding_path("Bind", Code.ERROR, has_work=True),
             "Reserve=Success Permit=Success PreBindPreFlight=Success PreBind=Success Bind=Error"
             " Unreserve=Success",
             id="not bound",
@@ -84,7 +84,7 @@ def test_a_placed_pod_went_through(path, points):
 
 
 def test_a_bound_pod_went_through_all():
-    assert placing_path("PostBind", Code.SUCCESS) is BOUND
+    assert binding_path("PostBind", Code.SUCCESS) is BOUND
     assert [point for point, _ in BOUND.points] == [
         "Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBind",
     ]  # fmt: skip

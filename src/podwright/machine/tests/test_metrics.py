@@ -9,7 +9,7 @@ from podwright.framework import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.status import Code
 from podwright.machine.exposition import render_text
-from podwright.machine.extension_path import path_through, placing_path
+from podwright.machine.extension_path import binding_path, path_through
 from podwright.machine.metric_book import Histogram, bounds_of
 from podwright.machine.metric_counts import Counts
 from podwright.machine.metric_snapshot import (
@@ -140,7 +140,7 @@ def test_many_attempts_share_a_label(metrics, attempts, label):
 
 def test_a_pod_that_waited_was_held_at_permit(metrics):
     metrics.scheduled(NAME, queued_pod(), 0, 0)
-    path = placing_path("PostBind", Code.SUCCESS, has_waited=True)
+    path = binding_path("PostBind", Code.SUCCESS, has_waited=True)
     metrics.scheduled(NAME, queued_pod(), 0, 0, path)
     seen = taken(metrics)
     assert [seen.count(POINT, "Permit", status, NAME) for status in ("Success", "Wait")] == [1, 1]
@@ -157,7 +157,7 @@ def test_a_pod_that_only_a_time_out_moved_is_counted(metrics):
 def test_a_failed_attempt_counts_by_its_result(metrics):
     metrics.decided(NAME, path_through(("PreFilter", "Unschedulable")))
     metrics.failed(NAME, "unschedulable", started_ns=5, now_ns=5)
-    path = placing_path("Bind", Code.ERROR)
+    path = binding_path("Bind", Code.ERROR)
     metrics.failed(NAME, "error", started_ns=5, now_ns=5 + 20 * MS, path=path)
     seen = taken(metrics)
     assert seen.count("scheduler_schedule_attempts_total", "unschedulable", NAME) == 1
@@ -314,7 +314,7 @@ def random_history(seed):
 
 def happen(metrics, draw, times):
     """Report something so many times."""
-    waited = placing_path("PostBind", Code.SUCCESS, has_waited=True)
+    waited = binding_path("PostBind", Code.SUCCESS, has_waited=True)
     reports = [
         lambda: metrics.decided(NAME, SCORED, frozenset(draw.sample(["Fit", "Spread"], 1))),
         lambda: metrics.scheduled(
@@ -372,7 +372,7 @@ def test_metrics_that_are_restored_go_on_as_if_nothing_had_happened():
 
 def test_what_is_written_down_does_not_depend_on_the_order_of_events(metrics):
     other = Metrics({NAME: PROFILE})
-    failing = placing_path("Reserve", Code.ERROR), placing_path("Bind", Code.ERROR)
+    failing = binding_path("Reserve", Code.ERROR), binding_path("Bind", Code.ERROR)
     for told, order in ((metrics, 1), (other, -1)):
         for path in failing[::order]:
             told.decided(NAME, SCORED, frozenset({"Fit", "Spread"}))
