@@ -21,7 +21,7 @@ class ClassicEvictions(Evictions):
     """Removes victims in the event in which they were chosen."""
 
     def is_wanted(self, preemption: Preemption) -> bool:
-        """Tell whether anybody is to be deleted, or to lose a nomination."""
+        """Report whether anybody is to be deleted, or to lose a nomination."""
         return bool(preemption.victims or preemption.cleared_nominations)
 
     def announce(

@@ -124,7 +124,7 @@ class Gates(msgspec.Struct, frozen=True):
     changed: Mapping[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether the gate is on; asking for an unknown one is a mistake in podwright."""
+        """Report whether the gate is on; asking for an unknown one is a mistake in podwright."""
         assert isinstance(name, str), name
         return self.changed.get(name, GATES[name].default)
 

@@ -4,7 +4,7 @@ from podwright.objects import label_key_errors
 
 
 def is_extended_resource_name(name: str) -> bool:
-    """Tell whether a resource is neither native nor a quota's.
+    """Report whether a resource is neither native nor a quota's.
 
     Notes
     -----

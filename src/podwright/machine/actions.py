@@ -1,8 +1,8 @@
-"""What the machine wants done. It does nothing itself.
+"""The actions that the machine returns. A driver carries them out.
 
-Actions that have a `call` number are calls to the API server; their answer comes back as
-`CallDone` with that number. Whatever such a call changes also comes back as the change that
-it is, before or after the answer.
+Actions with a `call` number are calls to the API server; the driver answers them by `CallDone`
+with that number. The change that such a call makes is also delivered as an event of its own,
+before or after the answer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PatchPodStatus(
 class PatchPodGroupStatus(
     msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
 ):
-    """Set a condition of a PodGroup (scheduling.k8s.io); nobody waits for the answer.
+    """Set a condition of a PodGroup (scheduling.k8s.io); nothing waits for the answer.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class UpdateClaim(
 class CallExtender(
     msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
 ):
-    """Ask an extender; the answer is `ExtenderReplied` with the same number."""
+    """Call an extender; the answer is `ExtenderReplied` with the same number."""
 
     call: int
     request: ExtenderCall
@@ -110,7 +110,7 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_l
     controller : str
         The schedulerName of the profile that reports.
     related : str
-        `namespace/name` of the other pod that takes part; "" if there is none.
+        `namespace/name` of the other pod that is involved; "" if there is none.
     """
 
     pod: NamespacedName
@@ -124,7 +124,7 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_l
 
 
 class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):
-    """Send `TimerFired` at this time; an earlier wish still holds."""
+    """Send `TimerFired` at this time; earlier requests remain valid."""
 
     due_ns: int
 

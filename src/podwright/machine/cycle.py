@@ -3,10 +3,10 @@
 Pop, decide, assume, Reserve, Permit; then the binding cycle takes over. Where no node fits,
 PostFilter may nominate one and name victims, whose removal then runs beside the cycles.
 
-Only one cycle runs at a time. One that has to ask an extender is *suspended*: it gives the
-call away and goes on with the answer; so is one that has to wait for its victims to be removed
-(without the gate SchedulerAsyncPreemption). Until then the machine takes nothing else in, so that
-the cycle goes on with the cluster that it began with, as upstream's does with its snapshot.
+Only one cycle runs at a time. A cycle that calls an extender is *suspended* until the reply is
+handled; so is a cycle that waits for its victims to be deleted
+(without the gate SchedulerAsyncPreemption). Until then the machine holds all other events, so that
+the cycle ends with the cluster that it began with, as upstream's does with its snapshot.
 
 What a cycle changes when it ends well: the pod counts on its node
 (*assumed*) although the API server does not know yet, so that the next cycle can begin.
@@ -54,7 +54,7 @@ class Suspended:
 
 
 class Preempting:
-    """A cycle that waits for its victims to be removed.
+    """A cycle that waits for its victims to be deleted.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SchedulingCycles:
         self._evictions = evictions
         self._steps = PodSteps(state, bindings, evictions)
         self.last_decision: Decision | None = None
-        """What came of the last cycle."""
+        """The decision of the last cycle."""
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
         self.suspended: Suspended | Preempting | None = None
@@ -99,7 +99,7 @@ class SchedulingCycles:
         if state.groups.is_used and profile is not None:
             group = state.groups.group_of(GANG_SCHEDULING, pod)
             if isinstance(group, str):
-                self._go_on(Suspended(profile, queued, self.groups.steps(queued, group)), None)
+                self._advance(Suspended(profile, queued, self.groups.steps(queued, group)), None)
                 return
         if profile is None or self._steps.is_skipped(queued, pod):
             state.queue.done(queued, state.now_ns)
@@ -107,7 +107,7 @@ class SchedulingCycles:
         number = state.queue.scheduling_cycle
         if profile.extenders:
             steps = self._steps.decide(profile, pod, number)
-            self._go_on(Suspended(profile, queued, steps), None)
+            self._advance(Suspended(profile, queued, steps), None)
             return
         decision = profile.decide(pod, cycle_number=number, now_ns=state.now_ns)
         if decision.slot < 0:
@@ -123,7 +123,7 @@ class SchedulingCycles:
         return self.groups.being_tried | {self.suspended.queued.uid}
 
     def waits_for(self, event: Event) -> bool:
-        """Tell whether a cycle is suspended until this event."""
+        """Report whether a cycle is suspended until this event."""
         match self.suspended, event:
             case Suspended(call=call), ExtenderReplied():
                 return call == event.call
@@ -133,11 +133,11 @@ class SchedulingCycles:
                 return False
 
     def resume(self, event: Event) -> None:
-        """Go on with the cycle that waits for this event."""
+        """Resume the cycle that waits for this event."""
         match self.suspended, event:
             case Suspended() as cycle, ExtenderReplied(_, reply):
                 self.suspended = None
-                self._go_on(cycle, reply)
+                self._advance(cycle, reply)
             case Preempting() as cycle, CallDone():
                 del self._state.calls[event.call]
                 self._evictions.call_done(cycle.eviction, event)
@@ -145,7 +145,7 @@ class SchedulingCycles:
             case _:
                 raise AssertionError(f"no cycle waits for {event}")
 
-    def _go_on(self, cycle: Suspended, reply: ExtenderReply | None) -> None:
+    def _advance(self, cycle: Suspended, reply: ExtenderReply | None) -> None:
         """Take a cycle to its next call, or to its end."""
         state = self._state
         try:

@@ -213,11 +213,11 @@ class EventHandlers:
 
 
 def has_lost_its_node(old: Pod | None, new: Pod) -> bool:
-    """Tell whether this is old news: no pod that had a node is without one later."""
+    """Report whether this is old news: no pod that had a node is without one later."""
     return old is not None and bool(old.spec.node_name) and not new.spec.node_name
 
 
 def _is_same_version(old: Pod, new: Pod) -> bool:
-    """Tell whether nothing has changed; objects without a version always count as changed."""
+    """Report whether nothing has changed; objects without a version always count as changed."""
     version = new.metadata.resource_version
     return bool(version) and version == old.metadata.resource_version

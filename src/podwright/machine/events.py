@@ -1,4 +1,4 @@
-"""What the machine is told: the changes it watches, the answers to its actions, and time.
+"""The inputs of the machine: changes of watched objects, answers to its actions, and time.
 
 Every event is a small struct with a tag; `Event` is their union.
 """
@@ -15,7 +15,7 @@ from podwright.objects import NamespacedName, Object
 
 
 class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """An object appeared or changed; the machine knows which.
+    """An object was created or updated; the machine finds out which.
 
     Parameters
     ----------
@@ -27,31 +27,31 @@ class ObjectPut(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fals
 
 
 class ObjectDeleted(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """An object is gone.
+    """An object was deleted.
 
     Parameters
     ----------
     obj : object
-        The object as it last was, as far as is known.
+        The last known version of the object.
     """
 
     obj: Object
 
 
 class CycleDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The next pod is to be scheduled; nothing happens if there is none."""
+    """Schedule the next pod; ignored if the active queue is empty."""
 
 
 class TimerFired(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A time that a `WakeAt` asked for has come; harmless at any other time."""
+    """The time of a `WakeAt` has come; harmless at any other time."""
 
 
 class FlushBackoff(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Pods whose backoff is over may be tried again; meant for every whole second."""
+    """Flush the backoff queue; to be sent every second."""
 
 
 class FlushUnschedulable(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Pods that have waited long for an event may be tried again; meant for every 30 s."""
+    """Flush pods that stayed unschedulable for too long; to be sent every 30 seconds."""
 
 
 class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
@@ -64,7 +64,7 @@ class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
     error : CallError, optional
         None: it succeeded.
     obj : object, optional
-        What the API server made of a volume or claim that was to be updated.
+        The volume or claim as the API server stored it.
     """
 
     call: int
@@ -73,21 +73,21 @@ class CallDone(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
 
 
 class ExtenderReplied(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The answer to a `CallExtender`, or that there was none."""
+    """The answer to a `CallExtender`, or its failure."""
 
     call: int
     reply: ExtenderReply
 
 
 class PodAllowed(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A Permit plugin lets a waiting pod go; nothing happens if the pod does not wait."""
+    """A Permit plugin allows a waiting pod; ignored if the pod does not wait."""
 
     pod: NamespacedName
     plugin: str
 
 
 class PodRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A Permit plugin refuses a waiting pod; nothing happens if the pod does not wait."""
+    """A Permit plugin rejects a waiting pod; ignored if the pod does not wait."""
 
     pod: NamespacedName
     plugin: str

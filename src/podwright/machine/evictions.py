@@ -1,4 +1,4 @@
-"""Asynchronous preemption: victims are removed while other pods are being scheduled.
+"""Asynchronous preemption: victims are deleted while other pods are scheduled.
 
 Theory of operation
 -------------------
@@ -7,20 +7,20 @@ A preemptor that was nominated goes back to the queue like any pod that fits now
 
     CLEARING ─► MANY ─► LAST ─► (over)
 
-*CLEARING* takes back the nominations of less important pods to the same node, one after the
-other. *MANY* removes all victims but the last, as many at a time as `parallelism` allows; if
-one cannot be removed the rest stay. *LAST* removes the last one.
+*CLEARING* clears the nominations of pods of lower priority to the same node, one after the
+other. *MANY* deletes all victims but the last, at most `parallelism` at a time; if one cannot be
+deleted the rest stay. *LAST* deletes the last victim.
 
-Until all is over PreEnqueue holds the preemptor back: it would only find its victims still
-there. The last victim is let go of as soon as its deletion is seen, because what then wakes
-the preemptor is the deletion itself, which may be seen before the call is answered. After a
-failure the preemptor is activated, since nothing else might ever wake it.
+Until the eviction ends PreEnqueue gates the preemptor, because its victims would still occupy the
+node. The gate ends as soon as the deletion of the last victim is observed: that deletion moves
+the preemptor in the queue, and it may be observed before the call is answered. After a failure
+the preemptor is activated, since no event might ever move it.
 
-A victim that waits at Permit, or is in PreBind, is not running: its binding cycle is ended
-and it goes back to the queue, without a call. Any other gets the condition DisruptionTarget
-and is then deleted.
+A victim that waits at Permit, or is in PreBind, is not running: its binding cycle is canceled
+and it is queued again, without a call. Any other victim gets the condition DisruptionTarget and
+is then deleted.
 
-`BlockingEvictions` is what happens without the gate SchedulerAsyncPreemption.
+`BlockingEvictions` replaces this without the gate SchedulerAsyncPreemption.
 
 Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidateAsync`,
 `IsPodRunningPreemption`
@@ -44,7 +44,7 @@ HELD = "waiting for the preemption for this pod to be finished"
 
 
 class EvictionStage(enum.Enum):
-    """What is being done."""
+    """The stages of an eviction."""
 
     CLEARING = "clearing"
     MANY = "many"
@@ -52,31 +52,31 @@ class EvictionStage(enum.Enum):
 
 
 class Eviction:
-    """One preemptor and the victims that have to go.
+    """The deletion of the victims of one preemptor.
 
     Attributes
     ----------
     preemptor : Pod
     node : str
-        Where room is made.
+        The nominated node.
     plugin : str
-        The PostFilter plugin that wants it.
+        The PostFilter plugin that chose the victims.
     victims : tuple of Pod
-        Those that are not terminating already.
+        The victims that were not terminating already.
     to_clear : list of Pod
-        Pods whose nominations are still to be taken back.
+        Pods whose nominations are still to be cleared.
     next_victim : int
-        How many victims have been begun with.
+        The index of the next victim.
     busy : dict of int to (Pod, bool)
         The pod that each open call is about, and whether the call deletes it.
     has_failed : bool
-        Something went wrong; the preemptor is activated at the end.
+        A call failed; the preemptor is activated at the end.
     error : CallError or None
         The first call that failed on a victim.
     is_stopped : bool
-        A victim could not be removed; the ones not begun with are left alone.
+        A victim could not be deleted; the remaining ones stay.
     is_over : bool
-        There is nothing left to do.
+        Nothing is left to do.
     started_ns : int
     """
 
@@ -118,11 +118,11 @@ class Evictions:
     Parameters
     ----------
     parallelism : int
-        How many victims of one preemptor are removed at the same time.
+        How many victims of one preemptor are deleted at the same time.
     """
 
     is_awaited: ClassVar[bool] = False
-    """Whether the scheduling cycle goes on only when the victims are removed."""
+    """Whether the scheduling cycle waits until the victims are deleted."""
 
     def __init__(self, state: State, bindings: BindingCycles, *, parallelism: int = 16) -> None:
         self._state = state
@@ -130,13 +130,13 @@ class Evictions:
         self._parallelism = parallelism
 
     def is_wanted(self, preemption: Preemption) -> bool:
-        """Tell whether there is something to do before the preemptor is tried again."""
+        """Report whether there are victims to delete before the preemptor is retried."""
         return bool(preemption.victims)
 
     def announce(
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
-        """Hold the preemptor back from now on; None if there is nothing to do."""
+        """Gate the preemptor from now on; None if there is nothing to do."""
         running = _not_terminating(preemption.victims)
         if not running:
             return None
@@ -145,16 +145,16 @@ class Evictions:
         return eviction
 
     def start(self, eviction: Eviction) -> None:
-        """Begin, once the preemptor is back in the queue."""
+        """Start the eviction, once the preemptor is back in the queue."""
         eviction.started_ns = self._state.now_ns
         eviction.to_clear = self._less_important(eviction)
         self._clear_next(eviction)
 
     def call_done(self, eviction: Eviction, done: CallDone) -> None:
-        """Take an answer and go on."""
+        """Handle the answer to a call and continue."""
         pod, is_deletion = eviction.busy.pop(done.call)
         if eviction.stage is EvictionStage.CLEARING:
-            # A nomination that cannot be taken back is no reason to keep the victims.
+            # A nomination that cannot be cleared does not stop the eviction.
             eviction.has_failed |= done.error is not None
             self._clear_next(eviction)
             return
@@ -179,7 +179,7 @@ class Evictions:
         self._cleared(eviction)
 
     def _cleared(self, eviction: Eviction) -> None:
-        """Go on when all nominations are taken back."""
+        """Continue after all nominations are cleared."""
         eviction.stage = EvictionStage.MANY
         self._advance(eviction)
 
@@ -193,7 +193,7 @@ class Evictions:
         ]
 
     def _advance(self, eviction: Eviction) -> None:
-        """Begin with as many victims as may be removed now; finish if there is nothing left."""
+        """Delete as many victims as the parallelism allows; finish if none is left."""
         if eviction.stage is EvictionStage.MANY:
             self._remove_some(eviction, len(eviction.victims) - 1)
             if not eviction.busy and not eviction.is_stopped:
@@ -203,7 +203,7 @@ class Evictions:
             self._finish(eviction)
 
     def _remove_some(self, eviction: Eviction, count: int) -> None:
-        """Begin with as many of the first `count` victims as may be removed now."""
+        """Delete as many of the first `count` victims as the parallelism allows."""
         while (
             eviction.next_victim < count
             and len(eviction.busy) < self._parallelism
@@ -259,7 +259,7 @@ class Evictions:
         state = self._state
         eviction.is_over = True
         # Upstream keeps one mark per preemptor: one that preempts again while its last victim
-        # is on its way is let go when the first preemption ends, not the second.
+        # is being deleted is no longer gated when the first preemption ends, not the second.
         state.evictions.pop(eviction.preemptor.metadata.uid, None)
         duration_ns = state.now_ns - eviction.started_ns
         state.metrics.victims_removed(has_failed=eviction.has_failed, duration_ns=duration_ns)
@@ -270,9 +270,9 @@ class Evictions:
 class BlockingEvictions(Evictions):
     """Preemption that the scheduling cycle waits for: all victims, then all nominations.
 
-    The preemptor is neither held back nor activated. If a victim cannot be removed, the ones
-    not begun with stay, nominations are left alone, and the cycle is told. The cycle of a pod
-    group does not wait: there the victims go beside it.
+    The preemptor is neither gated nor activated. If a victim cannot be deleted, the remaining
+    ones stay, nominations are not cleared, and the cycle ends with the error. The cycle of a pod
+    group does not wait for its victims.
 
     Upstream: pkg/scheduler/framework/preemption/executor.go, `prepareCandidate`
     """
@@ -282,11 +282,11 @@ class BlockingEvictions(Evictions):
     def announce(
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
-        """Note what is to be done; nobody is held back."""
+        """Prepare the eviction; no pod is gated."""
         return Eviction(preemptor, node, plugin, _not_terminating(preemption.victims))
 
     def start(self, eviction: Eviction) -> None:
-        """Begin with the victims."""
+        """Start to delete the victims."""
         eviction.started_ns = self._state.now_ns
         eviction.stage = EvictionStage.MANY
         self._advance(eviction)

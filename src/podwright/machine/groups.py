@@ -1,4 +1,4 @@
-"""Which pods belong together: kept for the plugins that say so (`Plugin.group_of`)."""
+"""The members of pod groups, kept for the plugins that define groups (`Plugin.group_of`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ GANG_SCHEDULING: Final = "GangScheduling"
 
 
 class Groups:
-    """Which pods belong together, for the plugins that say so.
+    """The members of pod groups, by plugin and group.
 
     Parameters
     ----------
     plugins : iterable of Plugin
-        Of all profiles; those without `group_of` are left aside. Of several with one name
-        the first is asked: what a group is does not depend on the profile.
+        Of all profiles; those without `group_of` are ignored. Of several with one name
+        the first is called: what a group is does not depend on the profile.
     """
 
     def __init__(self, plugins: Iterable[Plugin]) -> None:
@@ -29,23 +29,23 @@ class Groups:
                 self._plugins.setdefault(plugin.name, plugin)
         self._members: dict[tuple[str, Hashable], Members] = {}
         self.is_used = bool(self._plugins)
-        """Whether any plugin keeps pods together."""
+        """Whether any plugin defines groups."""
 
     def has(self, plugin: str) -> bool:
-        """Tell whether a plugin of this name takes part."""
+        """Report whether a plugin of this name defines groups."""
         return plugin in self._plugins
 
     def members(self, plugin: str, group: Hashable) -> Members:
-        """Return the pods for which a plugin's `group_of` answers `group`."""
+        """Return the pods for which a plugin's `group_of` returns `group`."""
         return self._members.get((plugin, group), NO_MEMBERS)
 
     def group_of(self, plugin: str, pod: Pod) -> Hashable | None:
-        """Return the pod's group; None if it has none, or the plugin takes no part."""
-        asked = self._plugins.get(plugin)
-        return None if asked is None else _group_of(asked, pod)
+        """Return the pod's group; None if it has none, or the plugin defines none."""
+        defining = self._plugins.get(plugin)
+        return None if defining is None else _group_of(defining, pod)
 
     def put(self, pod: Pod) -> None:
-        """Take in a pod, or a new version of one."""
+        """Add a pod, or a new version of one."""
         uid = pod.metadata.uid
         for name, plugin in self._plugins.items():
             group = _group_of(plugin, pod)
@@ -57,7 +57,7 @@ class Groups:
                 members.scheduled.add(uid)
 
     def replace(self, old: Pod, pod: Pod) -> None:
-        """Take in a new version; a label that changes may take a pod to another group."""
+        """Replace a pod by a new version; a changed label may move it to another group."""
         for name, plugin in self._plugins.items():
             group = _group_of(plugin, old)
             if group is not None and group != _group_of(plugin, pod):
@@ -65,7 +65,7 @@ class Groups:
         self.put(pod)
 
     def remove(self, pod: Pod) -> None:
-        """Take a pod out."""
+        """Remove a pod."""
         for name, plugin in self._plugins.items():
             group = _group_of(plugin, pod)
             if group is not None:
@@ -81,7 +81,7 @@ class Groups:
             del self._members[key]
 
     def mark(self, pod: Pod, *, is_scheduled: bool) -> None:
-        """Note that a pod counts on a node from now on, or does not."""
+        """Record that a pod counts on a node from now on, or does not."""
         uid = pod.metadata.uid
         for name, plugin in self._plugins.items():
             group = _group_of(plugin, pod)
@@ -94,7 +94,7 @@ class Groups:
                 members.scheduled.discard(uid)
 
     def rebuild(self, pods: Iterable[Pod], assumed: Iterable[str]) -> None:
-        """Begin anew with the pods that exist and the uids of those that are assumed."""
+        """Rebuild the groups from the existing pods and the uids of the assumed ones."""
         self._members.clear()
         by_uid = {pod.metadata.uid: pod for pod in pods}
         for pod in by_uid.values():
@@ -105,9 +105,9 @@ class Groups:
 
 
 def _group_of(plugin: Plugin, pod: Pod) -> Hashable | None:
-    """Ask a plugin for the group of a pod; one that fails gives none.
+    """Return the group of a pod by a plugin; None if the plugin fails.
 
-    The pod hears of it where it is kept out of the queue; see `RunningProfile.run_pre_enqueue`.
+    `RunningProfile.run_pre_enqueue` reports the failure and gates the pod.
     """
     try:
         group = plugin.group_of(pod)

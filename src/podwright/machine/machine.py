@@ -11,16 +11,16 @@ A pod that one of the profiles is meant for is in exactly one place:
                    ▲                   │          │
                    └───────────────────┴──────────┘  failures
 
-Three kinds of work go on beside each other, and each waits for its own answers: the
-scheduling cycle (`cycle`: one at a time), binding cycles (`binding`: one per assumed pod)
-and asynchronous preemptions (`evictions`: one per preemptor). An event is first taken in by
-the part that it concerns. Work that this has made possible elsewhere, such as a waiting pod
-that was allowed, is done at the end of the same event, in the order in which it became
-possible; so no part is ever called in the middle of its own work.
+Three kinds of work run concurrently, and each waits for its own answers: the scheduling cycle
+(`cycle`: one at a time), binding cycles (`binding`: one per assumed pod) and asynchronous
+preemptions (`evictions`: one per preemptor). An event is first handled by the part that it
+concerns. Work that becomes possible elsewhere by that, such as the binding of a waiting pod that
+was allowed, is done at the end of the same event, in the order in which it became possible; so no
+part is called in the middle of its own work.
 
-Whoever runs the machine makes the calls, sends the answers and the changes that it sees,
-sends `CycleDue` while `has_next`, and keeps the clock: `TimerFired` when a `WakeAt` asked
-for it, `FlushBackoff` every whole second and `FlushUnschedulable` every 30 seconds.
+The driver makes the calls, sends their answers and the changes of objects, sends `CycleDue`
+while `has_next` is true, and keeps the clock: `TimerFired` at the time of a `WakeAt`,
+`FlushBackoff` every second and `FlushUnschedulable` every 30 seconds.
 """
 
 from __future__ import annotations
@@ -226,13 +226,13 @@ class Machine:
         pod = self._state.pods.get(name)
         return "" if pod is None else pod.metadata.uid
 
-    # ------------------------------------------------------------ what the queue asks
+    # ------------------------------------------------------------ callbacks of the queue
 
     def _pod_of(self, name: NamespacedName) -> Pod | None:
         return self._state.pods.get(name)
 
     def _run_pre_enqueue(self, pod: Pod) -> tuple[str, tuple[str, ...]] | None:
-        """Run PreEnqueue; a pod whose victims are still going is held back, too."""
+        """Run PreEnqueue; a pod whose victims are still being deleted is gated, too."""
         state = self._state
         held = state.profiles[pod.spec.scheduler_name].run_pre_enqueue(pod, state.now_ns)
         if held is not None:
@@ -251,7 +251,7 @@ class Machine:
 
     @property
     def metrics(self) -> Metrics:
-        """Where a driver reports what only it knows, such as the time that was really spent."""
+        """The metrics; a driver reports to them what only it knows, such as real durations."""
         return self._state.metrics
 
     def metrics_snapshot(self) -> MetricsSnapshot:
@@ -282,7 +282,7 @@ class Machine:
         return self._cycles.suspended is None and self.queue.has_next
 
     def holds_back(self, event: Event) -> bool:
-        """Tell whether an event would be kept until a cycle that is held up has gone on."""
+        """Report whether an event would be held until the suspended cycle is resumed."""
         return self._cycles.suspended is not None and not self._cycles.waits_for(event)
 
     @property
@@ -292,12 +292,12 @@ class Machine:
 
     @property
     def last_decision(self) -> Decision | None:
-        """What came of the last scheduling cycle."""
+        """The decision of the last scheduling cycle."""
         return self._cycles.last_decision
 
     @property
     def last_decisions(self) -> tuple[Decision, ...]:
-        """What came of the last scheduling cycle, pod by pod if it was that of a group."""
+        """The decisions of the last scheduling cycle, one per pod if it was that of a group."""
         return self._cycles.last_decisions
 
     @property
@@ -306,20 +306,20 @@ class Machine:
         return {name: running.profile for name, running in self._state.profiles.items()}
 
     def pod(self, name: NamespacedName) -> Pod | None:
-        """Return a pod as the API server last told it; None if there is none."""
+        """Return the last version of a pod that the machine received; None if there is none."""
         return self._state.pods.get(name)
 
     def objects(self) -> tuple[Object, ...]:
-        """Return every object as the API server last told it, pods last."""
+        """Return the last version of every object that the machine received, pods last."""
         return (*self._state.objects.values(), *self._state.pods.values())
 
     def runner(self, scheduler_name: str) -> Runner | None:
-        """Return who decides for the pods of a scheduler name; to explain with."""
+        """Return the runner of a scheduler name, to explain with; None if there is none."""
         profile = self._state.profiles.get(scheduler_name)
         return None if profile is None else profile.runner
 
     def assumed(self) -> dict[NamespacedName, str]:
-        """Return the pods that count on a node without the API server's word, by name."""
+        """Return the nodes of the assumed pods, by pod: those without confirmation."""
         bindings = self._state.assumed.values()
         return {binding.queued.key: binding.node for binding in bindings}
 

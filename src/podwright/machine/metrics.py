@@ -31,10 +31,10 @@ from typing import Literal
 
 from podwright.framework import Profile
 from podwright.machine.extension_path import BOUND, ExtensionPath, path_through
-from podwright.machine.metric_book import BOUNDS, Book, Histogram
 from podwright.machine.metric_counts import Counts, DecisionCount, PathCount, Points
 from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot, Value
 from podwright.machine.metric_table import METRIC_BY_NAME
+from podwright.machine.snapshot_builder import BOUNDS, Histogram, SnapshotBuilder
 from podwright.queueing import QueuedPod, QueueMetrics
 
 FailureResult = Literal["unschedulable", "error"]
@@ -389,41 +389,41 @@ class Metrics:
             The queue's own counters, brought up to date.
         levels : Levels
         """
-        book = Book()
-        self._unfold_attempts(book)
-        self._unfold_points(book)
-        _read_queue(book, queue)
-        _read_levels(book, levels)
+        builder = SnapshotBuilder()
+        self._unfold_attempts(builder)
+        self._unfold_points(builder)
+        _read_queue(builder, queue)
+        _read_levels(builder, levels)
         for name, counter in self._counters.items():
             for labels, value in counter.items():
-                book.put(name, labels, value)
+                builder.put(name, labels, value)
         for name, gauges in self._gauges.items():
             for labels, value in gauges.items():
-                book.put(name, labels, value)
+                builder.put(name, labels, value)
         for kept in (self._distributions, self._spent):
             for name, distributions in kept.items():
                 for labels, distribution in distributions.items():
-                    book.merge(name, labels, distribution)
+                    builder.merge(name, labels, distribution)
         for event, times in self._handled.items():
-            book.fill_up(_HANDLING_TIME, (event,), times)
-        book.fill_up(_ALGORITHM_TIME, (), sum(times for (times,) in self._decisions.values()))
+            builder.fill_up(_HANDLING_TIME, (event,), times)
+        builder.fill_up(_ALGORITHM_TIME, (), sum(times for (times,) in self._decisions.values()))
         for name, histogram_name in _COUNTED_BY.items():
-            book.count_histogram(name, histogram_name)
-        return MetricsSnapshot(book.families())
+            builder.count_histogram(name, histogram_name)
+        return MetricsSnapshot(builder.families())
 
-    def _unfold_attempts(self, book: Book) -> None:
+    def _unfold_attempts(self, builder: SnapshotBuilder) -> None:
         for profile, histogram in self._scheduled.items():
-            book.merge(_ATTEMPT_TIME, (SCHEDULED, profile), histogram)
+            builder.merge(_ATTEMPT_TIME, (SCHEDULED, profile), histogram)
         for labels, histogram in self._failed.items():
-            book.merge(_ATTEMPT_TIME, labels, histogram)
+            builder.merge(_ATTEMPT_TIME, labels, histogram)
         for attempts, histogram in self._by_attempts.items():
             label = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
-            book.merge(_SLI_TIME, (label,), histogram)
+            builder.merge(_SLI_TIME, (label,), histogram)
             times = sum(histogram.counts)
-            book.histogram("scheduler_pod_scheduling_attempts", ()).observe(attempts, times)
-        book.put("scheduler_pod_scheduled_after_flush_total", (), self._flushed_count)
+            builder.histogram("scheduler_pod_scheduling_attempts", ()).observe(attempts, times)
+        builder.put("scheduler_pod_scheduled_after_flush_total", (), self._flushed_count)
 
-    def _unfold_points(self, book: Book) -> None:
+    def _unfold_points(self, builder: SnapshotBuilder) -> None:
         times_of: Counter[tuple[str, str, str]] = Counter()
         evaluations: Counter[Labels] = Counter()
         for (name, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
@@ -444,9 +444,9 @@ class Metrics:
                 times_of[point, status, name] += times
         for labels, times in times_of.items():
             if times:
-                book.histogram(_POINT_TIME, labels).observe(0, times)
+                builder.histogram(_POINT_TIME, labels).observe(0, times)
         for evaluated, times in evaluations.items():
-            book.put("scheduler_plugin_evaluation_total", evaluated, times)
+            builder.put("scheduler_plugin_evaluation_total", evaluated, times)
 
 
 def _check(name: str, kind: str, labels: Labels) -> None:
@@ -481,26 +481,26 @@ def _taking_part(
     return [plugin.name for plugin in plugins if plugin.name not in skipped]
 
 
-def _read_queue(book: Book, queue: QueueMetrics) -> None:
+def _read_queue(builder: SnapshotBuilder, queue: QueueMetrics) -> None:
     for labels, times in queue.queue_incoming_pods_total.items():
-        book.put("scheduler_queue_incoming_pods_total", labels, times)
+        builder.put("scheduler_queue_incoming_pods_total", labels, times)
     for place, waiting in queue.pending_pods.items():
-        book.put("scheduler_pending_pods", (place,), waiting)
+        builder.put("scheduler_pending_pods", (place,), waiting)
     for blamed, waiting in queue.unschedulable_pods.items():
-        book.put("scheduler_unschedulable_pods", blamed, waiting)
+        builder.put("scheduler_unschedulable_pods", blamed, waiting)
     for event, kept in queue.inflight_events.items():
-        book.put("scheduler_inflight_events", (event,), kept)
+        builder.put("scheduler_inflight_events", (event,), kept)
     name = "scheduler_queueing_hint_execution_duration_seconds"
     for asked, times in queue.queueing_hint_executions_total.items():
-        book.histogram(name, asked).observe(0, times)
+        builder.histogram(name, asked).observe(0, times)
 
 
-def _read_levels(book: Book, levels: Levels) -> None:
-    book.put("scheduler_cache_size", ("nodes",), levels.nodes)
-    book.put("scheduler_cache_size", ("pods",), levels.pods)
-    book.put("scheduler_cache_size", ("assumed_pods",), levels.assumed_pods)
-    book.put("scheduler_goroutines", ("binding",), levels.binding)
+def _read_levels(builder: SnapshotBuilder, levels: Levels) -> None:
+    builder.put("scheduler_cache_size", ("nodes",), levels.nodes)
+    builder.put("scheduler_cache_size", ("pods",), levels.pods)
+    builder.put("scheduler_cache_size", ("assumed_pods",), levels.assumed_pods)
+    builder.put("scheduler_goroutines", ("binding",), levels.binding)
     extender = ("prioritizing_extender",)
-    book.put("scheduler_goroutines", extender, levels.prioritizing_extender)
-    book.put("podwright_permit_waiting_pods", (), levels.permit_waiting)
-    book.put("podwright_preempting_pods", (), levels.preempting)
+    builder.put("scheduler_goroutines", extender, levels.prioritizing_extender)
+    builder.put("podwright_permit_waiting_pods", (), levels.permit_waiting)
+    builder.put("podwright_preempting_pods", (), levels.preempting)

@@ -95,7 +95,7 @@ def _state_of(plugin: Plugin) -> Hashable | None:
 
 
 def _is_own(cls: type) -> bool:
-    """Tell whether a class is the user's, not one that all plugins are made of."""
+    """Report whether a class is the user's, not one that all plugins are made of."""
     is_plugin = issubclass(cls, Plugin) and cls is not Plugin
     return is_plugin and not cls.__module__.startswith("podwright.plugins.")
 

@@ -61,7 +61,7 @@ class PodSteps:
         return decision
 
     def is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
-        """Tell whether a popped pod should not be scheduled after all."""
+        """Report whether a popped pod is not to be scheduled."""
         state = self._state
         if pod.metadata.deletion_timestamp is not None:
             emit_failed(state, pod, f"skip schedule deleting pod: {pod.key}")
@@ -70,7 +70,7 @@ class PodSteps:
         return queued.uid in state.assumed
 
     def announce(self, queued: QueuedPod, decision: Decision) -> Eviction | None:
-        """Hold a pod back for which others are to be preempted; None if there is none."""
+        """Gate a pod whose victims are to be deleted; None if there are no victims."""
         result = decision.post_filter
         if result is not None and isinstance(result.details, Preemption):
             node = result.nominated_node
@@ -83,10 +83,10 @@ class PodSteps:
                 )
         return None
 
-    # ------------------------------------------------------------ a node was found
+    # ------------------------------------------------------------ after a node is chosen
 
     def binding(self, profile: RunningProfile, queued: QueuedPod, node: str) -> Binding:
-        """Return the pod that was decided on last, ready for its way to a node."""
+        """Return a new binding cycle for the pod that was decided last."""
         state, pod = self._state, queued.pod
         runner = profile.runner
         plugins = profile.bind_plugins(runner.skipped[0])
@@ -97,7 +97,7 @@ class PodSteps:
         return binding
 
     def count_on(self, binding: Binding, slot: int) -> Status | None:
-        """Let a pod count on its node; returns an error if it cannot."""
+        """Count a pod on its node; returns an error if that is not possible."""
         state, queued = self._state, binding.queued
         if queued.key in state.cluster.pods:
             # A pod of that name still counts: its deletion has not been seen to the end.
@@ -116,7 +116,7 @@ class PodSteps:
         return None
 
     def commit(self, binding: Binding, slot: int) -> None:
-        """Assume a pod on its node, and send it there unless Reserve or Permit object."""
+        """Assume a pod on its node, and start its binding unless Reserve or Permit reject it."""
         state, queued, plugins = self._state, binding.queued, binding.plugins
         error = self.count_on(binding, slot)
         if error is not None:
@@ -144,7 +144,7 @@ class PodSteps:
         return None
 
     def _permit(self, binding: Binding) -> tuple[Failure, ExtensionPath] | None:
-        """Ask the Permit plugins; the pod waits if one of them holds it."""
+        """Call the Permit plugins; the pod waits if one of them returns Wait."""
         state = self._state
         pending: dict[str, int] = {}
         for plugin in binding.plugins.permit:
@@ -169,7 +169,7 @@ def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:
 
 
 def _has_tried_preemption(profile: RunningProfile, status: Status) -> bool:
-    """Tell whether DefaultPreemption was asked: it, or all plugins together, had the last word."""
+    """Report whether DefaultPreemption ran: the status is its own, or that of all plugins."""
     if status.plugin == _PREEMPTION:
         return True
     if status.code is not Code.UNSCHEDULABLE:

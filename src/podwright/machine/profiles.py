@@ -1,8 +1,7 @@
-"""A profile as the machine runs it: who decides, and who has a part in plugins.
+"""A profile as the machine runs it: its runner, and its plugins from Reserve on.
 
-Most plugins that take part in placing have nothing to do for most pods. Which of them do
-follows from what PreFilter skipped, so it is worked out once per distinct set of skipped
-plugins.
+From Reserve on, most plugins have nothing to do for most pods. Which of them do depends only on
+the plugins that PreFilter skipped, so it is computed once per distinct set of skipped plugins.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class RunningProfile:
         Returns
         -------
         (str, str, Status), optional
-            The extension point, the plugin that holds the pod back, and what it says.
+            The extension point, the plugin that gates the pod, and its status.
         """
         for plugin in self.profile.pre_enqueue:
             try:

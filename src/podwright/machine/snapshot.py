@@ -224,7 +224,7 @@ class _Numbers:
 
 
 def is_capturable(state: State) -> bool:
-    """Tell whether nothing is under way that cannot be written down."""
+    """Report whether nothing is under way that cannot be written down."""
     if any(
         plugin.remembers()
         for running in state.profiles.values()

@@ -1,8 +1,7 @@
 """The order of the queue by a QueueSort plugin, whatever the plugin does wrong.
 
-A pod whose key cannot be used is kept out of the queue and hears of it, like one that a
-PreEnqueue plugin fails on. A key may also go wrong later, when nobody is asked any more
-whether the pod may enter: such a pod comes after all others.
+A pod whose key is invalid is gated with an Event, like a pod on which a PreEnqueue plugin fails.
+A key may also become invalid after the pod has entered the queue: such a pod comes last.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class SortOrder:
         """The first key that could be used; others have to be comparable with it."""
 
     def __call__(self, queued: QueuedPod) -> tuple[object, int]:
-        """Return where a pod comes; nothing that the plugin does escapes."""
+        """Return the sort key of a pod; an exception of the plugin is not raised."""
         key: object = None
         try:
             key = self.plugin.queue_sort_key(queued.pod, queued.timestamp_ns)
@@ -39,7 +38,7 @@ class SortOrder:
         return ((0, key) if is_good else _LAST), queued.entered_index
 
     def check(self, pod: Pod, timestamp_ns: int) -> Status:
-        """Tell whether the plugin gives a key that can be used; an ERROR if not."""
+        """Check the key that the plugin returns for a pod; an ERROR if it is invalid."""
         try:
             key: object = self.plugin.queue_sort_key(pod, timestamp_ns)
         except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
@@ -62,7 +61,7 @@ class SortOrder:
 
 
 def _is_like(key: object, first: object) -> bool:
-    """Tell whether two keys can be compared at every depth, and not only where they differ."""
+    """Report whether two keys can be compared at every depth, and not only where they differ."""
     if isinstance(key, tuple) and isinstance(first, tuple):
         return all(_is_like(one, other) for one, other in zip(key, first, strict=False))
     if isinstance(key, int | float) and isinstance(first, int | float):

@@ -1,4 +1,4 @@
-"""What the machine wants to be woken for, in order of time."""
+"""The timers of the machine, in order of time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Timer(NamedTuple):
     ----------
     due_ns : int
     counter : int
-        Tells equal times apart: the first wish comes first.
+        Orders equal times: the first timer added comes first.
     number : int
         Of the waiting pod, or of the binding cycle if no plugin is named.
     plugin : str

@@ -10,7 +10,6 @@ from podwright.framework.profile import Profile
 from podwright.framework.status import Code
 from podwright.machine.exposition import render_text
 from podwright.machine.extension_path import binding_path, path_through
-from podwright.machine.metric_book import Histogram, bounds_of
 from podwright.machine.metric_counts import Counts
 from podwright.machine.metric_snapshot import (
     Levels,
@@ -18,6 +17,7 @@ from podwright.machine.metric_snapshot import (
 )
 from podwright.machine.metric_table import METRIC_BY_NAME
 from podwright.machine.metrics import Metrics
+from podwright.machine.snapshot_builder import Histogram, bounds_of
 from podwright.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 

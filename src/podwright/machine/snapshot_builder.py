@@ -1,4 +1,4 @@
-"""Histograms of integers, and the book in which a snapshot is put together.
+"""Histograms of integers, and the builder of a metrics snapshot.
 
 Upstream compares float seconds with float bounds; here both are integers, nanoseconds where
 they are durations, and fall into the same buckets.
@@ -17,7 +17,7 @@ from podwright.queueing import SECOND_NS
 
 
 def bounds_of(metric: Metric) -> list[int]:
-    """Return the greatest integer that belongs into each bucket.
+    """Return the greatest integer of each bucket.
 
     Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
     1.5000000000000002e-05 s is turned into the last nanosecond whose seconds are not greater.
@@ -51,11 +51,11 @@ class Histogram:
         self.total = 0
 
     @classmethod
-    def of(cls, bounds: list[int], told: Distribution) -> Histogram:
-        """Return what `read` gave as one to go on with."""
+    def of(cls, bounds: list[int], read: Distribution) -> Histogram:
+        """Return a histogram that continues what `read` returned."""
         histogram = cls(bounds)
-        assert len(told.counts) == len(histogram.counts), told
-        histogram.counts, histogram.total = list(told.counts), told.total
+        assert len(read.counts) == len(histogram.counts), read
+        histogram.counts, histogram.total = list(read.counts), read.total
         return histogram
 
     def observe(self, value: int, times: int = 1) -> None:
@@ -64,12 +64,12 @@ class Histogram:
         self.total += value * times
 
     def replace(self, old: int, new: int) -> None:
-        """Correct a value that was counted before."""
+        """Replace a value that was counted before."""
         self.observe(old, -1)
         self.observe(new)
 
     def add(self, other: Histogram) -> None:
-        """Count all that another one of the same bounds counted."""
+        """Add the counts of another histogram with the same bounds."""
         self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         self.total += other.total
 
@@ -84,8 +84,8 @@ BOUNDS: Final[Mapping[str, list[int]]] = {
 """Of every histogram, by name."""
 
 
-class Book:
-    """A snapshot while it is being made."""
+class SnapshotBuilder:
+    """Collects values and histograms into the families of a snapshot."""
 
     def __init__(self) -> None:
         self._values: dict[str, dict[Labels, int]] = {}
@@ -103,11 +103,11 @@ class Book:
         return series[labels]
 
     def merge(self, name: str, labels: Labels, histogram: Histogram) -> None:
-        """Add all that a histogram counted."""
+        """Add the counts of a histogram."""
         self.histogram(name, labels).add(histogram)
 
     def fill_up(self, name: str, labels: Labels, times: int) -> None:
-        """Add zeros until there are so many values: those whose duration nobody reported."""
+        """Add zeros up to `times` values: durations that no driver reported count as zero."""
         histogram = self.histogram(name, labels)
         missing = times - sum(histogram.counts)
         assert missing >= 0, f"{name}{labels}: {-missing} more were reported than happened"
@@ -119,7 +119,7 @@ class Book:
             self.put(name, labels, sum(histogram.counts))
 
     def families(self) -> tuple[Family, ...]:
-        """Return what there is; without labels, also what was never counted."""
+        """Return all families; metrics without labels are included even if never counted."""
         families = []
         for metric in sorted(METRICS, key=lambda metric: metric.name):
             if metric.path != METRICS_PATH:
