@@ -1,6 +1,6 @@
-"""What a store refuses, and why.
+"""The errors of a store.
 
-The API server turns these into its answers; the facts it needs are attributes.
+The API server turns them into Status responses; their attributes have the values it needs.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from podwright.store.kinds import GroupKind
 
 
 class StoreError(PodwrightError):
-    """Root of what stores raise on purpose."""
+    """The base class of all errors of a store."""
 
 
 class ObjectError(StoreError):
-    """Something about one object.
+    """An error that concerns one object.
 
     Attributes
     ----------
     kind : GroupKind
         Group and kind.
     key : NamespacedName
-        Which one.
+        The object's key.
     """
 
     def __init__(self, kind: GroupKind, key: NamespacedName, message: str) -> None:
@@ -31,19 +31,19 @@ class ObjectError(StoreError):
 
 
 class NotFound(ObjectError):  # noqa: N818 - named as the API names it
-    """There is no such object."""
+    """The object does not exist."""
 
     def __init__(self, kind: GroupKind, key: NamespacedName) -> None:
         super().__init__(kind, key, "not found")
 
 
 class AlreadyExists(ObjectError):  # noqa: N818 - named as the API names it
-    """There is such an object already.
+    """The object already exists.
 
     Attributes
     ----------
     is_terminating : bool
-        Whether the one that is there is being deleted.
+        Whether the existing object is being deleted.
     """
 
     def __init__(self, kind: GroupKind, key: NamespacedName, *, is_terminating: bool) -> None:
@@ -53,15 +53,15 @@ class AlreadyExists(ObjectError):  # noqa: N818 - named as the API names it
 
 
 class Conflict(ObjectError):  # noqa: N818 - named as the API names it
-    """The object is not the one, or not as, the writer expected.
+    """The object does not meet the preconditions of the writer.
 
     Attributes
     ----------
     field : str
-        `uid` or `resourceVersion` for a precondition that does not hold; empty for a state
-        that does not allow the change.
+        `uid` or `resourceVersion` for a failed precondition; empty for a state that does not
+        allow the change.
     expected, found : str
-        What the precondition says and what the object has.
+        The value in the precondition and the value of the object.
     detail : str
         The message without the object.
     """
@@ -90,9 +90,9 @@ class Expired(StoreError):  # noqa: N818 - named as the API names it
     Attributes
     ----------
     requested, oldest, current : int
-        The version that was asked for, the oldest that still can be, and the newest.
+        The requested version, the oldest available one, and the newest.
     continue_token : str
-        For a list in pages: continues it with what there is now, not consistently.
+        For a list in pages: continues it with the current state, which is not consistent.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class FutureVersion(StoreError):  # noqa: N818 - named for what it is
     Attributes
     ----------
     requested, current : int
-        The version that was asked for and the newest.
+        The requested version and the newest.
     """
 
     def __init__(self, requested: int, *, current: int) -> None:
@@ -128,11 +128,11 @@ class InvalidVersion(StoreError, ValueError):  # noqa: N818 - named for what it 
 
 
 class InvalidContinue(StoreError, ValueError):  # noqa: N818 - named for what it is
-    """A continue token that no list of this store has given out."""
+    """A continue token that no list of this store has returned."""
 
 
 class UnusableStore(StoreError):  # noqa: N818 - named for what it is
-    """A file that cannot be opened as a store, or cannot be written any more.
+    """A file that cannot be opened as a store, or that can no longer be written.
 
-    The message names the file, what is wrong and what to do; the file stays as it is.
+    The message names the file, the problem and the remedy; the file stays unchanged.
     """

@@ -1,4 +1,4 @@
-"""The fields that field selectors may name, kind by kind, and which of them are indexed.
+"""The fields that field selectors support, per kind, and which of them are indexed.
 
 Upstream: GetAttrs and ToSelectableFields of each kind, pkg/registry/core/pod/strategy.go
 first; the conversions of field labels in pkg/apis/*/v1/conversion.go
@@ -15,10 +15,10 @@ from podwright.objects import FieldSelector, KubernetesObject, SelectorError
 from podwright.store.kinds import POD, GroupKind
 
 Getter: TypeAlias = Callable[[KubernetesObject], str]
-"""Reads a field as a selector compares it; what is absent is empty, or Go's zero."""
+"""Reads a field as text for comparison; an absent field is empty, or Go's zero value."""
 
 FieldTest: TypeAlias = tuple[Getter, str, bool]
-"""How to read the field, the value, and whether it must be another."""
+"""The getter of the field, the value, and whether the field must differ from it."""
 
 
 def _raw(path: str, absent: str = "") -> Getter:
@@ -91,7 +91,7 @@ FIELDS: dict[GroupKind, dict[str, Getter]] = {
         "spec.driver": _raw("spec.driver"),
     },
 }
-"""The fields of each kind beside `metadata.name` and `metadata.namespace`, which all have."""
+"""The fields of each kind besides `metadata.name` and `metadata.namespace`, which all have."""
 
 INDEXED: dict[GroupKind, tuple[str, ...]] = {
     POD: ("spec.nodeName", "status.phase"),
@@ -99,7 +99,7 @@ INDEXED: dict[GroupKind, tuple[str, ...]] = {
     ("events.k8s.io", "Event"): ("regarding.uid", "regarding.name"),
     ("resource.k8s.io", "ResourceSlice"): ("spec.nodeName", "spec.driver"),
 }
-"""The fields whose values lead to their objects without looking at others."""
+"""The indexed fields of each kind."""
 
 
 @lru_cache(maxsize=1_024)
@@ -109,7 +109,7 @@ def field_tests(kind: GroupKind, selector: FieldSelector) -> tuple[FieldTest, ..
     Raises
     ------
     SelectorError
-        The kind does not have a field, in upstream's words.
+        The kind does not support a field; the message is upstream's.
     """
     own = FIELDS.get(kind)
     known = _METADATA | (own or {})

@@ -1,7 +1,7 @@
-"""The changes of the last while: what watches are fed from and old lists are rebuilt from.
+"""The history: the recent changes, from which watches and lists of older versions are served.
 
-Versions have no gaps: each change has the next one. So a version is a position, and the
-window is two numbers, `oldest` (from which one can still go on) and `current`.
+Versions have no gaps: each change has the next version. So a version is a position, and the
+window is two numbers: `oldest`, the oldest version that can be watched from, and `current`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False):
-    """One line of a watch.
+    """One event of a watch.
 
     Attributes
     ----------
     type : str
         ADDED, MODIFIED, DELETED or BOOKMARK.
     resource_version : int
-        The version of the change, or how far the watch has come.
+        The version of the change; for a bookmark the version that the watch has reached.
     object : KubernetesObject or None
-        As it is now; for DELETED as it was last, with the version of the change. A bookmark
-        has none.
+        The object after the change; for DELETED its last state with the version of the change.
+        A bookmark has none.
     old : KubernetesObject or None
-        As it was before; for ADDED there is none.
+        The object before the change; None for ADDED.
     ends_initial : bool
-        Whether this bookmark ends the objects that were there when the watch began.
+        Whether this bookmark ends the initial events.
     """
 
     type: EventType
@@ -47,9 +47,9 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One version: an object that came, changed or went.
+    """One version: an object was created, updated or deleted.
 
-    Made for every write, so it has no more than the parts from which its event is made.
+    A change is created for every write, so it has only the parts that its event needs.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     kind : GroupKind
         Group and kind.
     key : NamespacedName
-        Which object.
+        The object's key.
     old, new : KubernetesObject or None
-        Before and after; None where there is no object.
+        The object before and after; None if it did not exist.
     object : KubernetesObject
-        As it is now; of one that went, as it was last, with the version of the change.
+        The object after the change; for a deletion its last state with the version of the change.
     """
 
     version: int
@@ -74,7 +74,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def event(self) -> WatchEvent:
-        """What a watch without selectors says of it."""
+        """The event of a watch without selectors."""
         if self.new is None:
             return WatchEvent("DELETED", self.version, self.object, self.old)
         type_: EventType = "ADDED" if self.old is None else "MODIFIED"
@@ -88,7 +88,7 @@ def change_of(
     old: KubernetesObject | None,
     new: KubernetesObject | None,
 ) -> Change:
-    """Return the change from an object, or none, to an object, or none."""
+    """Return the change from one state of an object to the next; None if it does not exist."""
     if new is not None:
         return Change(version, kind, key, old, new, new)
     assert old is not None, f"{kind[1]} {key}: neither before nor after version {version}"
@@ -99,9 +99,9 @@ _version_of = attrgetter("version")
 
 
 class History:
-    """A window over the changes.
+    """The window of recent changes.
 
-    Changes are told apart by their kinds when somebody asks for those of a kind, not before.
+    Changes are grouped by kind only when the changes of a kind are requested.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class History:
         self._changes.append(change)
 
     def newest_of(self, kind: GroupKind | None) -> int:
-        """Return the version of the last change of a kind (of any for None), 0 if none is known."""
+        """Return the version of the last change of a kind (of all kinds for None), 0 if none."""
         if kind is None:
             return self.current if self._changes else 0
         log = self._log_of(kind)
@@ -136,7 +136,7 @@ class History:
     def after(
         self, version: int, kind: GroupKind | None, limit: int | None = None
     ) -> Sequence[Change]:
-        """Return the changes after a version, of one kind or (None) of all, in order.
+        """Return the changes after a version in order, of one kind or of all kinds (None).
 
         Raises
         ------
@@ -174,7 +174,7 @@ class History:
         """Make a version the oldest."""
         if version <= self.oldest:
             return
-        assert version <= self.current, f"{version} is not reached, only {self.current}"
+        assert version <= self.current, f"{version} is after the current version {self.current}"
         del self._changes[: version - self.oldest]
         self.oldest = version
         self._sorted_until = max(self._sorted_until, version)
@@ -188,7 +188,7 @@ def version_number(text: str) -> int:
     Raises
     ------
     InvalidVersion
-        It is not a number.
+        The text is not a number.
     """
     if not (text.isascii() and text.isdigit()):
         raise InvalidVersion(f"invalid resource version: {text!r}; a number is expected")

@@ -1,6 +1,6 @@
-"""What leads to the objects of a kind without looking at others: values, names, namespaces.
+"""Indexes over the objects of a kind: by values, names and namespaces.
 
-Each is made from the objects that are there, and told of every change from then on.
+An index is built from the current objects and then updated with every change.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ Objects: TypeAlias = Mapping[NamespacedName, KubernetesObject]
 Keys: TypeAlias = set[NamespacedName]
 
 Values: TypeAlias = Callable[[KubernetesObject], Collection[Hashable]]
-"""Reads the values by which an object is to be found."""
+"""Returns the values under which an object is indexed."""
 
 _NONE: Keys = set()
 _ADDED_MIN = 1_000
 
 
 class Index:
-    """Which objects have a value.
+    """Maps values to the keys of the objects that have them.
 
     Parameters
     ----------
     values_of : callable
-        The values of an object.
+        Returns the values of an object.
     objects : mapping
-        What there is.
+        The current objects.
     """
 
     def __init__(self, values_of: Values, objects: Objects) -> None:
@@ -37,20 +37,20 @@ class Index:
         self._keys = _keys_by_value(values_of, objects)
 
     def __getitem__(self, value: Hashable) -> Keys:
-        """Return the keys of the objects that have a value; not to be changed."""
+        """Return the keys of the objects that have a value; read-only."""
         return self._keys.get(value, _NONE)
 
     def move(
         self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
-        """Take in a change."""
+        """Apply a change."""
         before = () if old is None else self._values_of(old)
         after = () if new is None else self._values_of(new)
         if before == after:
             return
         for value in before:
             keys = self._keys.get(value)
-            if keys is None:  # an owner that is named twice
+            if keys is None:  # the object lists the same owner twice
                 continue
             keys.discard(key)
             if not keys:
@@ -59,7 +59,7 @@ class Index:
             self._keys[value].add(key)
 
     def validate(self, objects: Objects) -> None:
-        """Check it against the objects."""
+        """Check the index against the objects."""
         assert self._keys == _keys_by_value(self._values_of, objects), "an index is wrong"
 
 
@@ -72,7 +72,7 @@ def _keys_by_value(values_of: Values, objects: Objects) -> defaultdict[Hashable,
 
 
 class SortedKeys:
-    """Keys that are put in order when somebody asks, and stay so until they change."""
+    """A set of keys that is sorted on demand and stays sorted until it changes."""
 
     def __init__(self) -> None:
         self._order: list[NamespacedName] = []
@@ -83,27 +83,27 @@ class SortedKeys:
         return len(self._order) + len(self._added) - len(self._removed)
 
     def add(self, key: NamespacedName) -> None:
-        """Add a key that is not there."""
+        """Add a new key."""
         if key in self._removed:
             self._removed.remove(key)
             return
         self._added.append(key)
-        # So that what came and went is not kept for ever where nobody asks.
+        # Bounds the memory for added and removed keys if `sorted` is never called.
         if len(self._added) > _ADDED_MIN + len(self._order):
             self.sorted()
 
     def remove(self, key: NamespacedName) -> None:
-        """Remove a key that is there."""
+        """Remove an existing key."""
         self._removed.add(key)
 
     def sorted(self) -> list[NamespacedName]:
-        """Return the keys in order; not to be changed."""
+        """Return the keys in order; read-only."""
         if self._removed or self._added:
             if self._removed:
                 self._order = [key for key in self._order if key not in self._removed]
                 self._added = [key for key in self._added if key not in self._removed]
                 self._removed.clear()
-            # Two runs, of which one is short, are merged in a single pass.
+            # Timsort merges the two sorted runs in a single pass.
             self._order += sorted(self._added)
             self._order.sort()
             self._added.clear()
@@ -116,7 +116,7 @@ class Names:
     Parameters
     ----------
     objects : mapping
-        What there is.
+        The current objects.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -132,7 +132,7 @@ class Names:
     def move(
         self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
-        """Take in a change."""
+        """Apply a change."""
         if new is None:
             assert old is not None, f"{key}: neither before nor after"
             namespace = old.metadata.namespace
@@ -148,12 +148,12 @@ class Names:
             known.add(key)
 
     def count(self, namespace: str) -> int:
-        """Return how many there are in a namespace."""
+        """Return the number of keys in a namespace."""
         names = self._of.get(namespace)
         return len(names) if names else 0
 
     def ordered(self, namespace: str | None) -> Iterable[list[NamespacedName]]:
-        """Yield the keys of a namespace, or all, in runs that are sorted and follow each other."""
+        """Yield the keys of a namespace, or of all, in sorted runs that are in order."""
         if namespace is not None:
             names = self._of.get(namespace)
             if names:
@@ -164,7 +164,7 @@ class Names:
             yield self._of[place].sorted()
 
     def validate(self, objects: Objects) -> None:
-        """Check them against the objects."""
+        """Check the names against the objects."""
         places: dict[str, list[NamespacedName]] = {}
         for key, obj in objects.items():
             places.setdefault(obj.namespace, []).append(key)

@@ -1,4 +1,4 @@
-"""How kinds are named: by API group and kind."""
+"""Group and kind: how the store identifies kinds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 from podwright.objects import KubernetesObject, Pod, Unknown, api_group
 
 GroupKind: TypeAlias = tuple[str, str]
-"""API group and kind; versions of a kind are one kind."""
+"""API group and kind, independent of the API version."""
 
 KindLike: TypeAlias = GroupKind | type[KubernetesObject]
 """Group and kind, or the struct of a typed kind."""
@@ -19,7 +19,7 @@ _OF_CLASS: dict[type[KubernetesObject], GroupKind] = {}
 
 
 def group_kind(kind: KindLike) -> GroupKind:
-    """Return the group and kind of a struct, or what is one already."""
+    """Return the group and kind of a struct class; a GroupKind is returned as it is."""
     if isinstance(kind, tuple):
         return kind
     found = _OF_CLASS.get(kind)

@@ -1,15 +1,15 @@
-"""Versioned objects: one growing resourceVersion, compare-and-swap, lists and watches.
+"""The object store: one increasing resourceVersion, commits, lists and watches.
 
-Theory of operation. A writer reads the object as it is, works out the object as it will be, and
-commits one or two changes; what a write means is decided in `api`. Each change has the next
-version. A commit first goes to the journal, if the store has one, and then to the tables and the
-history; so what a write has returned is on disk, and what the journal refused has not happened.
+Theory of operation. A writer (`api`) reads the current object, computes the new one, and commits
+one or two changes. Each change has the next version. A commit is written to the journal first, if
+there is one, and then to the tables and the history. So a write that has returned is durable, and
+a write that the journal rejected has no effect.
 
-Everything is read from memory: current objects by indexes (`table`), and older states and
-watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when
-a store is opened.
+All reads are served from memory: current objects from the tables (`table`), older states and
+watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when a
+store is opened.
 
-Nothing here reads a clock or draws.
+This module reads no clock and draws no random numbers.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ FIRST_VERSION = 1
 """The version of an empty store; 0 means "any version" to clients."""
 
 DEFAULT_WINDOW = 20_000
-"""How many changes are kept for watches and pages."""
+"""The default number of changes that are kept for watches and pages."""
 
 
 class ObjectStore:
-    """Objects of all kinds under one growing version.
+    """Objects of all kinds under one increasing version.
 
     Parameters
     ----------
     seed : int
-        What uids and generated names are derived from; kept with the objects.
+        The seed of uids and generated names; stored with the objects.
     window : int
-        How many changes are kept for watches and for lists in pages. A little more is kept
-        between two clean-ups.
+        The number of changes that are kept for watches and for lists in pages. Up to a quarter
+        more is kept between two compactions.
     journal : Journal, optional
-        Where changes are kept; without one the store is in memory only.
+        The durable log of changes; without one the store is in memory only.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ObjectStore:
     ) -> None:
         self.seed = seed
         self._window = window
-        self._kept_max = window * 5 // 4  # a quarter more, so that trimming is rare
+        self._kept_max = window * 5 // 4  # a quarter more, so that compactions are rare
         self._journal = journal
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
@@ -86,27 +86,27 @@ class ObjectStore:
 
     @property
     def oldest_version(self) -> int:
-        """The oldest version that can be listed, and watched from."""
+        """The oldest version that can be listed and watched from."""
         return self._history.oldest
 
     @property
     def examined_count(self) -> int:
-        """How many objects lists have looked at, ever: the work that indexes save."""
+        """The total number of objects that lists have examined; indexes reduce it."""
         return sum(table.examined_count for table in self._tables.values())
 
     # ------------------------------------------------------------------------ writes
 
     def keys(self, kind: KindLike) -> Container[NamespacedName]:
-        """Return the keys of the objects of a kind, to look names up in; not a copy."""
+        """Return the keys of the objects of a kind for membership tests; not a copy."""
         return self._table(group_kind(kind)).objects
 
     def require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
-        """Return an object that must be there.
+        """Return an object that must exist.
 
         Raises
         ------
         NotFound
-            There is none of that name.
+            The object does not exist.
         """
         table = self._tables.get(kind)
         current = table.objects.get(key) if table is not None else None
@@ -115,12 +115,12 @@ class ObjectStore:
         return current
 
     def commit(self, *changes: Change) -> None:
-        """Make changes of one write: the next versions, in their order.
+        """Commit the changes of one write, which have the next versions in order.
 
         Raises
         ------
         UnusableStore
-            The journal refused them; nothing has changed.
+            The journal rejected the changes; nothing has changed.
         """
         if self._broken:
             raise UnusableStore(f"{self._broken}; open the store again")
@@ -138,10 +138,10 @@ class ObjectStore:
             self._trim()
 
     def put(self, obj: KubernetesObject) -> Stored:
-        """Store an object as it is, new or not: only its version becomes ours.
+        """Create or replace an object as it is; only its version is assigned by the store.
 
-        For objects whose uid, times and generation somebody else has decided: records,
-        snapshots, mirrors.
+        For objects whose uid, timestamps and generation were set elsewhere: records, snapshots,
+        mirrors.
         """
         kind = kind_of(obj)
         obj = with_document(obj)
@@ -158,12 +158,12 @@ class ObjectStore:
         return Stored(new, version, "created" if current is None else "updated")
 
     def drop(self, kind: KindLike, key: NamespacedName) -> Stored:
-        """Remove an object at once, whoever holds it; the other half of `put`.
+        """Remove an object immediately, regardless of finalizers; the counterpart of `put`.
 
         Raises
         ------
         NotFound
-            There is none of that name.
+            The object does not exist.
         """
         kind = group_kind(kind)
         current = self.require(kind, key)
@@ -174,18 +174,18 @@ class ObjectStore:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Commit the writes of a block together; they are safe when the block ends.
+        """Write the changes of a block to the journal together, when the block ends.
 
-        Each is a write of its own and is seen by reads and watches at once: one that fails
-        takes none back. An exception that leaves the block does not either.
+        Each write in the block is separate and visible to reads and watches immediately. A failed
+        write, or an exception that leaves the block, does not roll back the other writes.
 
         Raises
         ------
         UnusableStore
-            The journal refused them. What is in memory is not on disk, so the store is of no
-            more use and must be opened again.
+            The journal rejected the changes. The state in memory is not durable, so the store
+            cannot be used any more and must be reopened.
         """
-        assert self._batch is None, "a batch within a batch"
+        assert self._batch is None, "nested batches are not supported"
         self._batch = []
         try:
             yield
@@ -212,7 +212,7 @@ class ObjectStore:
     @overload
     def get(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject | None: ...
     def get(self, kind: KindLike, key: NamespacedName) -> KubernetesObject | None:
-        """Return an object, None if there is none."""
+        """Return an object, None if it does not exist."""
         table = self._tables.get(group_kind(kind))
         return table.objects.get(key) if table else None
 
@@ -221,7 +221,7 @@ class ObjectStore:
         return sorted(kind for kind, table in self._tables.items() if table.objects)
 
     def count(self, kind: KindLike, namespace: str | None = None) -> int:
-        """Return how many objects of a kind there are, everywhere or in a namespace."""
+        """Return the number of objects of a kind, in all namespaces or in one."""
         table = self._tables.get(group_kind(kind))
         return table.count(namespace) if table else 0
 
@@ -242,26 +242,26 @@ class ObjectStore:
         Parameters
         ----------
         kind : KindLike
-            Which kind.
+            The kind.
         namespace, labels, fields, owner_uid
             Conditions that must all hold.
         limit : int, optional
-            How many objects a page has at most.
+            The maximum number of objects of a page.
         continue_token : str
-            From the page before. All pages show the state of the first.
+            The token of the previous page. All pages show the state of the first.
         at : int, optional
-            The version whose state is wanted; the newest otherwise.
+            The version of the state; default: the newest.
 
         Raises
         ------
         Expired
             The history of that version was discarded.
         FutureVersion
-            The version is not reached yet.
+            The store has not reached the version.
         InvalidContinue
-            The token is none.
+            The token is not valid.
         SelectorError
-            The kind does not have a field.
+            The kind does not support a field.
         """
         kind = group_kind(kind)
         query = query_for(
@@ -308,11 +308,11 @@ class ObjectStore:
         Parameters
         ----------
         kind : KindLike, optional
-            Which kind; without one all changes, of which `since` must be given.
+            The kind; default: all kinds.
         since : int, optional
-            The version that is known; changes after it follow. One in the future is silent
-            until it is reached. Without it the objects that are there come first, as ADDED,
-            and a bookmark ends them.
+            The watch begins after this version. With a future version it has no events until the
+            store reaches that version. Without one the current objects come first, as ADDED,
+            followed by a bookmark.
         namespace, labels, fields, owner_uid
             Conditions that must all hold.
 
@@ -323,24 +323,24 @@ class ObjectStore:
         SelectorError
             The kind does not have a field.
         """
-        wanted = None if kind is None else group_kind(kind)
+        watched = None if kind is None else group_kind(kind)
         query = query_for(
-            wanted, namespace=namespace, labels=labels, fields=fields, owner_uid=owner_uid
+            watched, namespace=namespace, labels=labels, fields=fields, owner_uid=owner_uid
         )
         if since is not None:
             if since < self._history.oldest:
                 raise Expired(since, oldest=self._history.oldest, current=self._history.current)
-            return Cursor(self._history, wanted, query, since)
+            return Cursor(self._history, watched, query, since)
         version = self._history.current
         objects = [
             obj
-            for each in ([wanted] if wanted is not None else self.kinds())
+            for each in ([watched] if watched is not None else self.kinds())
             for obj in read_page(self._table(each), query, version=version).objects
         ]
-        return Cursor(self._history, wanted, query, version, initial_events(objects, version))
+        return Cursor(self._history, watched, query, version, initial_events(objects, version))
 
     def follow(self) -> Changes:
-        """Return a list to which every change from now on is added; it is the caller's to empty."""
+        """Return a list to which all later changes are appended; the caller empties it."""
         changes: Changes = []
         self._followers.append(changes)
         return changes
@@ -348,8 +348,8 @@ class ObjectStore:
     # ------------------------------------------------------------------ housekeeping
 
     def compact(self, before: int) -> None:
-        """Discard the history before a version; watches and pages from there are `Expired`."""
-        assert self._batch is None, "a compaction within a batch"
+        """Discard the history before a version; older watches and pages are `Expired`."""
+        assert self._batch is None, "a batch cannot be compacted"
         oldest = min(before, self._history.current)
         if self._journal is not None and oldest > self._history.oldest:
             self._journal.discard(oldest, self._history.until(oldest))
@@ -358,25 +358,25 @@ class ObjectStore:
     def _trim(self) -> None:
         if self._history.current - self._history.oldest <= self._kept_max:
             return
-        # What was written is written; a full disk refuses the next write, not this one.
+        # The write itself succeeded. If the disk is full, the next write fails, not this one.
         with suppress(UnusableStore):
             self.compact(self._history.current - self._window)
 
     def restore(self, objects: Iterable[KubernetesObject], oldest: int) -> None:
-        """Set up the state of a version, in a store that is empty."""
-        assert not self._tables, "a store that is not empty"
+        """Set the state of a version in an empty store."""
+        assert not self._tables, "the store is not empty"
         for obj in objects:
             self._table(kind_of(obj)).put(obj.key, obj)
         self._history = History(oldest)
 
     def replay(self, changes: Iterable[Change]) -> None:
-        """Set up changes that the journal has already."""
+        """Apply changes that are already in the journal."""
         for change in changes:
             self._table(change.kind).put(change.key, change.new)
             self._history.append(change)
 
     def validate(self) -> None:
-        """Check what must always hold: indexes, versions, the window."""
+        """Check the invariants of indexes, versions and the window."""
         history = self._history
         assert history.oldest <= history.current, f"{history.oldest} > {history.current}"
         for table in self._tables.values():
@@ -388,7 +388,7 @@ class ObjectStore:
                 assert written == str(version), f"{key}: {written} in the document, not {version}"
 
     def close(self) -> None:
-        """Let go of the file, if there is one."""
+        """Close the file, if there is one."""
         if self._journal is not None:
             self._journal.close()
         self._broken = "the store is closed"

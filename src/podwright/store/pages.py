@@ -1,7 +1,7 @@
-"""Pages of a list, and the tokens between them.
+"""Pages of a list, and their continue tokens.
 
-A token has upstream's form: the version of the first page and the key to go on from.
-Version -1 goes on with what there is now.
+A token has upstream's form: the version of the first page and the start key of the next.
+Version -1 continues with the current state.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/continue.go
 """
@@ -22,13 +22,13 @@ from podwright.store.query import Query
 from podwright.store.table import KindTable
 
 Before: TypeAlias = Mapping[NamespacedName, KubernetesObject | None]
-"""Objects that have changed since a version, as they were then; None was not there."""
+"""The objects that changed since a version, in their state of that version; None if absent."""
 
 _UNCHANGED: Before = {}
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
 NEWEST = -1
-"""The version of a token that goes on with what there is now."""
+"""The version of a token that continues with the current state."""
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -41,9 +41,9 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     resource_version : int
         The version of the state that all pages show.
     continue_token : str
-        For the next page; empty on the last.
+        The token of the next page; empty on the last page.
     remaining_count : int or None
-        How many objects follow; None if the list has conditions, or nothing follows.
+        The number of objects that follow; None if the list has conditions or nothing follows.
     """
 
     objects: tuple[KubernetesObject, ...]
@@ -70,7 +70,7 @@ def read_token(text: str) -> tuple[int, NamespacedName]:
     Raises
     ------
     InvalidContinue
-        It is not such a token.
+        The text is not a valid token.
     """
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
@@ -96,21 +96,21 @@ def read_page(
     Parameters
     ----------
     table : KindTable
-        The objects as they are now, and their indexes. It counts what is looked at.
+        The current objects and their indexes. Its `examined_count` is increased.
     query : Query
-        Which objects.
+        The conditions.
     version : int
-        The version whose state is shown.
+        The version of the state.
     before : mapping
-        What has changed since.
+        The objects that changed since that version, as they were then.
     after : NamespacedName, optional
-        The key to go on after.
+        The last key of the previous page.
     limit : int, optional
-        How many objects at most; none or 0 is all.
+        The maximum number of objects; None or 0 for all.
     """
     found: list[KubernetesObject] = []
     left = 0
-    # One more than wanted tells whether there is a next page.
+    # One object more than the limit shows whether there is a next page.
     wanted = limit + 1 if limit and limit > 0 else None
     for run in _runs(table, query, before):
         start = 0 if after is None else bisect_right(run, after)
@@ -132,7 +132,7 @@ def _take(
     query: Query,
     found: list[KubernetesObject],
 ) -> int:
-    """Add matching objects of a run to `found`; return where it stopped."""
+    """Add the matching objects of a run to `found`; return the index after the last one read."""
     objects = table.objects
     stop = len(run) if missing is None else min(len(run), start + missing)
     if query.is_empty and not before:
@@ -153,7 +153,7 @@ def _take(
 
 
 def _runs(table: KindTable, query: Query, before: Before) -> Iterable[Sequence[NamespacedName]]:
-    """Yield the keys to look at, in sorted runs that follow each other."""
+    """Return the keys to examine, in sorted runs that are in order."""
     candidates = table.candidates(query)
     if not before:
         return table.ordered(query.namespace) if candidates is None else [sorted(candidates)]

@@ -1,4 +1,4 @@
-"""What a list or a watch asks for, compiled once."""
+"""The compiled conditions of a list or a watch."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     Attributes
     ----------
     namespace : str or None
-        Only there; None is everywhere.
+        The namespace; None for all.
     labels : Selector
-        On the labels.
+        The conditions on labels.
     fields : FieldSelector
-        On fields of the kind.
+        The conditions on fields of the kind.
     tests : tuple of FieldTest
-        The same conditions on fields, ready to run.
+        The same conditions on fields, compiled.
     owner_uid : str or None
-        Among the owners.
+        The uid of an owner.
     has_conditions : bool
-        Whether it restricts more than the namespace.
+        Whether there are conditions besides the namespace.
     """
 
     namespace: str | None
@@ -39,7 +39,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it restricts nothing."""
+        """Whether there are no conditions at all."""
         return not self.has_conditions and self.namespace is None
 
     def matches(self, obj: KubernetesObject) -> bool:
@@ -70,7 +70,7 @@ def query_for(
     Raises
     ------
     SelectorError
-        The kind does not have a field.
+        The kind does not support a field.
     """
     has_conditions = owner_uid is not None or not (labels.is_empty and fields.is_empty)
     return Query(

@@ -1,16 +1,16 @@
-"""A store in a SQLite file: what was acknowledged survives the process.
+"""A store in a SQLite file: acknowledged writes survive the process.
 
-The file has one row per version that is still needed, appended in order, as etcd has: the
-versions in the window and, from before it, the last one of each object that is still there.
-No other index is needed, as the store reads from memory; a write is one row at the end of a
-table, and opening the store reads the table once.
+Like etcd, the file has one row per version that is still needed, in order: the versions in the
+window, and the last version before it of each object that still exists. The table needs no other
+index, because the store reads from memory: a write appends one row, and opening the store reads
+the table once.
 
-Each row has a checksum over all it says, versions have no gaps within the window, and each
-row names the version that it replaces. So a row that is lost or altered is noticed, also
-where SQLite itself would not.
+Each row has a checksum over its content, versions have no gaps within the window, and each row
+names the version that it replaces. So a lost or altered row is detected even if SQLite does not
+detect it.
 
-A file is looked at read-only, and completely, before it is opened for writing: one that is
-refused stays as it is. Why these settings: docs/decisions/0009-store.md
+A file is read completely in read-only mode before it is opened for writing, so a rejected file
+stays unchanged. docs/decisions/0009-store.md explains these settings.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ Synchronous: TypeAlias = Literal["normal", "full"]
 (nor does a machine without power)."""
 
 APPLICATION_ID = 0x706F6477
-"""`podw`: tells our files from other SQLite databases."""
+"""`podw`: identifies podwright's files among SQLite databases."""
 
 FORMAT_VERSION = 1
 
 CHECK_STEPS_MAX = 200_000_000
-"""How far SQLite's own check goes before it is left at that, in virtual machine steps; a
-gigabyte takes less. All rows are read and checked in any case."""
+"""The limit of SQLite's own integrity check, in virtual machine steps; a gigabyte takes less. All
+rows are read and checked in any case."""
 
 _STEPS_AT_ONCE = 1_000_000
-_NOT_THE_CONTENT = tuple(
+_ENVIRONMENT_ERRORS = tuple(
     f"SQLITE_{what}" for what in ("AUTH", "CANTOPEN", "FULL", "IOERR", "NOMEM", "PERM", "READONLY")
 )
 _COUNTED = ("seed", "oldest_version", "objects_at_oldest")
@@ -83,14 +83,14 @@ def open_store(
     window: int = DEFAULT_WINDOW,
     synchronous: Synchronous = "normal",
 ) -> ObjectStore:
-    """Open the store in a file, or make one.
+    """Open the store in a file, or create one.
 
     Parameters
     ----------
     path : str or Path
-        The file. SQLite keeps `-wal` beside it while the store is open, and after a crash.
+        The file. SQLite keeps a `-wal` file beside it while the store is open and after a crash.
     seed : int, optional
-        For uids and names; a store that is there has its own, and another one is refused.
+        The seed of uids and names. An existing store has its own seed and rejects another one.
     window : int
         See `ObjectStore`.
     synchronous : str
@@ -99,8 +99,8 @@ def open_store(
     Raises
     ------
     UnusableStore
-        The file is not a store, is damaged, is from a newer podwright, or is in use; it
-        stays as it is.
+        The file is not a store, is damaged, was written by a newer podwright, or is in use; it
+        stays unchanged.
     """
     path = Path(path)
     if not path.exists():
@@ -117,7 +117,7 @@ def open_store(
     store.restore(saved.objects, saved.oldest)
     store.replay(saved.changes)
     try:
-        journal.expect(store.oldest_version, store.resource_version)
+        journal.check_versions(store.oldest_version, store.resource_version)
     except UnusableStore:
         journal.close()
         raise
@@ -125,12 +125,12 @@ def open_store(
 
 
 class SqliteJournal:
-    """Writes changes to the file of a store, which it has to itself.
+    """Writes changes to the file of a store, with exclusive access.
 
     Parameters
     ----------
     path : Path
-        A file that was found good.
+        A file that was validated.
     synchronous : str
         What a commit waits for.
     """
@@ -139,8 +139,8 @@ class SqliteJournal:
         self._path = path
         self._connection = sqlite3.connect(_uri(path, "rw"), uri=True, isolation_level=None)
         try:
-            with _refusing(path):
-                # Before WAL is entered: then no other process can open the file at all.
+            with _translated_errors(path):
+                # Must precede WAL mode; then no other process can open the file at all.
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -151,55 +151,56 @@ class SqliteJournal:
             self._connection.close()
             raise
 
-    def expect(self, oldest: int, current: int) -> None:
-        """Make sure that nobody has written since the file was read.
+    def check_versions(self, oldest: int, current: int) -> None:
+        """Check that the file has not been written since it was read.
 
         Raises
         ------
         UnusableStore
-            The file is at other versions.
+            The file has other versions.
         """
-        with _refusing(self._path):
+        with _translated_errors(self._path):
             found = _versions(self._connection)
         if found != (oldest, current):
             raise UnusableStore(f"{self._path} was written by another process; open it again")
 
     def append(self, changes: Sequence[Change]) -> None:
-        """Keep changes in one transaction.
+        """Write changes in one transaction.
 
         Raises
         ------
         UnusableStore
-            They cannot be written; none of them is.
+            The changes cannot be written; none of them was.
         """
         rows = [_row_of(change) for change in changes]
         with self._transaction():
             self._connection.executemany(_INSERT, rows)
 
     def discard(self, oldest: int, changes: Sequence[Change]) -> None:
-        """Delete what the changes replaced, and removals themselves.
+        """Delete the versions that the changes replaced, and the deletions among the changes.
 
         Raises
         ------
         UnusableStore
-            They cannot be deleted; none of them is.
+            The versions cannot be deleted; none of them was.
         """
-        gone = [_version_of(change.old) for change in changes if change.old is not None]
-        grown = len(changes) - len(gone)
-        gone += [change.version for change in changes if change.new is None]
-        grown -= sum(change.new is None for change in changes)
+        obsolete = [_version_of(change.old) for change in changes if change.old is not None]
+        added_count = len(changes) - len(obsolete)
+        obsolete += [change.version for change in changes if change.new is None]
+        added_count -= sum(change.new is None for change in changes)
         with self._transaction():
             self._connection.executemany(
-                "DELETE FROM versions WHERE version = ?", [(version,) for version in gone]
+                "DELETE FROM versions WHERE version = ?", [(version,) for version in obsolete]
             )
             self._connection.execute(_SETTING, ("oldest_version", oldest))
-            # So that a row from before the window, where versions have gaps, is missed.
+            # Before the window versions have gaps, so lost rows are detected by their count.
             self._connection.execute(
-                "UPDATE settings SET value = value + ? WHERE name = 'objects_at_oldest'", (grown,)
+                "UPDATE settings SET value = value + ? WHERE name = 'objects_at_oldest'",
+                (added_count,),
             )
 
     def close(self) -> None:
-        """Move everything into the one file and let go of it."""
+        """Checkpoint the write-ahead log into the file and close it."""
         self._connection.close()
 
     @contextmanager
@@ -218,16 +219,16 @@ class SqliteJournal:
 
 
 class _Saved(msgspec.Struct, frozen=True):
-    """What a file says.
+    """The content of a file.
 
     Attributes
     ----------
     seed, oldest : int
-        Of the store.
+        The seed and the oldest version of the store.
     objects : list of KubernetesObject
-        As they were at `oldest`.
+        The objects at version `oldest`.
     changes : list of Change
-        Since then.
+        The changes since then.
     """
 
     seed: int
@@ -241,8 +242,8 @@ def _uri(path: Path, mode: str) -> str:
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into what a person can act on."""
+def _translated_errors(path: Path) -> Iterator[None]:
+    """Translate SQLite's errors into errors that name the file and the remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -253,7 +254,7 @@ def _refusing(path: Path) -> Iterator[None]:
             raise UnusableStore(
                 f"{path} is not a podwright store, nor any SQLite file that can be read"
             ) from error
-        if name.startswith(_NOT_THE_CONTENT):
+        if name.startswith(_ENVIRONMENT_ERRORS):
             raise UnusableStore(f"{path} cannot be opened: {error}") from error
         raise _damaged(path, str(error)) from error
 
@@ -273,7 +274,7 @@ def _damaged(path: Path, what: str) -> UnusableStore:
 
 
 def _create(path: Path, seed: int) -> None:
-    """Make an empty store under another name, then give it its own: all of it or nothing."""
+    """Create an empty store under a temporary name, then link it to its name atomically."""
     log = _log_of(path)
     if log.exists():
         raise UnusableStore(
@@ -286,20 +287,20 @@ def _create(path: Path, seed: int) -> None:
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             connection.executescript(_SCHEMA.format(seed=seed))
             connection.execute("PRAGMA journal_mode = WAL")
-        os.link(draft, path)  # fails where a rename would replace what another process made
+        os.link(draft, path)  # fails if another process created the file; a rename would not
     except FileExistsError:
         pass
     except (OSError, sqlite3.Error) as error:
-        raise UnusableStore(f"{path} cannot be made: {error}") from error
+        raise UnusableStore(f"{path} cannot be created: {error}") from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is not a store, or a newer one.
+    """Reject a file that is not a store, or that has a newer format.
 
-    SQLite is asked, as it knows what is still in the log. Reading the file's header instead
-    would also take away the locks of a store that this process has open.
+    The pragmas include changes that are still in the write-ahead log. Reading the file's header
+    directly would also release the POSIX locks of a store that this process has open.
     """
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (format_version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -315,13 +316,13 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _read(path: Path) -> _Saved:
-    """Read and check everything, and leave no trace."""
-    # Where there is no log, nobody has the store open and nobody crashed with it. Then SQLite
-    # may take the file for immutable, and makes no log and no shared memory beside it.
+    """Read and check the whole file without changing it or creating files beside it."""
+    # Without a write-ahead log, no process has the store open or crashed with it. Then SQLite may
+    # treat the file as immutable, and creates no log and no shared memory beside it.
     has_log = _log_of(path).exists()
     mode = "ro" if has_log else "ro&immutable=1"
     try:
-        with _refusing(path), _uncollected():
+        with _translated_errors(path), _gc_disabled():
             return _read_as(path, mode)
     except UnusableStore as error:
         if not has_log and _log_of(path).exists():
@@ -330,10 +331,10 @@ def _read(path: Path) -> _Saved:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep the garbage collector out while reading.
+def _gc_disabled() -> Iterator[None]:
+    """Disable the garbage collector while reading.
 
-    All that is made then stays, and looking through it again and again takes as long as reading.
+    All objects created then are kept; scanning them repeatedly would double the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -347,7 +348,7 @@ def _uncollected() -> Iterator[None]:
 def _read_as(path: Path, mode: str) -> _Saved:
     with closing(sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("BEGIN")  # one state for all that follows
+        connection.execute("BEGIN")  # one consistent state for all reads below
         _check_format(connection, path)
         problem = _integrity(connection)
         if problem:
@@ -383,7 +384,7 @@ def _read_as(path: Path, mode: str) -> _Saved:
 
 
 def _integrity(connection: sqlite3.Connection) -> str:
-    """Return what SQLite's own check finds; empty if nothing, also after so much work."""
+    """Return the problem that SQLite's own check finds; empty if none is found within the limit."""
     left = CHECK_STEPS_MAX
 
     def tick() -> bool:

@@ -1,7 +1,4 @@
-"""What a write came to, and what keeps writes.
-
-`Stored` is the answer to whoever writes; a `Journal` is told before that.
-"""
+"""The result of a write (`Stored`), and the interface of the durable log (`Journal`)."""
 
 from __future__ import annotations
 
@@ -17,12 +14,12 @@ Outcome: TypeAlias = Literal["created", "updated", "unchanged", "deleted"]
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):
-    """What a write came to.
+    """The result of a write.
 
     Attributes
     ----------
     object : KubernetesObject
-        As it is stored now; for a deleted one as it was last.
+        The stored object; for a deletion its last state.
     resource_version : int
         The version of the object, or of its deletion.
     outcome : str
@@ -35,13 +32,13 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
 
 
 class Journal(Protocol):
-    """Keeps changes where they survive the process."""
+    """A durable log of changes."""
 
     def append(self, changes: Sequence[Change]) -> None:
-        """Keep changes, all or none; they are safe when this returns."""
+        """Write changes, all or none; they are durable when this returns."""
 
     def discard(self, oldest: int, changes: Sequence[Change]) -> None:
-        """Forget what only the history before `oldest`, these changes, needs."""
+        """Delete what only the history before `oldest`, which is these changes, needs."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""

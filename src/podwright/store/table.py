@@ -1,11 +1,11 @@
-"""The objects of one kind and the indexes that lead to them.
+"""The objects of one kind and their indexes.
 
 An index maps a value to the keys of the objects that have it: each label, the fields of
-`fields.INDEXED`, the uids of owners. `candidates` picks the one that leaves the fewest objects
-to look at. Names are kept per namespace and are sorted when somebody asks.
+`fields.INDEXED`, the uids of owners. `candidates` uses the index that leaves the fewest objects to
+examine. Names are kept per namespace and are sorted on demand.
 
-An index is made when it is first of use, and follows every change from then on. Where nobody
-lists, as in most simulations, a write pays for none.
+An index is built when a query first needs it, and is then updated with every change. Without
+lists, as in most simulations, writes update no index.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VALUES: Final[dict[str, Values]] = {
     _LABEL_NAMES: lambda obj: obj.metadata.labels.keys(),
     _OWNERS: lambda obj: [owner.uid for owner in obj.metadata.owner_references],
 }
-"""The indexes that every kind can have; besides, each has its fields."""
+"""The indexes of every kind; in addition, each kind has its indexed fields."""
 
 
 class KindTable:
@@ -41,7 +41,7 @@ class KindTable:
     Parameters
     ----------
     kind : GroupKind
-        Which; it decides the indexed fields.
+        The kind; it determines the indexed fields.
     """
 
     def __init__(self, kind: GroupKind) -> None:
@@ -59,7 +59,7 @@ class KindTable:
         """Set an object, or remove it with None."""
         old = self.objects.get(key)
         if new is None:
-            assert old is not None, f"{key} is not there to be removed"
+            assert old is not None, f"{key} does not exist"
             del self.objects[key]
         else:
             self.objects[key] = new
@@ -82,11 +82,11 @@ class KindTable:
     # ------------------------------------------------------------------------ queries
 
     def count(self, namespace: str | None = None) -> int:
-        """Return how many objects there are, everywhere or in a namespace."""
+        """Return the number of objects, in all namespaces or in one."""
         return len(self.objects) if namespace is None else self._by_namespace().count(namespace)
 
     def candidates(self, query: Query) -> Collection[NamespacedName] | None:
-        """Return the keys among which all that match are, or None if no index helps."""
+        """Return a superset of the keys of matching objects, or None if no index applies."""
         by_name = self._by_name(query)
         if by_name is not None:
             return by_name
@@ -139,11 +139,11 @@ class KindTable:
                 return None
 
     def ordered(self, namespace: str | None) -> Iterable[list[NamespacedName]]:
-        """Yield all keys, in runs that are sorted and follow each other."""
+        """Yield the keys, in sorted runs that are in order."""
         return self._by_namespace().ordered(namespace)
 
     def validate(self) -> None:
-        """Check the indexes that there are against the objects."""
+        """Check the existing indexes against the objects."""
         for key, obj in self.objects.items():
             assert obj.key == key, f"{obj.key} is kept as {key}"
         for index in self._indexes.values():

@@ -1,4 +1,4 @@
-"""Copies of objects with other metadata, in the struct and in the document."""
+"""Copies of objects with changed metadata, in the struct and in the document."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ METADATA_KEYS = {
     "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
     "finalizers": "finalizers",
 }
-"""Fields of `ObjectMeta` that the server sets, and their names in a document."""
+"""The fields of `ObjectMeta` that the server sets, and their names in a document."""
 
 
 def with_document(obj: KubernetesObject) -> KubernetesObject:
-    """Return the object with its document, made from the structs if it came without.
+    """Return the object with its document, which is encoded from the struct if it has none.
 
-    What a store keeps is read back from documents; so it keeps nothing that has none.
+    A store restores objects from their documents, so every stored object needs one.
     """
     if obj.raw:
         return obj
@@ -41,7 +41,7 @@ def with_document(obj: KubernetesObject) -> KubernetesObject:
 
 
 def with_metadata(obj: T, **changes: Any) -> T:
-    """Return a copy with other metadata, in the struct and in the document.
+    """Return a copy with changed metadata, in the struct and in the document.
 
     None, an empty text, an empty tuple and generation 0 remove the field.
     """

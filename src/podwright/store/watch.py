@@ -1,9 +1,9 @@
-"""Watches that are pulled: a cursor remembers how far it has read.
+"""Watches that are polled: a cursor keeps the version up to which it has read.
 
-No threads and no queues: whoever drives the store asks a cursor when it likes, and the
-history keeps what the cursor has not seen. One that waits too long is told `Expired`.
+There are no threads and no queues. The caller polls a cursor, and the history keeps the changes
+that the cursor has not read. A cursor that falls behind the window raises `Expired`.
 
-An object that stops matching the query is DELETED for it, one that starts matching is ADDED.
+An object that stops matching the query is DELETED; one that starts matching is ADDED.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go, transform
 """
@@ -20,22 +20,22 @@ from podwright.store.versions import at_version
 
 
 class Cursor:
-    """Reads the changes of a kind, or of all kinds, that concern a query.
+    """Reads the changes of a kind, or of all kinds, that match a query.
 
-    Made by `ObjectStore.watch`.
+    Created by `ObjectStore.watch`.
 
     Parameters
     ----------
     history : History
-        Where from.
+        The source of the changes.
     kind : GroupKind or None
-        Of which kind; None is all.
+        The kind; None for all kinds.
     query : Query
-        Which objects.
+        The conditions.
     since : int
-        The version that is known already.
+        The version after which the watch begins.
     initial : sequence of WatchEvent
-        What `poll` gives first.
+        The events that `poll` returns first.
     """
 
     def __init__(
@@ -54,26 +54,26 @@ class Cursor:
 
     @property
     def resource_version(self) -> int:
-        """How far it has read: a watch from here misses nothing and repeats nothing."""
+        """The version up to which the cursor has read; a new watch can continue from here."""
         return self._version
 
     @property
     def is_behind(self) -> bool:
-        """Whether `poll` has something to read; what it reads may not match."""
+        """Whether there are unread changes, which may not match the query."""
         return bool(self._initial) or self._history.newest_of(self._kind) > self._version
 
     def poll(self, limit: int | None = None) -> list[WatchEvent]:
-        """Return what happened since the last call.
+        """Return the events since the last call.
 
         Parameters
         ----------
         limit : int, optional
-            How many changes to read at most; they may be fewer events.
+            The maximum number of changes to read; they may yield fewer events.
 
         Raises
         ------
         Expired
-            What comes next was discarded; list again and watch from there.
+            The next changes were discarded; list again and watch from there.
         """
         if self._initial:
             events = self._initial[:limit]
@@ -83,7 +83,7 @@ class Cursor:
         if limit is not None and len(changes) == limit and changes:
             self._version = changes[-1].version
         else:
-            # Also past changes of other kinds, so that a quiet watch does not expire.
+            # Skips changes of other kinds, so that a watch without events does not expire.
             self._version = max(self._version, self._history.current)
         if self._query.is_empty:
             return [change.event for change in changes]
@@ -91,25 +91,25 @@ class Cursor:
         return [event for event in seen if event is not None]
 
     def bookmark(self) -> WatchEvent:
-        """Return a bookmark that says how far the watch has come."""
+        """Return a bookmark with the version that the watch has reached."""
         return WatchEvent("BOOKMARK", self._version)
 
 
 def event_for(change: Change, query: Query) -> WatchEvent | None:
-    """Return what a change is for a query, None if it does not concern it."""
+    """Return the event of a change for a query, None if the change does not match."""
     did_match = change.old is not None and query.matches(change.old)
     does_match = change.new is not None and query.matches(change.new)
     if does_match and not did_match and change.old is not None:
         return WatchEvent("ADDED", change.version, change.new)
     if did_match and not does_match and change.new is not None:
         assert change.old is not None, f"version {change.version} did not match"
-        gone = at_version(change.old, change.version)
-        return WatchEvent("DELETED", change.version, gone, change.old)
+        obsolete = at_version(change.old, change.version)
+        return WatchEvent("DELETED", change.version, obsolete, change.old)
     return change.event if did_match or does_match else None
 
 
 def initial_events(objects: Sequence[KubernetesObject], version: int) -> list[WatchEvent]:
-    """Return the objects that are there as ADDED, and the bookmark that ends them."""
+    """Return the current objects as ADDED events, followed by the bookmark that ends them."""
     events = [
         WatchEvent("ADDED", int(obj.metadata.resource_version or version), obj) for obj in objects
     ]

@@ -1,4 +1,4 @@
-"""The stores that tests run on."""
+"""Fixtures: the stores that tests run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects and short forms for tests of stores."""
+"""Objects and helpers for tests of stores."""
 
 from __future__ import annotations
 

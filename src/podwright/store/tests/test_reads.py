@@ -1,4 +1,4 @@
-"""What lists and watches show, in memory and in a file: one set of tests for both."""
+"""Lists and watches, tested on stores in memory and in a file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def crowd(store: WritableStore) -> WritableStore:
         pytest.param({"limit": 5}, 5, 6, id="a page looks one further"),
     ],
 )
-def test_a_list_looks_only_at_what_the_index_leaves(crowd, query, count, examined):
+def test_a_list_examines_only_the_candidates_of_the_best_index(crowd, query, count, examined):
     before = crowd.examined_count
     parsers = {"labels": parse_label_selector, "fields": parse_field_selector}
     parsed = {name: parsers.get(name, lambda v: v)(value) for name, value in query.items()}
@@ -92,7 +92,7 @@ def test_a_list_looks_only_at_what_the_index_leaves(crowd, query, count, examine
     assert [obj.key for obj in page.objects] == sorted(obj.key for obj in page.objects)
 
 
-def test_an_index_is_made_for_the_first_list_that_it_helps_and_kept(crowd):
+def test_an_index_is_built_by_the_first_list_that_uses_it_and_kept(crowd):
     table = crowd._tables["", "Pod"]
     assert not table._indexes
     app = parse_label_selector("app=a3")
@@ -107,7 +107,7 @@ def test_an_index_is_made_for_the_first_list_that_it_helps_and_kept(crowd):
     crowd.validate()
 
 
-def test_keys_are_in_the_order_of_their_text(store):
+def test_keys_are_sorted_as_text(store):
     for namespace, name in [("a", "x"), ("a-b", "x"), ("a", "b"), ("b", "a")]:
         store.create(a_pod(name, metadata={"namespace": namespace}), NOW)
     assert [obj.key for obj in store.list(Pod).objects] == ["a-b/x", "a/b", "a/x", "b/a"]
@@ -141,7 +141,7 @@ def test_pages_with_a_selector_do_not_count_what_follows(crowd):
     assert len(page.objects) + len(rest.objects) == 500
 
 
-def test_a_page_whose_history_is_gone_is_expired_and_can_go_on_with_what_there_is(crowd):
+def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_current_state(crowd):
     first = crowd.list(Pod, namespace="ns1", limit=40)
     crowd.create(a_pod("p0992x", metadata={"namespace": "ns1"}), NOW)
     crowd.compact(crowd.resource_version)
@@ -156,7 +156,7 @@ def test_a_page_whose_history_is_gone_is_expired_and_can_go_on_with_what_there_i
 @pytest.mark.parametrize(
     "token", ["x", "%%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0", "ä"]
 )
-def test_a_token_that_is_none_is_refused(store, token):
+def test_an_invalid_token_is_rejected(store, token):
     with pytest.raises(InvalidContinue, match="continue key is not valid"):
         store.list(Pod, continue_token=token)
 
@@ -186,7 +186,7 @@ def test_any_state_of_the_window_can_be_listed(store):
         (CONFIG_MAP, "data.a", '"data.a" is not a known field selector'),
     ],
 )
-def test_a_field_that_cannot_be_selected_is_refused(store, kind, field, words):
+def test_an_unsupported_field_is_rejected(store, kind, field, words):
     selector = parse_field_selector(f"{field}=x")
     with pytest.raises(SelectorError, match=words):
         store.list(kind, fields=selector)
@@ -210,7 +210,7 @@ def test_a_field_that_cannot_be_selected_is_refused(store, kind, field, words):
         (lambda: document("Event", "e", source={"component": "kubelet"}), "source=kubelet"),
     ],
 )
-def test_fields_are_read_as_upstream_reads_them(store, obj, selector):
+def test_fields_have_the_values_of_upstream(store, obj, selector):
     made = store.create(obj(), NOW).object
     kind = ("batch" if made.kind == "Job" else "", made.kind)
     assert len(store.list(kind, fields=parse_field_selector(selector)).objects) == 1
@@ -219,7 +219,7 @@ def test_fields_are_read_as_upstream_reads_them(store, obj, selector):
 # ---------------------------------------------------------------------------- watching
 
 
-def test_a_watch_without_a_version_begins_with_what_there_is(store):
+def test_a_watch_without_a_version_begins_with_the_current_objects(store):
     store.create(a_pod("a"), NOW)
     store.create(a_pod("b"), NOW)
     cursor = store.watch(Pod)
@@ -232,7 +232,7 @@ def test_a_watch_without_a_version_begins_with_what_there_is(store):
     assert not cursor.poll()
 
 
-def test_objects_that_cross_a_selector_come_and_go(store):
+def test_objects_that_start_or_stop_matching_are_added_or_deleted(store):
     cursor = store.watch(Pod, fields=parse_field_selector("spec.nodeName="), since=1)
     by_label = store.watch(Pod, labels=parse_label_selector("app=x"), since=1)
     store.create(a_pod(), NOW)
@@ -250,7 +250,7 @@ def test_objects_that_cross_a_selector_come_and_go(store):
     assert not cursor.poll()
 
 
-def test_an_object_that_stops_matching_is_shown_as_it_was_with_the_new_version(store):
+def test_an_object_that_stops_matching_has_its_last_matching_state_and_the_new_version(store):
     store.create(a_pod(), NOW)
     cursor = store.watch(Pod, fields=parse_field_selector("spec.nodeName="), since=2)
     store.bind("default/web", "n1", NOW)
@@ -279,14 +279,14 @@ def test_a_watch_sees_its_kind_its_namespace_and_its_owner(store):
     }
 
 
-def test_modified_events_carry_what_was_before(store):
+def test_modified_events_have_the_previous_object(store):
     old = store.create(a_config_map(data={"a": "1"}), NOW).object
     cursor = store.watch(CONFIG_MAP, since=2)
     store.update(a_config_map(data={"a": "2"}))
     assert cursor.poll()[0].old is old
 
 
-def test_a_quiet_watch_does_not_expire_while_it_is_read(make):
+def test_a_watch_without_events_does_not_expire_while_it_is_polled(make):
     store = make(window=10)
     quiet, late = store.watch(Node, since=1), store.watch(Pod, since=1)
     for number in range(50):
@@ -301,7 +301,7 @@ def test_a_quiet_watch_does_not_expire_while_it_is_read(make):
     assert store.oldest_version >= 51 - 13
 
 
-def test_a_watch_from_the_future_is_silent_until_then(store):
+def test_a_watch_from_a_future_version_has_no_events_until_then(store):
     cursor = store.watch(Pod, since=3)
     store.create(a_pod("a"), NOW)
     store.create(a_pod("b"), NOW)
@@ -310,7 +310,7 @@ def test_a_watch_from_the_future_is_silent_until_then(store):
     assert seen(cursor) == [("ADDED", "c", 4)]
 
 
-def test_a_watch_from_the_compacted_version_itself_goes_on(store):
+def test_a_watch_from_the_oldest_version_is_served(store):
     for number in range(5):
         store.create(a_pod(f"p{number}"), NOW)
     store.compact(4)
@@ -332,7 +332,7 @@ def test_polls_can_be_limited(store):
     assert shown == [2, 3, 4, 5, 6]
 
 
-def test_whoever_follows_a_store_has_what_a_watch_of_everything_shows(store: WritableStore) -> None:
+def test_a_follower_receives_the_changes_of_a_watch_of_all_kinds(store: WritableStore) -> None:
     store.create(a_pod("before"), NOW)
     changes = store.follow()
     cursor = store.watch(since=store.resource_version)

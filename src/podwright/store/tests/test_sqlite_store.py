@@ -1,4 +1,4 @@
-"""What a store in a file survives, and which files it refuses."""
+"""Durability of a store in a file, and the files that it rejects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def filled(path: Path, **options: Any) -> WritableStore:
-    """Return a store with a history: things that came, changed and went."""
+    """Return a store with a history of created, updated and deleted objects."""
     store = open_writable(path, **options)
     for number in range(60):
         store.create(a_pod(f"p{number}", metadata={"labels": {"app": f"a{number % 3}"}}), NOW)
@@ -42,7 +42,7 @@ def filled(path: Path, **options: Any) -> WritableStore:
 
 
 def contents(store: WritableStore) -> Any:
-    """Return all that can be seen of a store."""
+    """Return the observable state of a store."""
     cursor = store.watch(since=store.oldest_version)
     return (
         store.seed,
@@ -57,7 +57,7 @@ def contents(store: WritableStore) -> Any:
 
 
 def digest(path: Path) -> dict[str, str]:
-    """Return what is in a store's files, without the memory that SQLite shares."""
+    """Return the content of a store's files, without SQLite's shared memory."""
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(path.parent.iterdir())
@@ -69,7 +69,7 @@ def digest(path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("compacted", [False, True])
-def test_a_store_is_as_it_was(path, compacted):
+def test_a_reopened_store_has_the_same_state(path, compacted):
     store = filled(path, seed=5)
     if compacted:
         store.compact(store.resource_version - 20)
@@ -83,7 +83,7 @@ def test_a_store_is_as_it_was(path, compacted):
     again.close()
 
 
-def test_versions_go_on_although_the_last_one_was_discarded(path):
+def test_versions_continue_after_the_last_one_was_discarded(path):
     store = open_writable(path)
     store.create(a_config_map(), NOW)
     store.delete(CONFIG_MAP, "default/settings", NOW)
@@ -94,7 +94,7 @@ def test_versions_go_on_although_the_last_one_was_discarded(path):
         assert again.create(a_config_map(), NOW).resource_version == 4
 
 
-def test_a_watch_goes_on_after_a_restart(path):
+def test_a_watch_continues_after_a_restart(path):
     store = filled(path)
     since = store.resource_version
     store.create(a_config_map(), NOW)
@@ -103,7 +103,7 @@ def test_a_watch_goes_on_after_a_restart(path):
         assert seen(again.watch(since=since)) == [("ADDED", "settings", since + 1)]
 
 
-def test_the_file_keeps_only_what_is_needed(path):
+def test_the_file_keeps_only_the_versions_that_are_needed(path):
     store = open_writable(path, window=20)
     for number in range(200):
         store.put(a_config_map(data={"n": str(number)}))
@@ -205,7 +205,7 @@ def one_letter(path: Path) -> None:
         pytest.param(in_sql("DROP TABLE versions"), "is damaged: no such table", id="no table"),
     ],
 )
-def test_a_file_that_is_no_good_is_refused_and_left_as_it_is(path, spoil, words):
+def test_an_invalid_file_is_rejected_and_stays_unchanged(path, spoil, words):
     store = filled(path)
     store.compact(92)
     store.close()
@@ -217,7 +217,7 @@ def test_a_file_that_is_no_good_is_refused_and_left_as_it_is(path, spoil, words)
     assert digest(path) == before
 
 
-def test_a_file_that_lost_its_first_half_does_not_take_its_log(path, tmp_path):
+def test_a_new_store_does_not_adopt_the_log_of_a_missing_file(path, tmp_path):
     store = filled(path)
     log = path.with_name("store.db-wal")
     shutil.copy(log, tmp_path / "copy")
@@ -228,14 +228,14 @@ def test_a_file_that_lost_its_first_half_does_not_take_its_log(path, tmp_path):
         open_writable(path)
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(UnusableStore, match="cannot be made"):
+def test_an_unwritable_path_is_named(tmp_path):
+    with pytest.raises(UnusableStore, match="cannot be created"):
         open_writable(tmp_path / "nowhere" / "store.db")
     with pytest.raises(UnusableStore, match=r"cannot be opened"):
         open_writable(tmp_path)
 
 
-def test_flipped_bytes_are_noticed_or_do_not_matter(path):
+def test_flipped_bytes_are_detected_or_irrelevant(path):
     store = filled(path)
     store.compact(80)
     before = contents(store)
@@ -274,7 +274,7 @@ def test_sqlites_own_check_is_bounded(path, monkeypatch):
 
 
 class FullDisk:
-    """A connection to a disk that is full whenever the test says so."""
+    """A connection to a disk that is full when the test sets it so."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -297,7 +297,7 @@ def disk(path: Path) -> tuple[WritableStore, FullDisk]:
     return store, disk
 
 
-def test_a_write_that_the_disk_refuses_has_not_happened(disk, path):
+def test_a_write_that_the_disk_rejects_has_no_effect(disk, path):
     store, full = disk
     store.create(a_pod("a"), NOW)
     full.is_full = True
@@ -312,7 +312,7 @@ def test_a_write_that_the_disk_refuses_has_not_happened(disk, path):
         assert contents(again) == before
 
 
-def test_a_batch_that_the_disk_refuses_makes_the_store_useless(disk, path):
+def test_a_batch_that_the_disk_rejects_makes_the_store_unusable(disk, path):
     store, full = disk
     store.create(a_pod("a"), NOW)
 
@@ -331,7 +331,7 @@ def test_a_batch_that_the_disk_refuses_makes_the_store_useless(disk, path):
         assert names(again.list(Pod)) == ["a"]
 
 
-def test_a_clean_up_that_the_disk_refuses_waits(disk, path):
+def test_a_compaction_that_the_disk_rejects_is_retried_later(disk, path):
     store, full = disk
     for number in range(12):
         store.create(a_pod(f"p{number}"), NOW)
@@ -390,7 +390,7 @@ while True:
 
 
 def play(path: Path, seed: int, how: str, lines_wanted: int) -> list[str]:
-    """Let a process write until it has acknowledged some writes, then kill it."""
+    """Run a process until it has acknowledged some writes, then kill it."""
     child = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), str(seed), how], stdout=subprocess.PIPE
     )
@@ -408,7 +408,7 @@ def play(path: Path, seed: int, how: str, lines_wanted: int) -> list[str]:
 
 
 def survives(path: Path, kills: int, seed: int) -> None:
-    """Kill a writer again and again and check what is there each time."""
+    """Kill a writer repeatedly and check the store each time."""
     draw, newest = Random(seed), 1
     acknowledged: dict[str, tuple[int, int]] = {}
     for kill in range(kills):
@@ -438,16 +438,16 @@ def _changed_after(store: WritableStore, key: str, version: int) -> bool:
     return any(event.object and event.object.key == key for event in cursor.poll())
 
 
-def test_what_was_acknowledged_survives_a_kill(path):
+def test_acknowledged_writes_survive_a_kill(path):
     survives(path, kills=6, seed=1)
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_survives_fifty_kills(path):
+def test_acknowledged_writes_survive_fifty_kills(path):
     survives(path, kills=50, seed=2)
 
 
-def test_a_killed_creation_leaves_nothing_in_the_way(path):
+def test_a_killed_creation_does_not_block_the_next_one(path):
     path.with_name("store.db.new").write_bytes(b"half a file")
     with closing(filled(path)) as store:
         assert store.count(Pod)

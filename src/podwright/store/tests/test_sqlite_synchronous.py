@@ -1,4 +1,4 @@
-"""What a commit to a file waits for, counted where SQLite asks the operating system."""
+"""What a commit to a file waits for, counted at the calls of SQLite to the operating system."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SYNC = CFUNCTYPE(c_int, c_void_p, c_int)
 
 @pytest.fixture
 def syncs() -> Iterator[list[int]]:
-    """Return a list that grows by one for each time that SQLite waits for the disk."""
+    """Return a list with one element for each time that SQLite waits for the disk."""
     library = ctypes.CDLL(_sqlite3.__file__)
     try:
         find: Any = library.sqlite3_vfs_find
@@ -101,7 +101,7 @@ def pragma(store: Any, name: str) -> Any:
     ("options", "synchronous"),
     [({}, 1), ({"synchronous": "normal"}, 1), ({"synchronous": "full"}, 2)],
 )
-def test_the_connection_that_writes_is_set_as_asked(tmp_path, options, synchronous):
+def test_the_writing_connection_has_the_requested_settings(tmp_path, options, synchronous):
     for _ in range(2):  # a new file, and one that is there
         with closing(open_store(tmp_path / "store.db", **options)) as store:
             assert pragma(store, "synchronous") == synchronous
