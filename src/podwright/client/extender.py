@@ -1,10 +1,10 @@
-"""Calling extenders over HTTP.
+"""An HTTP client for extenders.
 
-A call is a POST of JSON; whatever goes wrong with it is in the reply, never an exception. A
-connection is kept and used again for the next call to the same extender.
+A call is a POST of JSON; every error is part of the reply, never an exception. Connections are
+reused for later calls to the same extender.
 
 Differences to upstream's client: no proxy from the environment, no HTTP/2, and redirects are
-not followed (their status is the answer). See docs/decisions/0006-extender-http.md.
+not followed (the redirect's status is the reply's). See docs/decisions/0006-extender-http.md.
 
 Upstream: pkg/scheduler/extender.go, `makeTransport`, `send`
 """
@@ -35,7 +35,7 @@ from podwright.config import (
 from podwright.objects import FieldError, InputError
 
 MOST_BODY_BYTES = 512 << 20
-"""A longer answer is an error."""
+"""The maximum size of a reply; a longer one is an error."""
 
 _SECOND_NS: Final = 1_000_000_000
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "podwright"}
@@ -53,8 +53,7 @@ class ExtenderClient:
     Attributes
     ----------
     close : callable
-        Closes all connections that are kept. It is called by itself when nobody refers to
-        the client any more.
+        Closes all open connections. It is also called when the client is garbage-collected.
 
     Raises
     ------
@@ -71,7 +70,7 @@ class ExtenderClient:
             try:
                 self._extenders[index] = _Connections(settings)
             except (OSError, ValueError) as error:
-                # What is wrong with a certificate, the ssl module says in an OSError.
+                # The ssl module reports certificate errors as an OSError.
                 path = f"extenders[{index}].tlsConfig"
                 problems.append(FieldError(source=source, path=path, message=_told(error)))
         if problems:
@@ -79,7 +78,7 @@ class ExtenderClient:
         self.close = weakref.finalize(self, _close_all, list(self._extenders.values()))
 
     def call(self, call: ExtenderCall) -> ExtenderReply:
-        """Make one call; what fails is told in the reply."""
+        """Make one call; errors are part of the reply."""
         try:
             return self._extenders[call.extender].post(call)
         except TimeoutError:
@@ -105,7 +104,7 @@ def _failed(call: ExtenderCall, why: str) -> ExtenderReply:
 
 
 def _told(error: Exception) -> str:
-    """Put an exception into words."""
+    """Return the text of an exception."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate cannot be verified: {error.verify_message}"
     if isinstance(error, OSError) and error.strerror:
@@ -128,7 +127,7 @@ class _Connections:
         Raises
         ------
         OSError, HTTPException, ValueError
-            If there is no whole answer, or the URL is none.
+            If the reply is incomplete, or the URL is invalid.
         """
         deadline = time.monotonic() + call.timeout_ns / _SECOND_NS
         url = urlsplit(call.url)
@@ -217,7 +216,7 @@ class _Connection(HTTPConnection):
 
 
 class _TimedSocket:
-    """What http.client needs of a socket, with the deadline looked at before each step."""
+    """The socket interface of http.client, with a check of the deadline before each step."""
 
     def __init__(self, plain: socket.socket, connection: _Connection) -> None:
         self._plain = plain

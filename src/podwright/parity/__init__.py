@@ -1,7 +1,10 @@
-"""Golden vectors: what kube-scheduler itself decided, held against what podwright decides.
+"""Parity: comparison of podwright's decisions with golden vectors of kube-scheduler.
 
-Takes cases that somebody else has read, and says field by field where they agree. Start
-with `report`; `decision` holds single decisions.
+A *vector* (or *case*) is one JSON document with inputs and, in `expect`, the results of the real
+kube-scheduler; a *family* is a set of cases of one kind. The room runs each case and compares it
+field by field. It does not read files: callers pass decoded cases. Start with `report`, then
+`decision`; modules named `classic_*` run the cases of v1.16, `trace*` those of the whole
+scheduler with an API server.
 """
 
 from podwright.parity.report import FamilyReport, Mismatch, check_case, check_cases

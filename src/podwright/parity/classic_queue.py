@@ -28,7 +28,7 @@ def check_classic_queue(case: Case) -> Check:
 
 
 def _do(queue: ClassicQueue, step: dict[str, Any], now_ns: int) -> dict[str, str]:
-    """Do one step; return what the queue said."""
+    """Do one step; return the result of the queue."""
     op = step["op"]
     if op in _WITHOUT_POD:
         _WITHOUT_POD[op](queue, now_ns)

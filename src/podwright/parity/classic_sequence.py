@@ -1,4 +1,4 @@
-"""Classic decisions one after the other: pods, preemption, deletions, the order of nodes."""
+"""Sequences of v1.16 decisions: pods, preemption, deletions, node order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PREEMPTION = frozenset({
 
 
 def check_classic_sequence(case: Case) -> Check:
-    """Compare each step; the pod then goes where the vector says, so that ties do not part."""
+    """Compare each step, then place the pod as the vector does, so that ties do not diverge."""
     cluster = classic_cluster_of(case["objects"])
     scheduler = classic_scheduler_of(case, cluster)
     placed: dict[str, Pod] = {}
@@ -108,7 +108,7 @@ def _start(number: int) -> str:
 
 
 def check_classic_node_tree(case: Case) -> Check:
-    """Compare the order of nodes, and how many are looked for."""
+    """Compare the order of nodes, and the number of feasible nodes to find."""
     yield from only("", case["expect"], ("nodes_to_find", "tree"))
     tree = NodeTree()
     for step, expected in zip(case["tree_steps"], case["expect"]["tree"], strict=True):

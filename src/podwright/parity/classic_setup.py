@@ -1,4 +1,4 @@
-"""From a case of the classic families to a cluster, an algorithm and extenders."""
+"""Builds a cluster, an algorithm and extenders from a case of the v1.16 families."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def classic_algorithm_of(case: Case) -> Algorithm:
 
 
 class RecordedExtenders:
-    """Extenders that answer as a case says, and note how they were called.
+    """Extenders that reply as a case specifies, and record their calls.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _body(reply: Mapping[str, Any], settings: ExtenderSettings, verb: str) -> Ma
         url = f"{settings.url_prefix}/{verb}"
         raise ExtenderError(f"Failed {verb} with extender at URL {url}, code {reply['status']}")
     if "body" in reply:
-        # Scores are a list; whatever else comes is an error, and an error adds nothing.
+        # Scores are a list; any other reply is an error, which adds no scores.
         try:
             entries = msgspec.json.decode(reply["body"])
             return {"scores": _scores_of(msgspec.convert(entries, list[dict[str, Any]] | None))}
@@ -121,7 +121,7 @@ class _HostPriority(msgspec.Struct):
 def _scores_of(entries: list[dict[str, Any]] | None) -> dict[str, int]:
     scores: dict[str, int] = {}
     for entry in entries or ():
-        # Go does not mind the case of keys.
+        # Go matches keys case-insensitively.
         read = msgspec.convert({key.lower(): value for key, value in entry.items()}, _HostPriority)
         scores[read.host] = scores.get(read.host, 0) + read.score
     return scores

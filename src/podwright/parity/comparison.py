@@ -1,4 +1,4 @@
-"""What a check says: one field, expected and actual."""
+"""The result of a check: one field, expected and actual."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Comparison(msgspec.Struct, frozen=True):
     expected, actual : object
         JSON values.
     agrees : bool
-        Equality, or membership where several answers are right.
+        Equality, or membership where several values are correct.
     """
 
     field: str
@@ -47,7 +47,7 @@ def equal(field: str, expected: Any, actual: Any) -> Comparison:
 def only(place: str, expect: Mapping[str, Any], known: Iterable[str]) -> Check:
     """Report every field of a vector that is not one of those that are compared.
 
-    A check that reads a vector field by field would otherwise pass over what it does not know.
+    A check that reads a vector field by field would otherwise ignore unknown fields.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Single decisions: every field of `expect`.
 
-Each case is decided twice: once with everything recorded, where no cached result takes part,
-and once on the way that production takes. Both are compared.
+Each case is decided twice: once with an explanation, without cached results, and once with the
+production code path. Both are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOT_LISTED = frozenset({"placementGenerate", "placementScore"})
 
 
 def check_decision(case: Case) -> Check:
-    """Compare one decision with what kube-scheduler made of it."""
+    """Compare one decision with kube-scheduler's."""
     expect = case["expect"]
     pod = decode_pod(case["pod"])
     if "plugins" in expect or case["family"] == "profiles":
@@ -63,7 +63,7 @@ _FIELDS = frozenset({
 
 
 def _nothing_else(expect: dict[str, Any], *given: str) -> Check:
-    """Compare what a case without a scheduling cycle says of nodes: that there are none."""
+    """Compare a case without a scheduling cycle: it must have no nodes."""
     for field in ("feasible", "winners"):
         yield equal(field, expect.get(field), [])
     yield from only("", expect, ("feasible", "winners", "plugins", *given))

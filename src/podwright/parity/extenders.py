@@ -1,7 +1,7 @@
-"""Decisions with extenders: what is sent to them, and what is made of their answers.
+"""Decisions with extenders: the requests to them, and the effect of their replies.
 
-The extenders of a case are rules (`extenders_behaviour`); the stand-in here answers by them,
-in place of an HTTP service.
+The extenders of a case are rules (`extenders_behaviour`); a fake replies by these rules in
+place of an HTTP service.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from podwright.parity.preemption import NOW_NS
 from podwright.parity.setup import cluster_of, effective_configuration
 
 _OF_GO = ("Post ", "json:", "invalid character", "EOF", "unexpected EOF")
-"""How errors begin that the HTTP client or the JSON decoder of Go words."""
+"""Prefixes of error messages from Go's HTTP client or JSON decoder."""
 
 _AMOUNTS = ("requests", "limits", "allocatable", "capacity", "overhead")
 
@@ -48,19 +48,19 @@ def check_extenders(case: Case) -> Check:
     configuration = effective_configuration(case["config"], registry)
     profile = build_profiles(configuration, registry)[pod.spec.scheduler_name]
     extenders = extenders_of(configuration)
-    stand_in = _StandIn(case["extenders_behaviour"])
+    fake = _FakeExtenders(case["extenders_behaviour"])
     runner = PluginRunner(profile, cluster_of(case["objects"]), extenders=extenders)
-    found = explain(runner, pod, cycle_number=1, now_ns=NOW_NS, call_extender=stand_in.answer)
+    found = explain(runner, pod, cycle_number=1, now_ns=NOW_NS, call_extender=fake.answer)
     expect = _in_our_words(case["expect"], found)
     yield from compare_explanation(expect, found, ("bind", "extender_scores", "requests", "tied"))
     if "error" not in expect:
         yield equal("extender_scores", expect.get("extender_scores", {}), _scores(found))
         yield equal("tied", expect.get("tied", expect["winners"]), sorted(found.tied))
-        yield equal("bind", expect.get("bind"), _bind(expect, extenders, pod, stand_in))
+        yield equal("bind", expect.get("bind"), _bind(expect, extenders, pod, fake))
     else:
         yield from only("", expect, _FIELDS_OF_AN_ERROR)
     requests = [_comparable(request) for request in expect["requests"]]
-    yield equal("requests", requests, list(stand_in.comparable_requests()))
+    yield equal("requests", requests, list(fake.comparable_requests()))
 
 
 def _scores(found: Explanation) -> dict[str, dict[str, int]]:
@@ -75,12 +75,12 @@ def _scores(found: Explanation) -> dict[str, dict[str, int]]:
 
 
 def _bind(
-    expect: dict[str, Any], extenders: tuple[CalledExtender, ...], pod: Pod, stand_in: _StandIn
+    expect: dict[str, Any], extenders: tuple[CalledExtender, ...], pod: Pod, fake: _FakeExtenders
 ) -> dict[str, Any] | None:
     if not expect["winners"]:
         return None
     node = expect["winners"][0]
-    binding = run_steps(bind_steps(extenders, pod, node), stand_in.answer)
+    binding = run_steps(bind_steps(extenders, pod, node), fake.answer)
     answer: dict[str, Any] = {"node": node, "by_extender": binding.by_extender}
     if binding.error:
         expected = expect.get("bind", {}).get("error", "")
@@ -89,7 +89,7 @@ def _bind(
 
 
 def _in_our_words(expect: dict[str, Any], found: Explanation) -> dict[str, Any]:
-    """Put our words where Go's HTTP client or JSON decoder speaks, if we have an error too."""
+    """Replace the text of Go's HTTP client or JSON decoder by ours, if we have an error too."""
     expect = dict(expect)
     if expect.get("error", "").startswith(_OF_GO) and found.error is not None:
         expect["error"] = found.error.message
@@ -103,18 +103,18 @@ def _in_our_words(expect: dict[str, Any], found: Explanation) -> dict[str, Any]:
     return expect
 
 
-# -------------------------------------------------------------------- the stand-in
+# -------------------------------------------------------------------- the fake
 
 
-class _StandIn:
-    """Answers as the extenders of a case do, and keeps what it was sent."""
+class _FakeExtenders:
+    """Replies as the extenders of a case, and records the requests."""
 
     def __init__(self, behavior: list[dict[str, Any]]) -> None:
         self._behaviour = behavior
         self.requests: list[dict[str, Any]] = []
 
     def answer(self, call: ExtenderCall) -> ExtenderReply:
-        """Answer one call by its rule."""
+        """Reply to one call by its rule."""
         body = json.loads(call.body)
         self.requests.append({"extender": call.extender, "verb": call.verb, "body": body})
         rule = self._behaviour[call.extender].get(call.verb, {})

@@ -1,4 +1,4 @@
-"""Queueing hints: what every plugin of the default profile says of one change."""
+"""Queueing hints: the result of every plugin of the default profile for one change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podwright.queueing import HintTable, derive_events
 
 
 def default_hints() -> HintTable:
-    """Return what the plugins of the default profile register."""
+    """Return the registrations of the plugins of the default profile."""
     (profile,) = profiles_of(None).values()
     return hint_table(profile)
 
 
 def check_hints(case: Case) -> Check:
-    """Compare the events that a change gives, and every plugin's answer to each."""
+    """Compare the events of a change, and every plugin's hint for each."""
     pod = decode_pod(case["pod"])
     change = case["change"]
     old, new = (decode(change[side]) if side in change else None for side in ("old", "new"))
@@ -37,7 +37,7 @@ def check_hints(case: Case) -> Check:
 def _hints(
     table: HintTable, pod: Pod, event: ClusterEvent, old: object, new: object
 ) -> dict[str, dict[str, str]]:
-    """Return every plugin's answer; a hint that raises is an Error, as upstream's that fails."""
+    """Return every plugin's hint; an exception is an Error, as in upstream."""
     table.executions.clear()
     answers = {plugin: hint.value for plugin, hint in table.answers(pod, event, old, new).items()}
     failed = {plugin for plugin, _, answer in table.executions if answer == "Error"}

@@ -1,4 +1,4 @@
-"""What a pod counts for."""
+"""Pod requests, for filters and for scores."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def _present(amounts: dict[str, int]) -> dict[str, int]:
 
 
 def _cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:
-    """Return what the vectors give of the requests that scoring adds."""
+    """Return the requests for scoring in the form of the vectors."""
     return {name: amounts.get(name, 0) for name in ("cpu", "memory")}

@@ -1,4 +1,4 @@
-"""What PostFilter did, in the form of the vectors."""
+"""The result of PostFilter, in the form of the vectors."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _PROFILE = "default-scheduler"
 
 
 def check_queue(case: Case) -> Check:
-    """Compare what was popped and the whole state after each step."""
+    """Compare the popped pod and the whole state after each step."""
     replay = _Replay(case)
     for step in case["steps"]:
         found = replay.run(step)
@@ -49,7 +49,7 @@ def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
 
 
 class _Replay:
-    """One trace: the queue, and what the world around it knows."""
+    """One trace: the queue, and the objects around it."""
 
     def __init__(self, case: Case) -> None:
         options = case["options"]

@@ -91,11 +91,11 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "sequence": ("objects", "steps"),
     "sequence_preemption": ("objects", "steps"),
 }
-"""What a case of a family cannot be without."""
+"""The required fields of a case of a family."""
 
 
 def problem_of(case: Mapping[str, object]) -> str:
-    """Say what is wrong with a case as a vector; "" if it can be checked."""
+    """Return the reason why a case is not a valid vector; "" if it can be checked."""
     if not isinstance(case.get("id"), str) or not isinstance(case.get("family"), str):
         return "not a vector: an object with id and family is expected"
     family = str(case["family"])
@@ -169,7 +169,7 @@ def _with_crashes(case: Case) -> Check:
     """Check a case; an exception is a difference, and ends this case only."""
     try:
         yield from check_case(case)
-    except Exception as error:  # noqa: BLE001 - whatever a case runs into, others are compared
+    except Exception as error:  # noqa: BLE001 - an error in one case must not end the comparison
         yield Comparison(CRASH, None, f"{type(error).__name__}: {error}", agrees=False)
 
 

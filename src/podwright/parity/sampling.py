@@ -1,4 +1,4 @@
-"""Node order and sampling: which nodes are looked at in clusters of 100 and more."""
+"""Node order and sampling: the nodes that are evaluated in clusters of 100 and more."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from podwright.parity.setup import cluster_of, profiles_of
 
 
 def check_sampling(case: Case) -> Check:
-    """Compare the order of nodes, and per step where the search began, ended and what it found."""
-    # Upstream's adaptive rule is what 0 asks for; podwright looks at all nodes if unset.
+    """Compare the order of nodes, and per step the start, the end and the result of the search."""
+    # 0 selects upstream's adaptive rule; podwright evaluates all nodes if unset.
     percentage = case.get("percentage_of_nodes_to_score") or 0
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -13,7 +13,7 @@ from podwright.parity.winners import winners_of
 
 
 def check_sequence(case: Case) -> Check:
-    """Compare each step; the pod then goes where the vector says, so that ties do not part."""
+    """Compare each step, then place the pod as the vector does, so that ties do not diverge."""
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
     runner = PluginRunner(profile, cluster)
@@ -34,11 +34,11 @@ def check_sequence(case: Case) -> Check:
 
 
 STEP_FIELDS = frozenset({"chosen", "feasible", "max_score", "message", "winners"})
-"""What every step may say."""
+"""The optional fields of every step."""
 
 
 def compare_step(expect: dict[str, Any], decision: Decision, winners: list[str]) -> Check:
-    """Compare what every step says: where the pod goes, or why it goes nowhere.
+    """Compare the fields of every step: the node, or the reason for no node.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from podwright.preemption import Preemption
 
 
 def check_sequence_preemption(case: Case) -> Check:
-    """Compare each step; then pods and victims go where the vector says."""
+    """Compare each step, then place pods and delete victims as the vector does."""
     (profile,) = profiles_of(None).values()
     cluster = cluster_of(case["objects"])
     runner = PluginRunner(profile, cluster)
@@ -55,7 +55,7 @@ def _compare_preemption(expect: dict[str, Any], decision: Decision) -> Check:
 
 
 def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> None:
-    """Do with the pod what the recorded scheduler did."""
+    """Apply the recorded scheduler's decision."""
     if expect["chosen"] is not None:
         started = f"2026-01-02T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
         status = msgspec.structs.replace(pod.status, start_time=started)

@@ -1,4 +1,4 @@
-"""From a case to a cluster and its profiles.
+"""Builds a cluster and its profiles from a case.
 
 Vectors hold objects as the API server stores them; nothing is defaulted here.
 """

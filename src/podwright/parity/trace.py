@@ -1,7 +1,8 @@
-"""Traces of the whole scheduler: the machine against a small API server.
+"""Traces of the whole scheduler: the machine with a fake API server.
 
-The server is as `golden/FORMAT.md` describes it: a write raises the object's version and is
-seen by the machine before the call returns; calls take no time unless the script says so.
+The server is as `golden/FORMAT.md` describes it: a write increments the object's version and is
+delivered to the machine before the call returns; calls take no time unless the script sets a
+delay.
 """
 
 from __future__ import annotations
@@ -81,12 +82,11 @@ class Replay:
     plugin_calls, calls, events : dict of str to list
         What happened in this step, per pod or object.
     unchanged : dict of str to list
-        Per call, what its patch sets to what it was.
+        Per call, the fields that its patch sets to their old value.
     decisions : list of Decision
         Those of this step.
     full : (Decision, list of str), optional
-        What a full cycle would have decided, and its winners, if this step is one that a hint
-        decides.
+        The decision of a full cycle and its winners, if a batching hint decides this step.
     """
 
     def __init__(self, case: Case) -> None:
@@ -120,7 +120,7 @@ class Replay:
     # ---------------------------------------------------------------- time
 
     def begin_step(self, dt: float) -> None:
-        """Let time pass; what falls due happens at its own instant."""
+        """Advance the time; due timers fire at their own time."""
         for happened in (self.plugin_calls, self.calls, self.unchanged, self.events):
             happened.clear()
         self.decisions.clear()
@@ -191,11 +191,11 @@ class Replay:
                     self._answer(action, done)
 
     def _answer(self, action: Action, done: CallDone) -> None:
-        """Answer a call; a binding goes on before the next one begins, preemptions take turns.
+        """Reply to a call; a binding continues before the next one begins, preemptions alternate.
 
         A pod that waits at permit and is released by a later pod of the same cycle continues
-        after a delay that grows with the number in its name, as in the recordings: at once if
-        the number is 0, otherwise after the binding of the pod that released it.
+        after a delay that grows with the number in its name, as in the recordings: immediately
+        if the number is 0, otherwise after the binding of the pod that released it.
         """
         if not isinstance(action, PatchPodStatus) or action.condition is not None:
             self._tell(done)
@@ -213,7 +213,7 @@ class Replay:
     # ---------------------------------------------------------------- steps
 
     def do(self, step: dict[str, Any]) -> dict[str, Any] | None:
-        """Do what a step says; returns the pod that was popped."""
+        """Run a step; return the popped pod."""
         popped: dict[str, Any] | None = None
         op, name = step["op"], step.get("name", "")
         if op == "cycle":
@@ -255,7 +255,7 @@ class Replay:
         return self._winners[decision.pod.spec.scheduler_name].of(decision)
 
     def _decide_fully(self) -> tuple[Decision, list[str]]:
-        """Return what is decided for the next pod when nothing earlier is made use of."""
+        """Return the decision for the next pod without batching."""
         pod = _next_queued(self.machine).pod
         profile = self.machine.profiles[pod.spec.scheduler_name]
         runner = PluginRunner(profile, self.machine.cluster, keeps_totals=True)
@@ -341,7 +341,7 @@ def _event_of(action: EmitEvent) -> dict[str, Any]:
 
 
 def _next(machine: Machine) -> dict[str, Any]:
-    """Say what is about to be popped; the counters include this attempt."""
+    """Return the pod that is popped next; the counters include this attempt."""
     if not machine.has_next:
         return {"name": None}
     queued = _next_queued(machine)
@@ -417,7 +417,7 @@ def _has_hint(attempt: dict[str, Any]) -> bool:
 
 
 def _batch_of(decision: Decision) -> dict[str, Any]:
-    """Say what batching did, as the vectors write it."""
+    """Return the batching report in the form of the vectors."""
     report = decision.batch
     if report is None:
         return {}
@@ -444,13 +444,12 @@ def _compare_calls(expected: dict[str, Any], replay: Replay) -> Check:
 def _same_call(
     want: dict[str, Any], make: dict[str, Any], unchanged: frozenset[tuple[str, str]]
 ) -> bool:
-    """Compare calls; of a patch, what it changes.
+    """Compare calls; for a patch, only its changes.
 
     Parameters
     ----------
     unchanged : frozenset of (str, str)
-        Type of condition and key of what the object had before: a recorded patch leaves out
-        what does not change.
+        Condition type and key of unchanged values: a recorded patch omits them.
     """
     if "patch" not in want or "patch" not in make:
         return want == make

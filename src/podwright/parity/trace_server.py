@@ -1,4 +1,4 @@
-"""The small API server of the traces: a store of documents, and a script of what goes wrong."""
+"""The fake API server of the traces: a store of documents, and a script of failures."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _RESOURCES = {
 
 
 class Server:
-    """Objects, and what the scheduler's calls do to them.
+    """Stores objects, and applies the scheduler's calls to them.
 
     Parameters
     ----------
     script : dict
         `script` of the case: `api` rules and `grace_seconds`.
     watch : callable
-        Told of every change before the call that made it returns.
+        Receives every change before the call that made it returns.
     """
 
     def __init__(self, script: Document, watch: Callable[[Event], None], now_ns: int) -> None:
@@ -66,7 +66,7 @@ class Server:
         self._write(document)
 
     def update(self, document: Document) -> None:
-        """Replace an object; a pod keeps what is not the user's."""
+        """Replace an object; a pod keeps the fields that users cannot write."""
         present = self._objects.get(_key_of(document))
         if present is None:
             return
@@ -82,7 +82,7 @@ class Server:
         self._write(document)
 
     def delete(self, kind: str, name: str) -> None:
-        """Remove an object at once."""
+        """Remove an object immediately."""
         document = self._objects.pop((kind, name), None)
         if document is not None:
             self._watch(ObjectDeleted(decode(document)))
@@ -195,7 +195,7 @@ class Server:
                 return claim.key, {"call": "update_pvc", "annotations": annotations}
 
     def _patch(self, call: PatchPodStatus) -> Document:
-        """Return what a status patch changes."""
+        """Return the changes of a status patch."""
         patch: Document = {}
         if call.condition is not None:
             patch["conditions"] = [_condition(call.condition)]
@@ -204,7 +204,7 @@ class Server:
         return patch
 
     def unchanged(self, name: str, call: Document) -> frozenset[tuple[str, str]]:
-        """Return what a patch sets that a version of the object had: condition type and key."""
+        """Return the values of a patch that equal the object's: condition type and key."""
         return frozenset(
             (condition["type"], key)
             for condition in call.get("patch", {}).get("conditions", [])
@@ -228,7 +228,7 @@ class Server:
         return 0
 
     def finish(self, call: Call) -> CallDone:
-        """Do what a call asks for, and answer it."""
+        """Apply a call, and reply to it."""
         kind, name = _object_of(call)
         short = name.rpartition("/")[2]
         resource = _RESOURCES[kind]
@@ -338,7 +338,7 @@ def _condition(condition: Condition) -> Document:
 
 
 def _error_of(scripted: str, resource: str, name: str) -> CallError | None:
-    """Return what the script makes a call fail with; None if it does not."""
+    """Return the scripted error of a call; None if it succeeds."""
     match scripted:
         case "":
             return None

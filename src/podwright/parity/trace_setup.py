@@ -1,4 +1,4 @@
-"""From a trace to a machine, with the plugins that the script plays."""
+"""Builds a machine from a trace, with scripted plugins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OUTCOME: StateKey[Status] = StateKey("trace/outcome")
 
 
 class _Scripted(Plugin):
-    """A plugin whose answers are written in the trace."""
+    """A plugin whose results are in the trace."""
 
     outcomes: ClassVar[dict[str, dict[str, list[dict[str, Any]]]]] = {}
     told: ClassVar[dict[str, list[Any]]] = {}
@@ -79,7 +79,7 @@ class _Stub(_Scripted):
         return self._answer("pre_bind", cycle, node_name)
 
     def continue_pre_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
-        """Answer what was to be answered after the delay."""
+        """Return the scripted result after the delay."""
         return cycle.read(_OUTCOME)
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
@@ -93,7 +93,7 @@ class _StubBind(_Scripted):
         return self._answer("bind", cycle, node_name, at_end="Skip")
 
     def continue_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
-        """Answer what was to be answered after the delay."""
+        """Return the scripted result after the delay."""
         return cycle.read(_OUTCOME)
 
 
@@ -142,7 +142,7 @@ def machine_of(
 
 
 def _registering(hints: list[EventHint]) -> dict[str, Any]:
-    """Let a plugin register these events; without, every event concerns it."""
+    """Register these events for a plugin; by default it registers all events."""
     return {"events_to_register": lambda _self: tuple(hints)}
 
 

@@ -1,24 +1,26 @@
-"""Coscheduling: the pods of a group get nodes together, or none keeps one.
+"""Coscheduling: schedules the pods of a group together or not at all.
 
 **What it does.** Pods with the label ``scheduling.x-k8s.io/pod-group`` belong to the PodGroup
-(scheduling.x-k8s.io/v1alpha1) of that name in their namespace. A member is not tried before
-`minMember` of them exist, and waits at Permit until `minMember` have a node. If one fits
-nowhere, those that wait give their nodes back, so that another group can have them.
+(scheduling.x-k8s.io/v1alpha1) of that name in their namespace. A member is not scheduled before
+`minMember` members exist, and waits at Permit until `minMember` members have a node. If one
+member fits on no node, the waiting members are rejected, which frees their nodes for other
+groups.
 
-**Why it matters.** Two half-placed jobs would keep each other waiting for ever.
+**Why it matters.** Two partially placed jobs would block each other forever.
 
 **Configuration.** `CoschedulingArgs`: `permitWaitingTimeSeconds` (60) where a group has no
 `scheduleTimeoutSeconds`; `podGroupBackoffSeconds` (0: none), how long a rejected group is not
-tried; `podGroupRejectPercentage` (10): so many missing members do not make the others give up.
-It has to be the QueueSort plugin of all profiles in place of PrioritySort: members are tried
-one after the other, in the order in which their groups were created.
+scheduled; `podGroupRejectPercentage` (10): the share of missing members up to which the waiting
+members are not rejected. It must be the QueueSort plugin of all profiles in place of
+PrioritySort, so that members are consecutive in the queue, in the order in which their groups
+were created.
 
-**Example.** Of a group with ``minMember: 3`` two fit on the nodes there are: they wait, the
-third fits on no node, and all three are pending with no node kept.
+**Example.** In a group with ``minMember: 3`` two members fit and wait at Permit. The third fits
+on no node, and all three stay pending without a node.
 
-The plugin comes from kubernetes-sigs/scheduler-plugins. What it says of `minResources` that
-nodes lack is podwright's own wording, and the controller that keeps the status of PodGroups
-is not part of the scheduler.
+The plugin comes from kubernetes-sigs/scheduler-plugins. The message for `minResources` that
+exceed the free resources is podwright's own, and the controller that keeps the status of
+PodGroups is not part of the scheduler.
 
 Upstream: pkg/coscheduling/coscheduling.go, pkg/coscheduling/core/core.go
 """
@@ -84,11 +86,11 @@ class Coscheduling(Plugin):
         )
 
     def pod_key(self, pod: Pod) -> Hashable:
-        """Return (), so that answers are shared, for pods without a group."""
+        """Return (), so that results are shared, for pods without a group."""
         return () if self.group_of(pod) is None else (pod.key, pod.metadata.uid)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell that members of a group have a key each."""
+        """Return False for members of a group: each has its own key."""
         return self.group_of(pod) is None
 
     def group_of(self, pod: Pod) -> NamespacedName | None:
@@ -107,8 +109,8 @@ class Coscheduling(Plugin):
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> tuple[int, int, str]:
         """Return what queued pods are ordered by: priority, the group's age, the pod's name.
 
-        A group that failed counts from then on as created at that time, so that it does not
-        keep others from the nodes that it gave back.
+        The creation time of a rejected group is the time of its rejection from then on, so that
+        it does not come before other groups that could use the freed nodes.
         """
         since_ns = timestamp_ns
         group, handle = self.group_of(pod), self.handle
@@ -121,7 +123,7 @@ class Coscheduling(Plugin):
     # ------------------------------------------------------------ the cycle
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
-        """Refuse a member whose group cannot be placed now anyway."""
+        """Reject a member whose group cannot be scheduled now."""
         group, handle = self.group_of(cycle.pod), self.handle
         if group is None or handle is None:
             return Status.SKIPPED
@@ -150,7 +152,7 @@ class Coscheduling(Plugin):
         found: CoschedulingPodGroup,
         members: Members,
     ) -> Status:
-        """Refuse a group that asks for more than all nodes together have left."""
+        """Reject a group that requests more than the free resources of all nodes together."""
         assert self.handle is not None, "there is no machine"
         now_ns = self.handle.now_ns
         known_until_ns = self._has_room_until_ns.get(group, _NEVER_NS)
@@ -205,7 +207,7 @@ class Coscheduling(Plugin):
     # ------------------------------------------------------------ placing
 
     def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        """Hold a member until enough have a node; the last one lets the others go."""
+        """Wait until enough members have a node; the last one allows the others."""
         group, handle = self.group_of(cycle.pod), self.handle
         if group is None or handle is None:
             return Status.OK, 0
@@ -226,7 +228,7 @@ class Coscheduling(Plugin):
         return Status.wait(), seconds * _SECOND_NS
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
-        """Set nothing aside; there is something to take back all the same."""
+        """Reserve nothing; the plugin implements Reserve for Unreserve."""
         return Status.OK
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
@@ -252,12 +254,12 @@ def _created_ns(group: CoschedulingPodGroup, otherwise_ns: int) -> int:
 
 
 def _missing(cluster: Cluster, wanted: Mapping[str, int], members: Members) -> dict[str, int]:
-    """Return what the nodes together lack, with the members' own places counted as free.
+    """Return the missing resources of all nodes together, with the members' own requests as free.
 
     Notes
     -----
-    Nodes are added up in order until there is enough, so that an overcommitted node counts
-    only if it comes before that.
+    Nodes are summed in order until the sum suffices, so an overcommitted node counts only if it
+    comes earlier.
     """
     nodes = cluster.nodes
     free = nodes.allocatable - nodes.requested

@@ -1,13 +1,13 @@
-"""DefaultBinder: the pod is bound by the API's own means.
+"""DefaultBinder: binds the pod with the binding subresource.
 
-**What it does.** Says at Bind that the pod can be bound; the machine then asks its driver to
-write the binding.
+**What it does.** Requests the binding at Bind; the machine returns it as an action, and the
+driver sends it.
 
 **Why it matters.** A profile needs at least one Bind plugin.
 
 **Configuration.** None.
 
-**Example.** A profile without it, and without another Bind plugin, is refused.
+**Example.** A profile without it, and without another Bind plugin, is invalid.
 
 Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go
 """
@@ -21,7 +21,7 @@ from podwright.objects import Pod
 
 
 class DefaultBinder(Plugin):
-    """Let the machine bind the pod."""
+    """Binds the pod with the binding subresource."""
 
     name = "DefaultBinder"
     key_reads_all_labels = False
@@ -31,5 +31,5 @@ class DefaultBinder(Plugin):
         return ()
 
     def bind(self, cycle: Cycle, node_name: str) -> Pending:
-        """Ask for the binding to be written."""
+        """Return the binding request."""
         return BIND_BY_API

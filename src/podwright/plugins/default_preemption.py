@@ -1,19 +1,18 @@
-"""DefaultPreemption: a pod of higher priority makes others leave.
+"""DefaultPreemption: evicts pods of lower priority for a pod that fits on no node.
 
-**What it does.** If a pod fits on no node, tries on each node where room could help what would
-happen if all pods of lower priority left, puts back as many of them as possible, and chooses
-the node where it costs least: fewest violated disruption budgets, least important victims,
-and so on. The pod is nominated to that node; the victims are evicted by whoever runs the
-scheduler.
+**What it does.** If a pod fits on no node, simulates on each node where preemption could help
+that all pods of lower priority are removed, reprieves as many of them as possible, and chooses
+the node with the lowest cost: fewest violated disruption budgets, least important victims, and
+so on. The pod is nominated to that node, and the victims are evicted.
 
-**Why it matters.** Without it, important pods would wait until others end by themselves.
+**Why it matters.** Without it, important pods would wait until other pods end.
 
-**Configuration.** ``minCandidateNodesPercentage`` and ``minCandidateNodesAbsolute`` say how
-many candidates end the search.
+**Configuration.** ``minCandidateNodesPercentage`` and ``minCandidateNodesAbsolute`` set the
+number of candidates at which the search ends.
 
-**Example.** On a full node, a pod with priority 1000 takes the place of one with priority 0.
-Where nobody's leaving helps, the message ends with ``preemption: 0/1 nodes are available:
-1 No preemption victims found for incoming pod.``
+**Example.** On a full node, a pod with priority 1000 preempts one with priority 0. Where
+preemption does not help, the message ends with ``preemption: 0/1 nodes are available: 1 No
+preemption victims found for incoming pod.``
 
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
 """
@@ -53,7 +52,7 @@ class DefaultPreemption(Plugin):
         self.limits = Limits(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def post_filter(

@@ -1,11 +1,11 @@
-"""DynamicResources: devices that pods claim.
+"""DynamicResources: devices requested with resource claims.
 
-**What it does.** Pods without resource claims pass, and every node scores 0. Allocating
-devices is not implemented: a pod with resource claims is refused and stays pending, rather
-than be scheduled as if it had none.
+**What it does.** Pods without resource claims pass, and every node scores 0. Device allocation
+is not implemented: a pod with resource claims is rejected and stays pending; it is not
+scheduled as if it had no claims.
 
-**Why it matters.** The plugin is part of the default profile, so it takes part in decisions
-(a score of 0) and in messages even where nobody uses it.
+**Why it matters.** The plugin is part of the default profile, so it affects decisions (a score
+of 0) and messages even in clusters without resource claims.
 
 **Configuration.** ``filterTimeout`` and ``bindingTimeout`` are read and have no effect.
 
@@ -58,7 +58,7 @@ class DynamicResources(Plugin):
         self.args = args
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
@@ -72,7 +72,7 @@ class DynamicResources(Plugin):
         return tuple(claim.name for claim in pod.spec.resource_claims)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Let every pod into the queue; those with claims hear there that they cannot run."""
+        """Admit pods without claims; reject pods with claims."""
         return Status.OK
 
     def pre_filter(self, cycle: Cycle) -> Status:
@@ -89,7 +89,7 @@ class DynamicResources(Plugin):
         cycle.read(_SEEN)
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
-        """Free no devices, and let the next plugin try.
+        """Free no devices; the next PostFilter plugin runs.
 
         Notes
         -----

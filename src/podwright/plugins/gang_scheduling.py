@@ -1,11 +1,11 @@
-"""GangScheduling: enough pods of a group, or none (alpha, off by default).
+"""GangScheduling: schedules at least `minCount` pods of a group, or none (alpha, off by default).
 
-**What it does.** Holds the pods of a PodGroup with the policy `gang` back at PreEnqueue until
-the group exists and `minCount` of its pods do; and at Permit until `minCount` of them have a
-node, five minutes at most. The last one to get a node lets the others go.
+**What it does.** Rejects the pods of a PodGroup with the policy `gang` at PreEnqueue until the
+group and `minCount` of its pods exist. At Permit the pods wait until `minCount` of them have a
+node, five minutes at most; the last one allows the others.
 
-**Why it matters.** Half of a distributed training job does no work, but keeps its nodes from
-a job that could.
+**Why it matters.** A partially placed training job does no work, but occupies nodes that
+another job could use.
 
 **Configuration.** None; the feature gates GenericWorkload and GangScheduling enable it.
 
@@ -13,8 +13,8 @@ a job that could.
 minCount pods from a gang to appear in scheduling queue``. With the third all are scheduled in
 one cycle of their group.
 
-Groups with the policy `basic` are scheduled in one cycle, too, but each of their pods may go
-alone.
+Groups with the policy `basic` are also scheduled in one cycle, but each of their pods may be
+scheduled alone.
 
 Upstream: pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go
 """
@@ -37,7 +37,7 @@ class GangScheduling(Plugin):
     key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:
@@ -71,7 +71,7 @@ class GangScheduling(Plugin):
         return Status.OK
 
     def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        """Hold a pod until enough of its gang have a node; the last one lets the others go."""
+        """Wait until enough pods of the gang have a node; the last one allows the others."""
         group, handle = self.group_of(cycle.pod), self.handle
         if group is None or handle is None:
             return Status.OK, 0
@@ -92,7 +92,7 @@ class GangScheduling(Plugin):
                 Status.wait("waiting for minCount pods from a gang to be scheduled"),
                 _LONGEST_WAIT_NS,
             )
-        # Upstream goes through a set; by name, the order is always the same.
+        # Upstream iterates over a set; sorting by name makes the order deterministic.
         held = [uid for uid in handle.waiting() if uid in members.scheduled]
         for uid in sorted(held, key=lambda uid: members.pods[uid].key):
             handle.allow(uid, self.name)

@@ -1,11 +1,11 @@
-"""ImageLocality: prefer nodes that have the pod's images already.
+"""ImageLocality: prefers nodes that already have the pod's images.
 
 **What it does.** Adds up the sizes of the pod's images that a node has, each scaled by the
 share of all nodes that have it, and maps the sum to 0 to 100 between 23 MiB and 1000 MiB per
 container.
 
-**Why it matters.** Pulling a large image takes minutes. The scaling keeps a pod from following
-an image to the one node that happens to have it.
+**Why it matters.** Pulling a large image takes minutes. The scaling prevents that pods
+concentrate on the single node that has an image.
 
 **Configuration.** None.
 

@@ -1,19 +1,18 @@
-"""InterPodAffinity: near some pods, away from others.
+"""InterPodAffinity: places pods near or away from other pods.
 
-**What it does.** Rejects nodes whose topology domain has no pod that the pod's required
-affinity asks for, or has one that its required anti-affinity, or that of a placed pod,
-forbids. Scores nodes by the weights of preferred terms, those of the pod and, by symmetry,
-those of placed pods that mean the pod.
+**What it does.** Rejects nodes whose topology domain has no pod that matches the pod's required
+affinity, or has a pod that its required anti-affinity, or that of a placed pod, forbids. Scores
+nodes by the weights of preferred terms: those of the pod and, by symmetry, those of placed pods
+that match the pod.
 
-**Why it matters.** It puts what talks to each other in one place, and keeps replicas, or
-tenants, apart.
+**Why it matters.** It places communicating pods together, and separates replicas or tenants.
 
-**Configuration.** ``hardPodAffinityWeight``: what a placed pod's required affinity for the
-pod is worth in scoring; ``ignorePreferredTermsOfExistingPods``: without preferred terms of its
-own a pod is not scored.
+**Configuration.** ``hardPodAffinityWeight``: the weight in scoring of a placed pod's required
+affinity for the pod; ``ignorePreferredTermsOfExistingPods``: a pod without preferred terms is
+not scored.
 
-**Example.** With required anti-affinity to ``app=db`` on ``kubernetes.io/hostname`` the nodes
-that run such a pod say ``node(s) didn't match pod anti-affinity rules``.
+**Example.** With required anti-affinity to ``app=db`` on ``kubernetes.io/hostname`` nodes that
+run such a pod are rejected with ``node(s) didn't match pod anti-affinity rules``.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go
 """
@@ -81,7 +80,7 @@ class _PodKey(msgspec.Struct, frozen=True):
 
 
 class _FilterState:
-    """The required terms that concern a pod, as counters, and what a dry run changed.
+    """The required terms that apply to a pod, as counters, and the changes of a dry run.
 
     Attributes
     ----------
@@ -93,11 +92,11 @@ class _FilterState:
     affinity_pods : tuple of PodSelector
         All must match.
     anti_pods : tuple of (str, PodSelector)
-        By term: topology key, and which pods are meant.
+        By term: topology key, and the pods that match.
     matches_self : bool
         Whether the pod matches all its own required affinity terms.
     changes : dict of (int, str, int) to int
-        In a dry run: code of the rule, topology key, label value; what was added.
+        In a dry run, per code of the rule, topology key and label value, the added count.
     """
 
     __slots__ = (
@@ -136,7 +135,7 @@ class _FilterState:
         return total + sum(int(c.current().sum()) for c in self.affinity.values()) == 0
 
     def update(self, placed: PlacedPod, sign: int) -> None:
-        """Count a pod as if it came (1) or went (-1) (`updateWithPod`)."""
+        """Count a pod that is added (1) or removed (-1) (`updateWithPod`)."""
         metadata = placed.pod.metadata
         namespace, labels, slot = metadata.namespace, metadata.labels, placed.slot
         selectors = self.cluster.selectors
@@ -162,7 +161,7 @@ class _FilterState:
             self.changes[change] = self.changes.get(change, 0) + sign
 
     def code_of(self, slot: int) -> int:
-        """Return the verdict on a slot, with what the dry run changed."""
+        """Return the verdict on a slot, with the changes of the dry run."""
         is_near = True
         for key, counter in self.affinity.items():
             count = self._count(_AFFINITY, key, counter, slot)
@@ -227,14 +226,14 @@ class InterPodAffinity(Plugin):
         self._ignores_placed = args.ignore_preferred_terms_of_existing_pods
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object] | None:
-        """Return the labels, which terms of placed pods look at.
+        """Return the labels, which terms of placed pods select.
 
-        Pods with terms of their own are like no other. Upstream leaves the labels out when
-        the preferred terms of placed pods are ignored, although required ones are not.
+        Pods with terms have no fragment. Upstream omits the labels when the preferred terms of
+        placed pods are ignored, although required ones are not.
         """
         affinity = pod.spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
@@ -242,7 +241,7 @@ class InterPodAffinity(Plugin):
         return {} if self._ignores_placed else {LABELS: pod.metadata.labels}
 
     def pod_key(self, pod: Pod) -> Hashable:
-        """Return namespace, labels (terms of placed pods look at them) and own terms."""
+        """Return namespace, labels (terms of placed pods select them) and the pod's terms."""
         metadata = pod.metadata
         labels = frozenset(metadata.labels.items())
         terms = affinity_terms(pod)
@@ -321,7 +320,7 @@ class InterPodAffinity(Plugin):
     # ------------------------------------------------------------ scoring
 
     def pre_score(self, cycle: Cycle) -> Status:
-        """Find the terms that score; skip if none of them means a pod that is there."""
+        """Find the terms that score; skip if none of them matches a placed pod."""
         pod, cluster = cycle.pod, cycle.cluster
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
         terms = affinity_terms(pod)
@@ -344,7 +343,8 @@ class InterPodAffinity(Plugin):
         for spec in own:
             counted = ((spec.resolve(cluster.namespaces),), self._weight_of(spec))
             meant.setdefault(spec.topology_key, []).append(counted)
-        # All are asked, so that `terms_version` tells when any of the answers changes.
+        # All of them are evaluated, so that `terms_version` changes when one of the results
+        # changes.
         present = [
             cluster.selectors.presence(key, tuple(counted)).count > 0
             for key, counted in meant.items()
@@ -367,7 +367,7 @@ class InterPodAffinity(Plugin):
         normalize_between(out.rows, out.values)
 
     def _weight_of(self, term: AffinityTerm) -> int:
-        """Return what a pod that the term means adds to its domain."""
+        """Return the score that a pod that matches the term adds to its domain."""
         match term.kind:
             case TermKind.REQUIRED:
                 return self._hard_weight
@@ -384,7 +384,7 @@ def _counters(
     meant: Mapping[str, list[Counted]],
     carried: Mapping[str, list[tuple[Term, int]]],
 ) -> dict[str, Counter]:
-    """Return one counter per topology key, of pods that are meant and of carriers of terms."""
+    """Return one counter per topology key, of matching pods and of pods that have terms."""
     return {
         key: cluster.selectors.counter(
             DomainRule.of_key(key), tuple(meant.get(key, ())), tuple(carried.get(key, ()))

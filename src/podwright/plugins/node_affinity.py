@@ -1,18 +1,18 @@
-"""NodeAffinity: the nodes that a pod must, or would like to, run on.
+"""NodeAffinity: node selectors and node affinity of pods.
 
 **What it does.** Rejects nodes that match neither ``spec.nodeSelector`` and the required node
-affinity, nor the affinity that the configuration adds to every pod. Scores a node by the sum
-of the weights of the preferred terms that it matches. A pod whose required terms all name
-nodes is only tried on those.
+affinity, nor the affinity that the configuration adds to every pod. Scores a node by the sum of
+the weights of the preferred terms that it matches. For a pod whose required terms all name
+nodes, only these nodes are filtered.
 
-**Why it matters.** It is how pods choose hardware, zones and single nodes; daemon sets pin
-their pods with it.
+**Why it matters.** Pods select hardware, zones and single nodes with it; the DaemonSet
+controller assigns its pods to nodes with it.
 
-**Configuration.** ``addedAffinity``: required and preferred terms that every pod of the
-profile has besides its own.
+**Configuration.** ``addedAffinity``: required and preferred terms for every pod of the profile,
+in addition to the pod's.
 
-**Example.** ``nodeSelector: {disk: ssd}`` leaves nodes with that label; the others say
-``node(s) didn't match Pod's node affinity/selector``.
+**Example.** ``nodeSelector: {disk: ssd}`` allows nodes with that label; the others are rejected
+with ``node(s) didn't match Pod's node affinity/selector``.
 
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
 """
@@ -62,7 +62,7 @@ _TERMS: StateKey[tuple[tuple[int, NodeTerm], ...]] = StateKey("PreScoreNodeAffin
 
 
 class NodeAffinity(Plugin):
-    """Keep pods on the nodes that they ask for."""
+    """Filters and scores nodes by node selector and node affinity."""
 
     name = "NodeAffinity"
     key_reads_all_labels = False
@@ -84,7 +84,7 @@ class NodeAffinity(Plugin):
         self._added_terms = preferred_node_terms(preferred)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register(added_affinity=self._added_required)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -100,7 +100,7 @@ class NodeAffinity(Plugin):
         return (tuple(sorted(spec.node_selector.items())), affinity.node_affinity)
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
-        """Skip pods that want nothing; restrict pods that name nodes to these."""
+        """Skip pods without requirements; restrict pods that name nodes to these."""
         required = _required(cycle.pod)
         if required is None:
             wants_nothing = self._added_required is None and not cycle.pod.spec.node_selector
@@ -111,7 +111,7 @@ class NodeAffinity(Plugin):
         return PreFilterResult(names) if names else _CONFLICT
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject what the profile, the node selector or the required terms do not match."""
+        """Reject nodes that the profile, the node selector or the required terms exclude."""
         rows, codes = out.rows, out.codes
         matches = _labels_match(cycle.pod, nodes, rows)
         required = _required(cycle.pod)

@@ -1,18 +1,18 @@
-"""NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where it is declared.
+"""NodeDeclaredFeatures: nodes must declare the kubelet features that a pod requires.
 
-**What it does.** Works out from the pod's spec which features of the node it needs, and
-rejects nodes that do not list all of them in ``status.declaredFeatures``. Known are
+**What it does.** Infers the required features from the pod's spec, and rejects nodes that do
+not list all of them in ``status.declaredFeatures``. The known features are
 ``RestartAllContainersOnContainerExits`` (a container or init container has the restart rule
-action RestartAllContainers) and ``UserNamespacesHostNetworkSupport`` (hostNetwork together
-with ``hostUsers: false``).
+action RestartAllContainers) and ``UserNamespacesHostNetworkSupport`` (hostNetwork together with
+``hostUsers: false``).
 
 **Why it matters.** During an upgrade not every node can run every pod.
 
 **Configuration.** None. Without the feature gate NodeDeclaredFeatures, which is on by default,
-the plugin is in no default profile, and says nothing where a profile names it.
+the plugin is not in the default profile, and has no effect where a profile enables it.
 
-**Example.** A pod with that restart rule hears from older nodes
-``node(s) didn't match Pod's required features``.
+**Example.** Older nodes reject a pod with that restart rule with ``node(s) didn't match Pod's
+required features``.
 
 Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go,
 staging/src/k8s.io/component-helpers/nodedeclaredfeatures/features/
@@ -57,7 +57,7 @@ class NodeDeclaredFeatures(Plugin):
         self._is_enabled = "NodeDeclaredFeatures" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         if not self._is_enabled:
             return ()
         return hints.events_to_register(required_features=required_features)
@@ -79,7 +79,7 @@ class NodeDeclaredFeatures(Plugin):
         return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject nodes that lack a feature, looking at each distinct set once."""
+        """Reject nodes that lack a feature; each distinct set is compared once."""
         if not self._is_enabled:
             return
         needed = cycle.read(_NEEDED)

@@ -1,14 +1,13 @@
-"""NodeName: a pod that names its node fits on no node else.
+"""NodeName: a pod with a node name fits only on that node.
 
 **What it does.** Rejects every node but the one in ``spec.nodeName``.
 
-**Why it matters.** Pods are rarely created with a node name; those that are must not be put
-elsewhere.
+**Why it matters.** Pods are rarely created with a node name; those that are must run on that node.
 
 **Configuration.** None.
 
-**Example.** ``spec.nodeName: n1`` leaves n1; the other nodes say
-``node(s) didn't match the requested node name``.
+**Example.** ``spec.nodeName: n1`` allows n1; the other nodes are rejected with ``node(s) didn't
+match the requested node name``.
 
 Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
 """
@@ -41,7 +40,7 @@ class NodeName(Plugin):
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""NodePorts: a port of the node can be taken once.
+"""NodePorts: the host ports of a pod must be free on the node.
 
 **What it does.** Rejects nodes where a host port of the pod is in use: same port, same
 protocol, and the same address or one of the two addresses is 0.0.0.0.
@@ -7,8 +7,8 @@ protocol, and the same address or one of the two addresses is 0.0.0.0.
 
 **Configuration.** None.
 
-**Example.** Two pods with ``hostPort: 80`` go to two nodes; with one node the second hears
-``node(s) didn't have free ports for the requested pod ports``.
+**Example.** Two pods with ``hostPort: 80`` need two nodes; with one node the second pod is
+pending with ``node(s) didn't have free ports for the requested pod ports``.
 
 Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 """
@@ -46,7 +46,7 @@ class NodePorts(Plugin):
     filter_reads = Reads.NODE | Reads.PODS
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:

@@ -1,15 +1,14 @@
-"""NodeResourcesBalancedAllocation: prefer nodes that the pod makes more even.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resource use the pod balances.
 
-**What it does.** Compares how evenly a node's resources would be used with the pod and
-without it; 75 means that the pod changes nothing. Pods that ask for none of the resources
-are not scored.
+**What it does.** Compares how evenly a node's resources are requested with the pod and without
+it; 75 means no change. Pods that request none of the resources are not scored.
 
-**Why it matters.** Memory that no CPU is left for is lost. LeastAllocated alone does not see
-that.
+**Why it matters.** Free memory on a node without free CPU cannot be used. LeastAllocated alone
+does not prevent this.
 
-**Configuration.** ``resources``: what is compared, cpu and memory by default.
+**Configuration.** ``resources``: the resources to compare, cpu and memory by default.
 
-**Example.** A pod that asks for memory only scores higher on a node whose CPU is in use.
+**Example.** A pod that requests only memory scores higher on a node whose CPU is requested.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go,
 resource_allocation.go
@@ -66,7 +65,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         self._resources = _DEFAULT_RESOURCES if args is None else args.resources
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
-        """Return what the pod asks for."""
+        """Return the requests of the pod."""
         return resources_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
@@ -74,11 +73,11 @@ class NodeResourcesBalancedAllocation(Plugin):
         return request_key(pod)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell that the key is the spec's alone, unless the pod has been resized."""
+        """Return whether the key depends on the spec alone: the pod has not been resized."""
         return not status_changes_requests(pod)
 
     def pre_score(self, cycle: Cycle) -> Status:
-        """Plan which resources to compare; skip pods that ask for none of them."""
+        """Plan which resources to compare; skip pods that request none of them."""
         plan = self._plan(cycle)
         if plan is None:
             return Status.SKIPPED
@@ -102,8 +101,8 @@ class NodeResourcesBalancedAllocation(Plugin):
 
         Notes
         -----
-        Without its PreScore it plans here, and pods that ask for none of the resources get 0.
-        Upstream: balanced_allocation.go, `Score`
+        Without PreScore the plan is made here, and pods that request none of the resources get
+        0. Upstream: balanced_allocation.go, `Score`
         """
         plan = cycle.find(_PLAN)
         if plan is None:

@@ -1,19 +1,18 @@
-"""NodeResourcesFit: nodes must have room for what the pod asks for.
+"""NodeResourcesFit: nodes must have free resources for the pod's requests.
 
-**What it does.** Rejects nodes where the pod's requests do not fit beside those of the pods
-that are there, or that take no more pods. Scores nodes by how much of their resources would
-be in use: little (LeastAllocated), much (MostAllocated), or by a shape
-(RequestedToCapacityRatio).
+**What it does.** Rejects nodes whose free resources do not cover the pod's requests, or that
+have the maximum number of pods. Scores nodes by the requested share of their resources: low
+(LeastAllocated), high (MostAllocated), or by a shape (RequestedToCapacityRatio).
 
-**Why it matters.** It is what keeps nodes from being overcommitted, and what spreads or packs
-the load.
+**Why it matters.** It prevents overcommitted nodes, and spreads or packs the load.
 
 **Configuration.** ``ignoredResources`` and ``ignoredResourceGroups`` name extended resources,
 or the part before their slash, that are not checked. ``scoringStrategy`` has the ``type``,
 the ``resources`` with their weights, and the shape.
 
-**Example.** A pod that asks for 2 CPUs hears ``Insufficient cpu`` from a node with 1 free.
-The rejection is final (preemption is not tried) where the node has less than 2 in all.
+**Example.** A node with 1 free CPU rejects a pod that requests 2 CPUs with ``Insufficient
+cpu``. The rejection is unresolvable (preemption is not tried) if the node's allocatable CPU is
+less than 2.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, resource_allocation.go,
 least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go
@@ -89,7 +88,7 @@ _FIXED = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
 
 
 class _Request:
-    """What the pod asks for, and what its verdict codes mean.
+    """The requests of a pod, and the status of its verdict codes.
 
     Attributes
     ----------
@@ -109,7 +108,7 @@ class _Request:
         self._statuses: dict[int, Status] = {}
 
     def status_of(self, code: int) -> Status:
-        """Return what a code of `fit_codes` stands for."""
+        """Return the status of a code of `fit_codes`."""
         status = self._statuses.get(code)
         if status is None:
             status = self._statuses[code] = self._read(code)
@@ -162,11 +161,11 @@ class NodeResourcesFit(Plugin):
             self._shape = shape_table(ratio.shape)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register(dra_extended_resource=self._maps_device_classes)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
-        """Return what the pod asks for."""
+        """Return the requests of the pod."""
         return resources_fragment(pod)
 
     def pod_key(self, pod: Pod) -> Hashable:
@@ -174,11 +173,11 @@ class NodeResourcesFit(Plugin):
         return request_key(pod)
 
     def key_is_of_template(self, pod: Pod) -> bool:
-        """Tell that the key is the spec's alone, unless the pod has been resized."""
+        """Return whether the key depends on the spec alone: the pod has not been resized."""
         return not status_changes_requests(pod)
 
     def pre_filter(self, cycle: Cycle) -> Status:
-        """Add up what the pod asks for."""
+        """Sum the requests of the pod."""
         amounts = pending_requests(cycle.pod)
         checked = {name: n for name, n in amounts.items() if self._is_checked(name)}
         cycle.write(_REQUEST, _Request(checked, cycle.cluster.nodes))
@@ -198,7 +197,7 @@ class NodeResourcesFit(Plugin):
         fit_codes(nodes.allocatable, nodes.requested, request.pairs, out.rows, out.codes)
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
-        """Return what the pod asks for; None without its PreFilter."""
+        """Return the requests of the pod; None without PreFilter."""
         request = cycle.find(_REQUEST)
         return None if request is None else request.pairs
 
@@ -212,7 +211,7 @@ class NodeResourcesFit(Plugin):
         return score_plan(self._resources, amounts, cycle.cluster.nodes)
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
-        """Score by what would be in use with the pod.
+        """Score by the requested amounts with the pod.
 
         Notes
         -----
@@ -271,9 +270,9 @@ def score_plan(
 
     Notes
     -----
-    A scalar resource that the pod does not ask for is left out, and so is what nodes do not
-    count, like `pods`.
-    Upstream: resource_allocation.go, calculateResourceAllocatableRequest
+    A scalar resource that the pod does not request is omitted, and so are resources that nodes
+    do not count, such as `pods`. Upstream: resource_allocation.go,
+    calculateResourceAllocatableRequest
     """
     plan: list[int] = []
     for resource in resources:

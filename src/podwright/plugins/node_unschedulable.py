@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take no pods, except those that tolerate it.
+"""NodeUnschedulable: cordoned nodes accept only pods that tolerate it.
 
 **What it does.** Rejects nodes with ``spec.unschedulable`` unless the pod tolerates the taint
 ``node.kubernetes.io/unschedulable:NoSchedule``, whether or not the node has that taint.
@@ -7,7 +7,7 @@
 
 **Configuration.** None.
 
-**Example.** After ``kubectl cordon n1`` the node says ``node(s) were unschedulable``.
+**Example.** After ``kubectl cordon n1`` the node is rejected with ``node(s) were unschedulable``.
 
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go
 """
@@ -41,7 +41,7 @@ class NodeUnschedulable(Plugin):
     filter_reads = Reads.NODE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -53,7 +53,7 @@ class NodeUnschedulable(Plugin):
         return _is_tolerated(pod)
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject what is cordoned."""
+        """Reject cordoned nodes."""
         if not _is_tolerated(cycle.pod):
             out.codes[out.rows] = nodes.unschedulable[out.rows] * out.code_of(_REJECTION)
 

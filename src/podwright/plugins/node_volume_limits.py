@@ -1,19 +1,18 @@
-"""NodeVolumeLimits: a node gets no more volumes than its CSI drivers take.
+"""NodeVolumeLimits: the volumes of a node must not exceed the limits of its CSI drivers.
 
 **What it does.** Counts, per driver, the volumes that the pods of a node use and those that a
-VolumeAttachment names, each once, and rejects nodes where the pod's further volumes would
-exceed the limit in the node's CSINode. Cloud disks of in-tree plugins count for the driver
-that took over; a claim without a volume counts for its class's provisioner.
+VolumeAttachment names, each once, and rejects nodes where the pod's additional volumes would
+exceed the limit in the node's CSINode. Cloud disks of in-tree plugins count for the CSI driver
+that replaces them; a claim without a volume counts for its class's provisioner.
 
-**Why it matters.** A node beyond its limit leaves the pod waiting for a volume that is never
-attached.
+**Why it matters.** On a node beyond its limit, the pod waits for a volume that is never attached.
 
-**Configuration.** None. With the gate VolumeLimitScaling, which is off by default, nodes are
-rejected too whose CSINode does not name a driver of the pod's volumes, if its CSIDriver says
+**Configuration.** None. With the gate VolumeLimitScaling, which is off by default, nodes whose
+CSINode does not name a driver of the pod's volumes are also rejected, if its CSIDriver sets
 ``preventPodSchedulingIfMissing``.
 
-**Example.** A pod with two new volumes does not go to a node with 24 of 25:
-``node(s) exceed max volume count``.
+**Example.** A node with 24 of 25 volumes rejects a pod with two new volumes: ``node(s) exceed
+max volume count``.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 """
@@ -70,7 +69,7 @@ class NodeVolumeLimits(Plugin):
         self._asks_for_drivers = "VolumeLimitScaling" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -145,8 +144,8 @@ def _reject_without_driver(
 
     Notes
     -----
-    Where several are missing, the driver of the first volume is told; upstream tells any.
-    Upstream: csi.go, `checkCSIDriverOnNode`
+    Where several are missing, the reason names the driver of the first volume; upstream names
+    any. Upstream: csi.go, `checkCSIDriverOnNode`
     """
     for name in dict.fromkeys(volume.driver for volume in new):
         driver = storage.csi_drivers.get(name)

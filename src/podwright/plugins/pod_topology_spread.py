@@ -1,21 +1,21 @@
-"""PodTopologySpread: as many matching pods here as there.
+"""PodTopologySpread: spreads matching pods evenly over topology domains.
 
-**What it does.** For each constraint of the pod it counts the pods that match the
-constraint's selector in every domain (zone, host, rack) of its topology key. Constraints with
+**What it does.** For each constraint of the pod it counts the pods that match the constraint's
+selector in every domain (zone, host, rack) of its topology key. Constraints with
 ``DoNotSchedule`` reject nodes whose domain would exceed the emptiest one by more than
-``maxSkew``; constraints with ``ScheduleAnyway`` score nodes by how few such pods their domain
-has.
+``maxSkew``; constraints with ``ScheduleAnyway`` score nodes higher the fewer such pods their
+domain has.
 
 **Why it matters.** It keeps the replicas of a service from failing together.
 
-**Configuration.** ``defaultingType: System`` spreads pods without constraints of their own,
-if a service or a controller selects them, softly over hosts (maxSkew 3) and zones (5);
-``List`` takes ``defaultConstraints`` instead. Without the gate
-MatchLabelKeysInPodTopologySpread, which is on, ``matchLabelKeys`` is not read.
+**Configuration.** ``defaultingType: System`` adds soft constraints over hosts (maxSkew 3) and
+zones (5) to pods without constraints that a service or a controller selects; ``List`` uses
+``defaultConstraints`` instead. Without the gate MatchLabelKeysInPodTopologySpread, which is on,
+``matchLabelKeys`` is not read.
 
 **Example.** ``{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable:
-DoNotSchedule}`` with counts 2, 1, 1 leaves the second and third zone; the first says ``node(s)
-didn't match pod topology spread constraints``.
+DoNotSchedule}`` with counts 2, 1, 1 allows the second and third zone; the first is rejected
+with ``node(s) didn't match pod topology spread constraints``.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread/{common,filtering,scoring}.go
 """
@@ -121,7 +121,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spreading(msgspec.Struct, frozen=True, kw_only=True):
-    """What spreading reads of a pod; equal ones share all answers.
+    """The parts of a pod that spreading reads; pods with equal parts share all results.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Spreading(msgspec.Struct, frozen=True, kw_only=True):
     is_own : bool
         Whether the constraints are the pod's own.
     labels : frozenset of (str, str)
-        The pod's labels, if a selector has to be deduced.
+        The pod's labels, if the default selector is used.
     controller : OwnerReference, optional
         The pod's controller, likewise.
     error : str
@@ -159,14 +159,14 @@ class _HardConstraint:
 
 
 class _FilterState:
-    """The hard constraints, and in a dry run what it changed.
+    """The hard constraints, and in a dry run its changes.
 
     Attributes
     ----------
     hard : tuple of _HardConstraint
     namespace : str
     changes : tuple of dict or None
-        Per constraint what was added to a domain; None outside of rehearsals.
+        Per constraint the count added to each domain; None outside of dry runs.
     lowest : tuple of _TwoLowest
         Per constraint the two lowest domains that upstream keeps.
     """
@@ -187,7 +187,7 @@ class _FilterState:
         return copy
 
     def update(self, placed: PlacedPod, sign: int) -> None:
-        """Count a pod as if it came (1) or went (-1)."""
+        """Count a pod that is added (1) or removed (-1)."""
         if placed.pod.metadata.namespace != self.namespace:
             return
         labels = placed.pod.metadata.labels
@@ -206,7 +206,7 @@ class _FilterState:
             self.lowest[i].update(domain, int(counts[domain]) + change[domain])
 
     def code_of(self, slot: int) -> int:
-        """Return the verdict on a slot, with what the dry run changed."""
+        """Return the verdict on a slot, with the changes of the dry run."""
         assert self.changes is not None, "nothing was simulated"
         for hard, change, lowest in zip(self.hard, self.changes, self.lowest, strict=True):
             counts = hard.counter.current()
@@ -254,7 +254,7 @@ class _TwoLowest:
         return _TwoLowest(list(self.domains), list(self.counts))
 
     def update(self, domain: int, count: int) -> None:
-        """Take in the new count of a domain."""
+        """Update the count of a domain."""
         domains, counts = self.domains, self.counts
         if domain in domains:
             counts[domains.index(domain)] = count
@@ -300,7 +300,7 @@ class PodTopologySpread(Plugin):
         self._is_system_default = args.defaulting_type == "System"
         self._defaults = _SYSTEM_DEFAULTS if self._is_system_default else args.default_constraints
         # Default constraints have no selector yet: compiled, they are the same for every pod
-        # that does not choose its nodes, unless they look at labels or tolerations.
+        # without node affinity, unless they depend on labels or tolerations.
         self._plain_defaults: tuple[tuple[Constraint, ...], tuple[Constraint, ...]] | None = None
         if not any(c.match_label_keys or c.node_taints_policy for c in self._defaults):
             self._plain_defaults = (
@@ -309,14 +309,14 @@ class PodTopologySpread(Plugin):
             )
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register(default_constraints=self._widened_defaults)
 
     def _widened_defaults(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
         """Return the default constraints with selectors that mean every pod of the namespace.
 
-        What they really select is in the cluster, which hints do not see. Waking a pod in vain
-        costs an attempt; not waking it would strand it.
+        Hint functions cannot read the cluster, so the real selector is unknown to them. An
+        unnecessary requeue costs one attempt; a missing requeue would strand the pod.
         """
         return tuple(
             msgspec.structs.replace(constraint, label_selector=LabelSelector())

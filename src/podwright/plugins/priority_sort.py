@@ -1,13 +1,13 @@
-"""PrioritySort: the greatest priority first, then who has waited longest.
+"""PrioritySort: the highest priority first, then the longest waiting pod.
 
 **What it does.** Orders the active queue by priority, then by the time the pod entered it.
 
-**Why it matters.** The order of the queue decides who gets the last room.
+**Why it matters.** The order of the queue decides which pod gets the last free resources.
 
 **Configuration.** None.
 
-**Example.** Of two pods with priority 100 the one queued first is tried first; a pod with
-priority 1000 that comes later goes before both.
+**Example.** Of two pods with priority 100 the one queued first is scheduled first; a pod with
+priority 1000 that is queued later precedes both.
 
 Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go
 """

@@ -1,9 +1,9 @@
-"""SchedulingGates: a pod with gates stays out of the queue.
+"""SchedulingGates: a pod with scheduling gates is not queued.
 
-**What it does.** Holds a pod back at PreEnqueue until its last scheduling gate is removed.
+**What it does.** Rejects a pod at PreEnqueue until its last scheduling gate is removed.
 
-**Why it matters.** A controller can create pods before what they need is there, without the
-scheduler trying them in vain.
+**Why it matters.** A controller can create pods before the resources that they need, without
+failing scheduling attempts.
 
 **Configuration.** None.
 
@@ -23,13 +23,13 @@ from podwright.plugins.hints import scheduling_gates as hints
 
 
 class SchedulingGates(Plugin):
-    """Keep pods with scheduling gates out of the queue."""
+    """Rejects pods with scheduling gates at PreEnqueue."""
 
     name = "SchedulingGates"
     key_reads_all_labels = False
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def pod_key(self, pod: Pod) -> Hashable:

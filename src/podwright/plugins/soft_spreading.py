@@ -1,7 +1,7 @@
-"""Counts of soft spread constraints, and the groups of nodes that they do not tell apart.
+"""Counts of soft spread constraints, and groups of nodes with equal counts.
 
-Spreading sees of a node the domain that it is in, and how many of the pods are on it. With
-few zones and few of the pods on any node that makes few groups.
+The score of a node depends only on its domain and on the number of matching pods on it. With
+few zones and few matching pods per node there are few groups.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
 """
@@ -21,7 +21,7 @@ _MOST_GROUPS = 128
 """With more groups than this it is as quick to go over all slots."""
 
 _SPARE_COUNTS = 4
-"""By how much the pods on a node may grow before the groups are made anew."""
+"""The growth of the number of pods on a node at which the groups are rebuilt."""
 
 
 class ScoreState:
@@ -58,8 +58,8 @@ class ScoreState:
 class SpreadGroups(ScoreGroups):
     """Nodes with the same domains, and the same number of pods where hosts are domains.
 
-    A group's number has one digit per constraint, the first one last: the domain, or the
-    number of pods on the node. The greatest digit stands for nodes without a domain.
+    A group's number has one digit per constraint, the first one last: the domain, or the number
+    of pods on the node. The greatest digit means nodes without a domain.
     """
 
     __slots__ = ("_bases", "_counted", "_domains", "_scores", "_state", "n_groups")
@@ -68,7 +68,7 @@ class SpreadGroups(ScoreGroups):
         self.n_groups = math.prod(bases)
         self._state = state
         self._bases: I64Array = np.array(bases, dtype=np.int64)
-        # Nodes change nothing of this: the groups are made anew when one does.
+        # Valid until a node changes; the groups are rebuilt then.
         self._counted = tuple([(counter, counter.domains) for counter in state.counters])
         self._domains = tuple([counter.domains.reading for counter in state.counters])
         self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
@@ -106,7 +106,7 @@ class SpreadGroups(ScoreGroups):
         """Return the counts; None if domains have other numbers now."""
         counts = tuple([counter.current() for counter, _ in self._counted])
         for counter, domains in self._counted:
-            # A counter that was dropped meanwhile may count over domains of its own.
+            # A counter that was dropped and rebuilt meanwhile may use other domains.
             if counter.domains is not domains:
                 return None
         return counts

@@ -1,4 +1,4 @@
-"""TaintToleration: taints keep pods away that do not tolerate them.
+"""TaintToleration: a pod must tolerate the taints of its node.
 
 **What it does.** Rejects nodes with a taint NoSchedule or NoExecute that the pod does not
 tolerate. Scores a node by how many PreferNoSchedule taints the pod does not tolerate; the
@@ -9,9 +9,8 @@ fewest get 100.
 **Configuration.** None. The operators Gt and Lt compare numbers if the gate
 TaintTolerationComparisonOperators is on; while it is off, as by default, they tolerate nothing.
 
-**Example.** A node with the taint ``gpu=yes:NoSchedule`` says
-``node(s) had untolerated taint(s)``, except to pods with the toleration
-``{key: gpu, operator: Exists}``.
+**Example.** A node with the taint ``gpu=yes:NoSchedule`` is rejected with ``node(s) had
+untolerated taint(s)``, except for pods with the toleration ``{key: gpu, operator: Exists}``.
 
 Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
 """
@@ -84,7 +83,7 @@ class TaintToleration(Plugin):
         self._compares = "TaintTolerationComparisonOperators" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register(comparison_operators=self._compares)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -96,8 +95,8 @@ class TaintToleration(Plugin):
         return pod.spec.tolerations
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        """Reject nodes with a taint that keeps the pod away."""
-        # There is no PreFilter to do this in: upstream would not run it either.
+        """Reject nodes with a taint that the pod does not tolerate."""
+        # Upstream has no PreFilter either.
         table = cycle.find(_UNTOLERATED)
         if table is None:
             tolerations, compares = cycle.pod.spec.tolerations, self._compares
@@ -109,7 +108,7 @@ class TaintToleration(Plugin):
         out.codes[out.rows] = codes[nodes.taint_set_ids[out.rows]]
 
     def pre_score(self, cycle: Cycle) -> Status:
-        """Remember the tolerations that count for PreferNoSchedule."""
+        """Store the tolerations that apply to PreferNoSchedule."""
         tolerations = tuple(
             t for t in cycle.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")
         )

@@ -1,22 +1,22 @@
-"""VolumeBinding: a pod goes where its volumes are, can be bound or can be made.
+"""VolumeBinding: nodes must be able to access, bind or provision the pod's volumes.
 
 **What it does.** Sorts the pod's claims into bound ones, ones that wait for the pod
 (WaitForFirstConsumer), and ones that should be bound already; the last reject the pod. On each
-node the volumes of the bound claims must be reachable; each waiting claim, the smallest first,
-gets the smallest free volume that matches and is reachable; what finds none must be
+node the volumes of the bound claims must be accessible; each waiting claim, the smallest first,
+gets the smallest free volume that matches and is accessible; a claim without one must be
 provisionable there: a class with a provisioner, the class's allowed topologies, and enough
-CSIStorageCapacity if the driver reports it. Reserve assumes what was decided for the chosen
-node, so that the next pod does not get the same volume.
+CSIStorageCapacity if the driver reports it. Reserve assumes the decisions for the chosen node,
+so that the next pod does not get the same volume.
 
-**Why it matters.** A pod on a node from which its volume cannot be reached never starts.
+**Why it matters.** A pod on a node that cannot access its volume never starts.
 
-**Configuration.** ``bindTimeoutSeconds`` (600): how long PreBind waits for the volumes.
-With the gate StorageCapacityScoring, which is off by default, nodes are scored by how much of the
-storage that the pod would get there it would use, and ``shape`` says which share scores what;
-without it PreScore skips.
+**Configuration.** ``bindTimeoutSeconds`` (600): how long PreBind waits for the volumes. With
+the gate StorageCapacityScoring, which is off by default, nodes are scored by the requested
+share of the storage that they provide, and ``shape`` maps shares to scores; without it PreScore
+skips.
 
-**Example.** A claim of a local volume on n1 keeps its pod on n1: elsewhere
-``node(s) didn't match PersistentVolume's node affinity``.
+**Example.** A claim of a local volume on n1 restricts its pod to n1; other nodes are rejected
+with ``node(s) didn't match PersistentVolume's node affinity``.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, binder.go and scorer.go
 """
@@ -88,7 +88,7 @@ REASONS = (
         "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
     ),
 )
-"""What a node is told, in upstream's order."""
+"""The reasons of a rejected node, in upstream's order."""
 
 
 class Assumed:
@@ -122,13 +122,13 @@ class _Work:
     Attributes
     ----------
     updates : tuple of VolumeUpdate or ClaimUpdate
-        What has to be written, in order.
+        The objects to write, in order.
     written_count : int
         How many of them were begun with.
     written : dict of str to object
-        What the API server made of them, by name.
+        The objects as the API server returned them, by name.
     look_count : int
-        How often the claims were looked at.
+        The number of times that the claims were checked.
     """
 
     __slots__ = ("look_count", "updates", "written", "written_count")
@@ -140,7 +140,7 @@ class _Work:
         self.look_count = 0
 
     def next_step(self) -> Pending:
-        """Return the next object to write, or the wish to look at the claims again."""
+        """Return the next object to write, or a delay until the next check of the claims."""
         if self.written_count == len(self.updates):
             return Pending(delay_ns=_LOOK_EVERY_NS)
         self.written_count += 1
@@ -151,7 +151,7 @@ _STATE: StateKey[PodClaims] = StateKey("VolumeBinding", "not found")
 _WORK: StateKey[_Work] = StateKey("VolumeBinding/Work")
 
 ASSUMED: StateKey[Assumed] = StateKey("VolumeBinding/Assumed")
-"""What has to be bound for the chosen node; missing if every claim is bound already."""
+"""The volumes to bind for the chosen node; missing if every claim is bound already."""
 
 
 class VolumeBinding(Plugin):
@@ -179,7 +179,7 @@ class VolumeBinding(Plugin):
             self._scores = shape_table(self.args.shape)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -283,14 +283,14 @@ class VolumeBinding(Plugin):
         if not claims.waiting:
             return Status.OK
         cluster, storage = cycle.cluster, cycle.cluster.storage
-        # Nothing that the filter read has changed since, so asking again for one node gives
-        # the same decisions; upstream keeps those of all nodes.
+        # Nothing that the filter read has changed since, so evaluating one node again gives the
+        # same decisions; upstream keeps those of all nodes.
         row = np.array([cluster.nodes.slot_of[node_name]], dtype=np.int32)
         decisions = decide(claims, storage, cluster.nodes, row)
         bindings: list[tuple[PersistentVolumeClaim, PersistentVolume]] = []
         for claim, matched in decisions.bindings(0):
-            # What was decided with may be an older version that reads the same; PreBind
-            # writes, and the API server takes only changes of the newest.
+            # The decision may have used an older, equivalent version. PreBind writes, and the
+            # API server accepts only changes of the latest version.
             volume = storage.volume(matched.metadata.name) or matched
             bound = bind_volume(volume, claim)
             if bound is not volume:
@@ -311,7 +311,7 @@ class VolumeBinding(Plugin):
         return Status.SKIPPED if cycle.find(ASSUMED) is None else Status.OK
 
     def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        """Write what was assumed, one object after the other."""
+        """Write the assumed objects, one after the other."""
         assumed = cycle.find(ASSUMED)
         if assumed is None:
             return Status.OK
@@ -323,7 +323,7 @@ class VolumeBinding(Plugin):
     def continue_pre_bind(
         self, cycle: Cycle, node_name: str, progress: Progress
     ) -> Status | Pending:
-        """Write the next object; then look once a second until all claims are bound."""
+        """Write the next object; then check once per second until all claims are bound."""
         work = cycle.read(_WORK)
         for answer in progress.answers:
             if answer.error is not None:
@@ -341,7 +341,7 @@ class VolumeBinding(Plugin):
         return Status.error(f"binding volumes: {outcome}") if outcome else Status.OK
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
-        """Take back what was assumed."""
+        """Drop the assumed objects."""
         assumed = cycle.find(ASSUMED)
         if assumed is None:
             return
@@ -353,7 +353,7 @@ class VolumeBinding(Plugin):
 
 
 def bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return a volume bound to a claim; the volume itself if nothing has to change.
+    """Return a volume bound to a claim; the volume itself if it needs no change.
 
     Upstream: component-helpers/storage/volume/pv_helpers.go, `GetBindVolumeToClaim`
     """
@@ -382,17 +382,17 @@ def bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persi
 
 
 def _check_bindings(cycle: Cycle, assumed: Assumed, work: _Work, node_name: str) -> str | None:
-    """Look whether the volume controller has bound everything.
+    """Check whether the volume controller has bound all claims.
 
     Returns
     -------
     str or None
-        "" if all is bound, None if it is too early to tell, otherwise what went wrong.
+        "" if all claims are bound, None if the binding is in progress, otherwise the error.
 
     Notes
     -----
-    What the API server said last counts, not what was assumed: other pods may assume other
-    things by now. Upstream: binder.go, `checkBindings`
+    The latest version of the API server counts, not the assumed one, because other pods may
+    have other assumptions by now. Upstream: binder.go, `checkBindings`
     """
     cluster, pod = cycle.cluster, cycle.pod
     slot = cluster.nodes.slot_of.get(node_name)
@@ -422,7 +422,7 @@ def _check_static(
     node_name: str,
     labels: Mapping[str, str],
 ) -> str | None:
-    """Look at one claim that gets a volume that was there."""
+    """Check a claim that is bound to an existing volume."""
     name = volume.metadata.name
     present = storage.volumes.get(name)
     if present is None:
@@ -448,7 +448,7 @@ def _check_provisioned(
     node_name: str,
     labels: Mapping[str, str],
 ) -> str | None:
-    """Look at one claim whose volume is to be made."""
+    """Check a claim that is being provisioned."""
     present = storage.claims.get(claim.key)
     if present is None:
         return f'failed to check provisioning pvc: persistentvolumeclaims "{claim.key}" not found'

@@ -1,16 +1,16 @@
-"""VolumeRestrictions: pods that cannot use one volume at the same time are kept apart.
+"""VolumeRestrictions: separates pods that cannot use one volume at the same time.
 
-**What it does.** Rejects a pod everywhere while another placed pod uses one of its
+**What it does.** Rejects a pod on all nodes while another placed pod uses one of its
 ReadWriteOncePod claims, and rejects the nodes where a pod uses one of its inline disks (GCE,
 EBS, iSCSI, RBD) unless both only read it.
 
-**Why it matters.** Two writers on one disk destroy it; a claim for one pod is for one pod in
-the whole cluster. Preemption may help: both are forgotten when the other pod goes.
+**Why it matters.** Two writers corrupt a disk, and a ReadWriteOncePod claim is for one pod in
+the whole cluster. Preemption may help: both restrictions end when the other pod is removed.
 
 **Configuration.** None.
 
-**Example.** A pod with ``gcePersistentDisk: {pdName: data}`` does not go where another one has
-it: ``node(s) had no available disk``.
+**Example.** A pod with ``gcePersistentDisk: {pdName: data}`` is rejected on the node of another
+pod that uses it: ``node(s) had no available disk``.
 
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go
 """
@@ -84,7 +84,7 @@ class VolumeRestrictions(Plugin):
     filter_reads: ClassVar[Reads] = Reads.PODS | Reads.STORAGE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -140,6 +140,6 @@ class VolumeRestrictions(Plugin):
         state = cycle.find(_STATE)
         if state is None or not state.exclusive_claims or not placed.keys.has_volumes:
             return
-        # Upstream compares the names alone, whatever the namespace.
+        # Upstream compares the names only, in all namespaces.
         users = sum(name in state.exclusive_claims for name in claim_names(placed.pod))
         state.users += sign * users

@@ -1,16 +1,15 @@
-"""VolumeZone: a pod stays in the zones of its volumes.
+"""VolumeZone: nodes must be in the zones of the pod's volumes.
 
 **What it does.** Rejects nodes whose zone or region is none of those in the labels of the
 pod's bound volumes. A label may list several zones, ``us-east-1a__us-east-1b``. Nodes without
 any zone or region label pass.
 
-**Why it matters.** Volumes made before node affinity existed say where they are by labels
-alone.
+**Why it matters.** Older volumes without node affinity have only labels for their zone.
 
 **Configuration.** None.
 
-**Example.** A volume with ``topology.kubernetes.io/zone: a`` keeps its pods out of zone b:
-``node(s) had no available volume zone``.
+**Example.** A volume with ``topology.kubernetes.io/zone: a`` rejects nodes in zone b: ``node(s)
+had no available volume zone``.
 
 Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
 """
@@ -83,7 +82,7 @@ class VolumeZone(Plugin):
     filter_reads: ClassVar[Reads] = Reads.NODE | Reads.STORAGE
 
     def events_to_register(self) -> tuple[EventHint, ...]:
-        """Return the events that could undo a rejection, with the functions that look closer."""
+        """Return the events that could undo a rejection, with their hint functions."""
         return hints.events_to_register()
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
@@ -96,7 +95,7 @@ class VolumeZone(Plugin):
         return (pod.metadata.namespace, names) if names else ()
 
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
-        """Find where the pod's volumes are; skip if none of them says."""
+        """Find the zones and regions of the pod's volumes; skip if none has any."""
         found = _topologies(cycle)
         if isinstance(found, Status):
             return found
@@ -110,7 +109,7 @@ class VolumeZone(Plugin):
 
         Notes
         -----
-        Without its PreFilter it looks for the volumes here. Upstream: volume_zone.go, `Filter`
+        Without PreFilter the volumes are looked up here. Upstream: volume_zone.go, `Filter`
         """
         rows, topologies = out.rows, cycle.find(_STATE)
         if topologies is None:
@@ -133,7 +132,7 @@ class VolumeZone(Plugin):
 
 
 def _topologies(cycle: Cycle) -> Topologies | Status:
-    """Return where the pod's volumes are, or why there is no telling."""
+    """Return the zones and regions of the pod's volumes, or why they are unknown."""
     namespace, storage = cycle.pod.metadata.namespace, cycle.cluster.storage
     found: list[tuple[str, frozenset[str]]] = []
     for name in claim_names(cycle.pod):

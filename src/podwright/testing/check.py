@@ -1,8 +1,9 @@
 """`check_plugin`: the contract that every plugin must keep, as one call.
 
-The plugin is asked about a small cluster of every sort of node and pod, in both its forms,
-twice, and again after every sort of change; then the framework's cached answers are compared
-with fresh ones. What a plugin does not implement is not checked, and the report says so.
+The plugin runs on a small cluster with varied nodes and pods, in both its forms, twice, and
+again after various changes; then the framework's cached results are compared with uncached
+ones. Extension points that a plugin does not implement are not checked, and the report lists
+them.
 """
 
 from __future__ import annotations
@@ -45,29 +46,29 @@ _MOST_FINDINGS = 5
 """Per check; one mistake shows in many pods."""
 
 CHECKS = {
-    "answers": "every extension point answers, with the right type",
+    "answers": "every extension point returns a value of the right type",
     "forms": "the forms per node and as columns agree",
     "inputs": "inputs are not changed",
-    "repeatable": "two calls give one answer",
+    "repeatable": "two calls return equal results",
     "reasons": "every rejection has a reason",
     "range": "scores are integers from 0 to 100 after normalizing",
     "settings": "settings survive a round trip",
-    "pod_key": "pods with one pod_key have one answer",
-    "reads": "cached answers are right after every change (the declared reads are honest)",
+    "pod_key": "pods with equal pod_key have equal results",
+    "reads": "cached results are valid after every change (the declared reads are complete)",
     "events": "the events registered can undo each rejection",
 }
-"""What is checked, in the order in which it is reported."""
+"""The checks, in report order."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong with a plugin.
+    """One violation of the contract.
 
     Parameters
     ----------
     check : str
         A key of `CHECKS`.
     message : str
-        What was found, with the pod and the node.
+        The violation, with the pod and the node.
     """
 
     check: str
@@ -75,7 +76,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of checking a plugin.
+    """The result of checking a plugin.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
     checked : tuple of str
         Keys of `CHECKS`.
     left_out : dict of str to str
-        What was not checked, and why.
+        The checks that were skipped, and why.
     findings : tuple of Finding
         Empty if the plugin keeps its contract.
     """
@@ -100,7 +101,7 @@ class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-class PluginCheckFailed(PodwrightError, AssertionError):  # noqa: N818 - named for what it is
+class PluginCheckFailed(PodwrightError, AssertionError):  # noqa: N818 - the name says what happened
     """A plugin breaks its contract.
 
     Attributes
@@ -123,13 +124,13 @@ def check_plugin(
     plugin : Plugin
         An instance, with the settings to be checked.
     nodes, pods : iterable
-        Nodes and pending pods to try besides the generated ones: those on which this
-        plugin has something to say.
+        Nodes and pending pods in addition to the generated ones: those to which this plugin
+        applies.
 
     Raises
     ------
     PluginCheckFailed
-        If anything is wrong; its text and its `report` say all that is.
+        If the plugin violates the contract; the text and `report` have all findings.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def check_plugin(
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a plugin says of one pod: everything plain, so that answers can be compared."""
+    """The results of a plugin for one pod as plain data, so that they can be compared."""
 
     pre_filter: Any = None
     filters: dict[str, Status] = {}
@@ -172,7 +173,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Check:
-    """The checks of one plugin, and what they found."""
+    """The checks of one plugin, and their findings."""
 
     def __init__(self, plugin: Plugin, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self._plugin = plugin
@@ -189,7 +190,7 @@ class _Check:
         """Run every check that applies."""
         self._check_answers()
         if self.findings:
-            # Whoever fails here would fail everywhere; one report of it is enough.
+            # A failure here would repeat in every check; one finding is enough.
             return
         self._check_forms()
         self._check_settings()
@@ -203,10 +204,10 @@ class _Check:
     def _cluster(self) -> Cluster:
         return make_cluster(self._nodes, self._placed)
 
-    # ------------------------------------------------------------ one plugin, asked
+    # ------------------------------------------------------------ uncached results
 
     def _check_answers(self) -> None:
-        """Ask about every pod, twice, and look at what comes back."""
+        """Run the plugin for every pod, twice, and check the results."""
         self.checked |= {"answers", "inputs", "repeatable", "reasons"}
         if self._can_score:
             self.checked.add("range")
@@ -247,7 +248,7 @@ class _Check:
 
     @property
     def _as_columns(self) -> bool:
-        """Which form to ask in where one is enough: the one that the framework takes."""
+        """Return the form that the framework uses, for checks that need only one."""
         plugin = self._plugin
         return plugin.implements("filter_columns") or plugin.implements("score_columns")
 
@@ -272,7 +273,7 @@ class _Check:
     # ------------------------------------------------------------ settings
 
     def _check_settings(self) -> None:
-        """Write the settings as JSON, read them again, and compare the answers."""
+        """Write the settings as JSON, read them again, and compare the results."""
         plugin = self._plugin
         try:
             twin = _rebuilt(plugin)
@@ -297,7 +298,7 @@ class _Check:
     # ------------------------------------------------------------ caches
 
     def _check_cache(self) -> None:
-        """Compare what the framework keeps with what a fresh one finds out."""
+        """Compare the framework's cached results with uncached ones."""
         if not (self._can_filter or self._can_score or self._plugin.implements("pre_filter")):
             reason = "the plugin neither filters nor scores"
             self.left_out |= {"pod_key": reason, "reads": reason}
@@ -306,7 +307,7 @@ class _Check:
         cluster = self._cluster()
         kept = PluginRunner(_profile_of(self._plugin), cluster)
         for pod in self._pods:
-            self._compare(kept, cluster, pod, "pod_key", "asked after other pods")
+            self._compare(kept, cluster, pod, "pod_key", "after other pods")
         for change in changes():
             change.apply(cluster)
             for pod in self._pods:
@@ -326,14 +327,14 @@ class _Check:
                 self._found(
                     check,
                     f"pod {pod.key}, node {node}, {when}: "
-                    f"kept {_shown(cached[node])}, asked afresh {_shown(total)}",
+                    f"cached {_shown(cached[node])}, uncached {_shown(total)}",
                 )
                 return
 
     # ------------------------------------------------------------ events
 
     def _check_events(self) -> None:
-        """See that a change that lets a pod in is one that the plugin registered."""
+        """Check that a change after which a pod fits is one that the plugin registered."""
         plugin = self._plugin
         if not plugin.implements("events_to_register"):
             self.left_out["events"] = "the plugin registers none, so every event retries its pods"
@@ -358,7 +359,7 @@ class _Check:
                 accepted[pod.key] = now
 
 
-# ---------------------------------------------------------------- asking
+# ---------------------------------------------------------------- running
 
 
 def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, *, as_columns: bool) -> _Answer:
@@ -461,7 +462,7 @@ def _totals(runner: PluginRunner, pod: Pod) -> dict[str, int | str]:
     for slot in live:
         name = cluster.nodes.names[slot]
         if allowed is not None and name not in allowed:
-            answers[name] = "left out by PreFilter"
+            answers[name] = "excluded by PreFilter"
         elif name not in answers:
             answers[name] = int(totals[slot])
     return answers
@@ -487,8 +488,8 @@ def _is_registered(registered: list[Any], change: Change) -> bool:
 # ---------------------------------------------------------------- settings
 
 
-class _NotRebuilt(Exception):  # noqa: N818 - named for what it is
-    """The settings cannot be known from outside."""
+class _NotRebuilt(Exception):  # noqa: N818 - the name says what happened
+    """The settings cannot be read from the plugin."""
 
 
 def _rebuilt(plugin: Plugin) -> Plugin:
@@ -526,7 +527,7 @@ def _rebuilt(plugin: Plugin) -> Plugin:
 
 
 def _fingerprint(cluster: Cluster, pods: Iterable[Pod]) -> dict[str, bytes]:
-    """Return all inputs as bytes, by what they are."""
+    """Return all inputs as bytes, by description."""
     nodes = cluster.nodes
     prints = {f"pod {pod.key}": msgspec.json.encode(pod) for pod in pods}
     prints |= {
@@ -536,7 +537,7 @@ def _fingerprint(cluster: Cluster, pods: Iterable[Pod]) -> dict[str, bytes]:
         f"column {name}": getattr(nodes, name).tobytes()
         for name in ("alive", "unschedulable", "taint_set_ids", "non_zero_requested")
     }
-    # Resource columns may be added by reading; what was there must stay.
+    # Reads may add resource columns; existing ones must not change.
     known = ("cpu", "memory", "ephemeral-storage", "pods", "nvidia.com/gpu")
     for resource in known:
         index = nodes.resources.get(resource)
@@ -548,9 +549,9 @@ def _fingerprint(cluster: Cluster, pods: Iterable[Pod]) -> dict[str, bytes]:
 
 
 def _difference(one: _Answer, other: _Answer, first: str = "first", second: str = "then") -> str:
-    """Say where two answers differ, for the first field that does."""
+    """Describe the first field in which two results differ."""
     if one.pre_filter != other.pre_filter:
-        return f"PreFilter said {first} {one.pre_filter!r}, {second} {other.pre_filter!r}"
+        return f"PreFilter returned {first} {one.pre_filter!r}, {second} {other.pre_filter!r}"
     for field in ("filters", "raw", "scores"):
         left: Mapping[str, Any] = getattr(one, field)
         right: Mapping[str, Any] = getattr(other, field)
@@ -560,7 +561,7 @@ def _difference(one: _Answer, other: _Answer, first: str = "first", second: str 
                     f"node {node}: {first} {_shown(left.get(node))}, "
                     f"{second} {_shown(right.get(node))}"
                 )
-    return "the answers differ"
+    return "the results differ"
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,6 @@
-"""A small varied cluster, and changes to it, on which plugins are tried.
+"""A small varied cluster, and changes to it, for `check_plugin`.
 
-Everything is written down rather than drawn: a failure is the same failure tomorrow.
+All objects are fixed, not random, so that failures are reproducible.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     what : str
-        In words, for the report.
+        A description for the report.
     event : ClusterEvent
-        What the queue would be told.
+        The event that the queue would receive.
     apply : callable
         Makes the change.
     """

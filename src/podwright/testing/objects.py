@@ -12,7 +12,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 
-def make_node(  # noqa: PLR0913 - one keyword per thing that a node can have
+def make_node(  # noqa: PLR0913 - one keyword per property of a node
     name: str,
     *,
     cpu: str | int = "4",
@@ -75,7 +75,7 @@ def make_node(  # noqa: PLR0913 - one keyword per thing that a node can have
     return decode_as(document, Node, source=f"make_node({name!r})")
 
 
-def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
+def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     name: str,
     *,
     namespace: str = "default",
@@ -99,7 +99,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per thing that a pod can have
     Parameters
     ----------
     cpu, memory, gpu, resources
-        Requests; None asks for nothing.
+        Requests; None: no request.
     node : str
         The node that the pod is on already.
     tolerations : iterable of str

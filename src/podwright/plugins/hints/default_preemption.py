@@ -1,4 +1,4 @@
-"""DefaultPreemption: a preemptor is held while its victims go.
+"""DefaultPreemption: a preemptor waits until its victims are deleted.
 
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
 """
@@ -10,10 +10,10 @@ from podwright.objects import Pod
 
 
 def events_to_register() -> tuple[EventHint, ...]:
-    """Return deleted pods: registered so that held pods are looked at, never to queue one."""
+    """Return deleted pods; they are registered, but the hint never queues a pod."""
     return (EventHint(POD, ActionType.DELETE, after_pod_deleted),)
 
 
 def after_pod_deleted(_pod: Pod, _old: object | None, _new: object | None) -> Hint:
-    """Skip: the preemptor is activated when its last victim is gone."""
+    """Skip: the preemptor is activated when its last victim is deleted."""
     return Hint.SKIP

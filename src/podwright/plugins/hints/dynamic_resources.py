@@ -1,4 +1,4 @@
-"""DynamicResources: claims that become usable, and where devices are.
+"""DynamicResources: claims that become allocatable, and new devices.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 """
@@ -39,7 +39,7 @@ def after_claim_change(pod: Pod, old: object | None, new: object | None) -> Hint
     before, after = changed(KubernetesObject, old, new)
     names = _claim_names(pod)
     if None in names:
-        # A claim that is not generated yet keeps the pod waiting, whatever else happens.
+        # The pod waits until its claim is generated, whatever other events arrive.
         return Hint.SKIP
     had, has = (
         None if before is None else before.raw.get("status") or {},

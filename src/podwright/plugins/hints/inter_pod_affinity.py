@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods to be near to, pods to keep away from, and the domains they are in.
+"""InterPodAffinity: pods that match terms, and nodes that change domains.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go
 """

@@ -16,7 +16,7 @@ def events_to_register(*, added_affinity: NodeSelector | None = None) -> tuple[E
     Parameters
     ----------
     added_affinity : NodeSelector or None
-        What the configuration requires of every pod's node.
+        The affinity that the configuration adds to every pod.
     """
     enforced = None if added_affinity is None else node_selector(added_affinity)
 
@@ -34,7 +34,7 @@ def events_to_register(*, added_affinity: NodeSelector | None = None) -> tuple[E
 
 
 def _matches(pod: Pod, node: Node) -> bool:
-    """Return whether the node is one the pod asks for.
+    """Return whether the node matches the pod's selector and required affinity.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: nodes that can do more, pods that need less.
+"""NodeDeclaredFeatures: nodes that declare more features, pods that require fewer.
 
 Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go
 """
@@ -20,7 +20,7 @@ def events_to_register(
     Parameters
     ----------
     required_features : callable
-        What a pod needs its node to declare; equal collections mean the same.
+        Returns the features that a pod requires, as a comparable collection.
     """
 
     def after_pod_update(pod: Pod, old: object | None, new: object | None) -> Hint:

@@ -1,4 +1,4 @@
-"""NodeName: the named node may have come.
+"""NodeName: the named node may have been added.
 
 Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
 """
@@ -9,5 +9,5 @@ from podwright.framework import NODE, ActionType, EventHint
 
 
 def events_to_register() -> tuple[EventHint, ...]:
-    """Return new nodes; upstream does not look whether it is the one."""
+    """Return new nodes; upstream does not compare the name."""
     return (EventHint(NODE, ActionType.ADD),)

@@ -1,4 +1,4 @@
-"""NodePorts: pods that give ports back.
+"""NodePorts: deleted pods that free ports.
 
 Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 """
@@ -20,7 +20,7 @@ def events_to_register() -> tuple[EventHint, ...]:
 
 
 def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint:
-    """Queue if the deleted pod had a port that the pod wants."""
+    """Queue if the deleted pod used a port that the pod requests."""
     deleted = only(Pod, old)
     if not deleted.spec.node_name and not deleted.status.nominated_node_name:
         return Hint.SKIP

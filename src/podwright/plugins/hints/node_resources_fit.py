@@ -1,4 +1,4 @@
-"""NodeResourcesFit: room that pods give back and room that nodes gain.
+"""NodeResourcesFit: resources that pods free and that nodes gain.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 """
@@ -41,7 +41,7 @@ def events_to_register(*, dra_extended_resource: bool = True) -> tuple[EventHint
 
 
 def after_pod_event(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if a pod went from a node, or one gave back what the pod wants."""
+    """Queue if a placed pod was deleted, or was scaled down in a requested resource."""
     before = only(Pod, old)
     if new is None:
         return queue_if(before.spec.node_name or before.status.nominated_node_name)
@@ -57,7 +57,7 @@ def after_pod_event(pod: Pod, old: object | None, new: object | None) -> Hint:
 
 
 def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod would fit the empty node, and something it wants grew."""
+    """Queue if the pod fits the empty node, and a requested resource grew."""
     before, after = changed(Node, old, new)
     requests = pending_requests(pod)
     room = _allocatable(after)
@@ -73,7 +73,7 @@ def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
 
 
 def after_device_class_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the class now stands for an extended resource that the pod asks for."""
+    """Queue if the class now has an extended resource that the pod requests."""
     device_class = only(KubernetesObject, new)
     requests = pending_requests(pod)
     resource = _extended_resource(device_class)

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: nodes that accept pods again, pods that put up with cordoned nodes.
+"""NodeUnschedulable: uncordoned nodes, and pods that tolerate cordoned nodes.
 
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go
 """

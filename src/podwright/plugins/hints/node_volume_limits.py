@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: nodes that may attach more, volumes that are let go.
+"""NodeVolumeLimits: higher limits of nodes, and detached volumes.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 """
@@ -44,7 +44,7 @@ def after_csi_node_updated(_pod: Pod, old: object | None, new: object | None) ->
 
 
 def after_pod_deleted(_pod: Pod, old: object | None, _new: object | None) -> Hint:
-    """Queue if a pod with volumes that count went from a node."""
+    """Queue if a placed pod with CSI volumes was deleted."""
     deleted = only(Pod, old)
     return queue_if(
         (deleted.spec.node_name or deleted.status.nominated_node_name)

@@ -1,7 +1,7 @@
-"""What hint functions are given: the objects of an event, as the kind they expect.
+"""The arguments of hint functions: the objects of an event, converted to the expected kind.
 
-The queue hands over whatever changed. A hint that gets another kind than it registered for
-raises, which the queue takes for `QUEUE`, as upstream does.
+The queue passes the changed objects. A hint function raises for a kind that it did not register
+for, which the queue treats as `QUEUE`, as upstream does.
 
 Upstream: pkg/scheduler/util/utils.go (As)
 """
@@ -41,5 +41,5 @@ def only(kind: type[Kind], thing: object | None) -> Kind:
 
 
 def queue_if(condition: object) -> Hint:
-    """Answer `QUEUE` if the condition holds, else `SKIP`."""
+    """Return `QUEUE` if the condition holds, else `SKIP`."""
     return Hint.QUEUE if condition else Hint.SKIP

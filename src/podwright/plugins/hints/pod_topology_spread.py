@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods that count and nodes that are domains.
+"""PodTopologySpread: pods that are counted, and nodes that change domains.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread/plugin.go
 """
@@ -94,7 +94,7 @@ def _after_pod_update(
 
 
 def _is_involved(other: Pod, pod: Pod) -> bool:
-    # A nominated pod that goes counted on its node; see golden case hints-t-0415.
+    # A deleted nominated pod was counted on its node; see golden case hints-t-0415.
     has_node = other.spec.node_name or other.status.nominated_node_name
     return other.metadata.uid == pod.metadata.uid or (
         bool(has_node) and other.metadata.namespace == pod.metadata.namespace

@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod is looked at again when its last gate is gone.
+"""SchedulingGates: a pod is queued when its last gate is removed.
 
 Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go
 """

@@ -1,4 +1,4 @@
-"""VolumeBinding: everything that volumes are made of.
+"""VolumeBinding: classes, claims, volumes, nodes and CSI objects.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
 """
@@ -33,7 +33,7 @@ MIGRATED_PLUGINS_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 def events_to_register() -> tuple[EventHint, ...]:
-    """Return classes, claims, volumes, nodes and what CSI says of them."""
+    """Return classes, claims, volumes, nodes and CSI objects."""
     add_or_update = ActionType.ADD | ActionType.UPDATE
     return (
         EventHint(STORAGE_CLASS, add_or_update, after_class_change),

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: pods that give up a disk, or a claim only one pod may use.
+"""VolumeRestrictions: deleted pods that free a disk or a ReadWriteOncePod claim.
 
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go
 """

@@ -1,4 +1,4 @@
-"""Which claims a pod uses, and which of its inline volumes stand for a CSI driver.
+"""The claims of a pod, and the CSI drivers of its inline volumes.
 
 Upstream: staging/src/k8s.io/component-helpers/storage/ephemeral/ephemeral.go,
 staging/src/k8s.io/csi-translation-lib/translate.go
@@ -19,7 +19,7 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
 
 
 def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Return whether a volume of the pod stands for the claim."""
+    """Return whether a volume of the pod uses the claim."""
     return pod.metadata.namespace == claim.metadata.namespace and any(
         claim_name(pod, volume) == claim.metadata.name for volume in pod.spec.volumes
     )

@@ -141,7 +141,7 @@ class Raises(Zone):
         (TooHigh(), "range", "101"),
         (Fraction(), "answers", "0.5, not an integer"),
         (Forgets(), "settings", "'zone' is not kept as self.zone"),
-        (KeyTooSmall(), "pod_key", "asked afresh"),
+        (KeyTooSmall(), "pod_key", "uncached"),
         (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
         (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
         (Raises(), "answers", "RuntimeError: out of order (pod default/plain, node node-0)"),
