@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podwright.api.binding import bound
+from podwright.api.create_update import created, updated
 from podwright.api.kind_strategies import STRATEGIES
-from podwright.api.lifecycle import bound, created, updated
 from podwright.objects import (
     Condition,
     Pod,
@@ -83,8 +84,8 @@ def test_a_status_is_written_alike_whether_or_not_the_metadata_is_shared(metadat
         raw=shared.raw | {"metadata": dict(shared.raw["metadata"])},
     )
     rules = STRATEGIES["", "Pod"]
-    fast = updated(current, shared, scope="status", rules=rules, version=9)
-    assert fast == updated(current, apart, scope="status", rules=rules, version=9)
+    fast = updated(current, shared, scope="status", strategy=rules, version=9)
+    assert fast == updated(current, apart, scope="status", strategy=rules, version=9)
     if fast is not None:
         assert fast == decode(fast.raw)
 
@@ -99,7 +100,7 @@ def test_an_updated_object_is_what_its_document_says(
         body |= {"creationTimestamp": None}
     current = a_pod(metadata, {"nodeName": "n1"}, before)
     new = a_pod(body, {"nodeName": "n2" if is_other else "n1"}, after)
-    made = updated(current, new, scope=scope, rules=STRATEGIES[kind], version=9)
+    made = updated(current, new, scope=scope, strategy=STRATEGIES[kind], version=9)
     if made is None:
         return
     assert made == decode(made.raw)
@@ -139,7 +140,7 @@ def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spe
 def test_a_new_object_has_the_servers_metadata_and_its_own_otherwise(kind, metadata, deleted):
     metadata |= {"selfLink": "/x"} | ({"deletionTimestamp": deleted} if deleted else {})
     pod, rules = a_pod(metadata, {}, None), STRATEGIES[kind]
-    made = created(pod, rules=rules, name="new", uid="uid", version=9, now_ns=NOW)
+    made = created(pod, strategy=rules, name="new", uid="uid", version=9, now_ns=NOW)
     expected = with_metadata(
         pod,
         name="new",

@@ -1,22 +1,28 @@
-"""What a write means: the semantics of kube-apiserver, without a server.
+"""The semantics of kube-apiserver's write requests, without a server.
 
-`Api.handle(request, user, now_ns)` is the only door for changes of objects: from a user, by the
-scheduler, by controllers and by stages. Admission and validation judge a request, the storage
-works out what it makes of the object, and the store below, which knows versions and indexes only,
-commits it. The room reads no clock and opens nothing.
+`Api.handle(request, user, now_ns)` executes every write of an object: those of users, the
+scheduler, controllers and stages. Admission and validation accept, complete or reject a request.
+`ResourceStorage` computes the next version of the object, and the store, which knows versions
+and indexes only, commits it. The room serves no HTTP, reads no clock, opens no files, and does
+not deliver changes to subscribers.
 
-Start with `api.py`, then `requests.py` (the vocabulary) and `resource_storage.py`.
+Start with `api.py`, then `requests.py` (the requests) and `resource_storage.py`.
+
+Words of this room: a *strategy* says how the objects of a kind are written, as in upstream's
+registries. A *scope* is the part of an object that an update replaces. A *section* is
+`metadata`, `spec` or `status` of an object's document.
 """
 
 from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.api.api import Api
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
+from podwright.api.create_update import Scope
 from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
+from podwright.api.deletion import FOREGROUND, ORPHAN
 from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
 from podwright.api.job_defaults import with_job_defaults
 from podwright.api.kind_strategies import STRATEGIES
-from podwright.api.lifecycle import FOREGROUND, ORPHAN, Scope
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotations_patch,

@@ -1,7 +1,7 @@
-"""What the API server makes of a new object before it is stored: defaults, priority, tolerations.
+"""Admission: defaults, priority, tolerations and finalizers of an object before it is stored.
 
-Only what scheduling, controllers or kubectl's users notice. Pods of one template share one
-`spec`, so it is completed once.
+It covers the fields that scheduling, controllers or users of kubectl observe. Pods of one
+template share one `spec`, which is completed once.
 
 Upstream: pkg/apis/core/v1/defaults.go; plugin/pkg/admission/priority/admission.go;
 plugin/pkg/admission/defaulttolerationseconds/admission.go;
@@ -39,7 +39,7 @@ from podwright.store import ObjectStore
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 TOLERATION_SECONDS: Final = 300
-"""How long pods that say nothing stay on a node that is not ready or not reachable."""
+"""The default toleration time of pods for nodes that are not ready or not reachable."""
 
 _PROTECTION: Final = {
     PersistentVolume: "kubernetes.io/pv-protection",
@@ -48,22 +48,22 @@ _PROTECTION: Final = {
 
 
 class Forbidden(PodwrightError):  # noqa: N818 - named as the API names it
-    """The API server would not let the object in; the text says why."""
+    """Admission rejects an object; the text is the reason."""
 
 
 class NamespaceTerminating(Forbidden):
-    """Nothing new comes to a namespace that is on its way out."""
+    """Admission rejects a new object in a terminating namespace."""
 
 
 class Admission:
-    """Completes objects on their way into a cluster.
+    """Completes or rejects objects before they are stored.
 
-    It is told of what there is of the kinds in `READ`.
+    Changes of the kinds in `READ` are delivered to it.
 
     Parameters
     ----------
     store : ObjectStore
-        Where objects are to be; to read.
+        The stored objects; read only.
     """
 
     READ: Final = frozenset({("scheduling.k8s.io", "PriorityClass"), ("", "Namespace")})
@@ -72,13 +72,14 @@ class Admission:
         self._store = store
         self._classes: dict[str, PriorityClass] = {}
         self._terminating: dict[str, None] = {}
-        # By the address of a `spec`, which is kept alive: what becomes of it.
+        # The completed form of a `spec`, by its id(); the value keeps the `spec` alive, so that
+        # its id is not reused.
         self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
-        # Controllers create one pod many times over: the last, and what became of it.
+        # Controllers create the same pod object many times: the last one, and its admitted form.
         self._last: tuple[Pod, Pod] | None = None
 
     def put(self, obj: KubernetesObject) -> None:
-        """Take note of a priority class or a namespace."""
+        """Process an added or changed priority class or namespace."""
         if isinstance(obj, PriorityClass):
             self._classes[obj.name] = obj
             self._start_over()
@@ -88,7 +89,7 @@ class Admission:
             self._terminating.pop(obj.name, None)
 
     def forget(self, obj: KubernetesObject) -> None:
-        """Take note that a priority class or a namespace is gone."""
+        """Process a removed priority class or namespace."""
         if isinstance(obj, PriorityClass):
             self._classes.pop(obj.name, None)
             self._start_over()
@@ -100,12 +101,12 @@ class Admission:
         self._last = None
 
     def admit_new(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return an object that was not there before as it is to be stored.
+        """Return a new object as it will be stored.
 
         Raises
         ------
         NamespaceTerminating
-            Its namespace is being deleted.
+            Its namespace is terminating.
         Forbidden
             As `admit`.
         """
@@ -116,13 +117,13 @@ class Admission:
                 f" content in namespace {namespace} because it is being terminated"
             )
         if obj.kind == "Job" and not obj.uid:
-            # A job has its own uid in its labels.
+            # The labels and the selector of a job contain its uid.
             next_uid = uid_at(self._store.seed, self._store.resource_version + 1)
             return with_job_defaults(obj, next_uid)
         return self.admit(obj)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return an object as it is to be stored.
+        """Return an object as it will be stored.
 
         Raises
         ------
@@ -154,9 +155,9 @@ class Admission:
         status: Document = document.get("status") or {}
         typed = pod.status
         if not status.get("phase"):
-            said = {name: value for name, value in status.items() if name != "phase"}
-            status = pending | said if said else pending
-            typed = msgspec.structs.replace(pod.status, phase="Pending") if said else _PENDING
+            others = {name: value for name, value in status.items() if name != "phase"}
+            status = pending | others if others else pending
+            typed = msgspec.structs.replace(pod.status, phase="Pending") if others else _PENDING
         raw = document | {"spec": complete, "status": status}
         admitted = msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
         self._last = (pod, admitted)
@@ -197,7 +198,7 @@ class Admission:
 
 
 def _resource(obj: KubernetesObject) -> str:
-    """Return how the API calls the kind of an object, such as `deployments.apps`."""
+    """Return the resource name of an object's kind, such as `deployments.apps`."""
     kind, group = obj.kind.lower(), api_group(obj.api_version)
     plural = kind[:-1] + "ies" if kind.endswith("y") else kind + ("es" if kind[-1] == "s" else "s")
     return f"{plural}.{group}" if group else plural
@@ -234,7 +235,7 @@ def _pull_policy(image: str) -> str:
 
 
 def _tolerations(written: list[Document]) -> list[Document]:
-    """Add those for nodes that are not ready or not reachable, unless the pod has its own."""
+    """Add the tolerations for not-ready and unreachable nodes, unless the pod has its own."""
     added = [
         {
             "key": key,
@@ -257,7 +258,7 @@ def _covers(toleration: Document, key: str) -> bool:
 
 
 def _qos_class(spec: Document) -> str:
-    """Return the class by which the kubelet would evict.
+    """Return the QoS class of a pod.
 
     Upstream: pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS
     """
@@ -267,17 +268,17 @@ def _qos_class(spec: Document) -> str:
         *(spec.get("initContainers") or []),
     ]
     is_guaranteed = bool(containers)
-    asks = False
+    has_resources = False
     for container in containers:
         resources: dict[str, Any] = container.get("resources") or {}
         requests = {n: v for n, v in (resources.get("requests") or {}).items() if n in names}
         limits = {n: v for n, v in (resources.get("limits") or {}).items() if n in names}
-        asks = asks or bool(requests or limits)
+        has_resources = has_resources or bool(requests or limits)
         if len(limits) < len(names) or any(requests.get(n, limits[n]) != limits[n] for n in limits):
             is_guaranteed = False
     if is_guaranteed:
         return "Guaranteed"
-    return "Burstable" if asks else "BestEffort"
+    return "Burstable" if has_resources else "BestEffort"
 
 
 def _with_finalizer(obj: KubernetesObject, finalizer: str) -> KubernetesObject:

@@ -1,13 +1,13 @@
-"""The API server of one cluster, without a server: the one door for writes.
+"""The write requests of one cluster: every change of an object goes through `Api.handle`.
 
 Theory of operation
 -------------------
-A request goes down once: admission completes or refuses a new object, validation refuses what
-could not work, `ResourceStorage` works out what the write makes of the object, and the store
-commits it. What the store has committed is delivered to the subscribers by whoever drives the
-API; nothing climbs back from the store into it.
+A request passes each layer once: validation rejects invalid objects, admission completes or
+rejects new ones, `ResourceStorage` computes the next version, and the store commits it. The
+driver of the API delivers the committed changes to the subscribers; the store never calls back
+into this room.
 
-A refusal is a value: the reply has the error. Nothing is written by a refused request.
+A rejection is a value: the reply contains the error. A rejected request writes nothing.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go
 """
@@ -51,14 +51,14 @@ class Api:
     Parameters
     ----------
     store : ObjectStore
-        The objects.
+        The objects of the cluster.
 
     Attributes
     ----------
     store : ObjectStore
-        To read.
+        Read-only for callers.
     admission : Admission
-        Priority classes and namespaces are delivered to it, as to any subscriber.
+        The driver delivers changes of priority classes and namespaces to it.
     """
 
     def __init__(self, store: ObjectStore) -> None:
@@ -82,16 +82,16 @@ class Api:
         Parameters
         ----------
         request : WriteRequest
-            What to write.
+            The write.
         user : str
-            Who makes the request. Every user may do everything.
+            The user that makes the request. There is no authorization yet.
         now_ns : int
-            When, in nanoseconds since 1970.
+            The time of the request, in nanoseconds since 1970.
 
         Returns
         -------
         Reply
-            What is stored now, or the error that refuses the request.
+            The stored object, or the error that rejects the request.
         """
         try:
             return Reply(self._verbs[type(request)](request, now_ns))
@@ -104,7 +104,7 @@ class Api:
         return self._storage.create(self.admission.admit_new(obj), now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
-        del now_ns  # an update leaves all times
+        del now_ns  # an update sets no timestamps
         if request.scope != "status":
             check_workloads((request.obj,))
         return self._storage.update(request.obj, scope=request.scope)
@@ -113,6 +113,7 @@ class Api:
         obj, scope = request.obj, request.scope
         check_workloads((obj,))
         if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
+            self.admission.admit(obj)  # a rejected object must not leave a new namespace behind
             self._storage.create(namespace(obj.namespace), now_ns)
         if self.store.get(kind_of(obj), obj.key) is not None:
             body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")

@@ -1,4 +1,4 @@
-"""What an API server makes by itself before anybody asks it to.
+"""The objects that an API server creates at its first start.
 
 Upstream: pkg/controlplane/controller/systemnamespaces/system_namespaces_controller.go;
 pkg/apis/scheduling/v1/helpers.go, SystemPriorityClasses
@@ -52,4 +52,4 @@ BOOTSTRAP_OBJECTS: Final = (
         "Used for system critical pods that must not be moved from their current node.",
     ),
 )
-"""What an API server makes by itself."""
+"""The system namespaces and priority classes, as documents."""

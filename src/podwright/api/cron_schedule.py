@@ -1,14 +1,14 @@
-"""When a cron schedule is next due.
+"""Cron schedules: the parser, and the next scheduled time.
 
-Five fields (minute, hour, day of month, month, day of week) as upstream's parser reads them:
-`*` and `?`, lists, ranges, steps, English names of months and days, and the descriptors
-`@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` and `@every <duration>`. If both days are
-restricted, one of them is enough.
+A schedule has five fields (minute, hour, day of month, month, day of week) in the syntax of
+upstream's parser: `*` and `?`, lists, ranges, steps, English names of months and days, and the
+descriptors `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` and `@every <duration>`. If both
+day fields are restricted, a time matches when either of them does.
 
-Fields are compared with the time on the wall of a time zone, minute by minute of real time: a
-minute that a clock skips in spring does not come, one that it repeats in autumn comes twice.
-What a zone's clocks do is read from the tz database of the machine (`zoneinfo`); two machines
-with the same release of it agree, and UTC, the default, needs none.
+Fields are compared with the local time of a zone, for each minute of real time: a local time that
+is skipped at the start of daylight saving time never matches, and one that is repeated at its end
+matches twice. Time zones come from the tz database of the machine (`zoneinfo`); two machines with
+the same release of it agree, and UTC, the default, needs none.
 
 Upstream: github.com/robfig/cron/v3, parser.go and spec.go
 """
@@ -61,16 +61,16 @@ _DESCRIPTORS: Final = {
 
 
 class CronSchedule(msgspec.Struct, frozen=True):
-    """The minutes at which something is due.
+    """A parsed schedule.
 
     Attributes
     ----------
     minutes, hours, days, months, weekdays : frozenset of int
-        What the time on the wall may be; Sunday is 0.
+        The matching values of local time; Sunday is 0.
     is_any_day, is_any_weekday : bool
-        Whether the field was a star.
+        Whether the field was `*`.
     every_seconds : int
-        The interval of `@every`; 0 for all others.
+        The interval of `@every`; 0 for other schedules.
     """
 
     minutes: frozenset[int] = frozenset()
@@ -83,7 +83,7 @@ class CronSchedule(msgspec.Struct, frozen=True):
     every_seconds: int = 0
 
     def next_ns(self, after_ns: int, zone: tzinfo = UTC) -> int | None:
-        """Return the first time after another one, None if there is none within five years."""
+        """Return the first scheduled time after `after_ns`, None without one in five years."""
         if self.every_seconds:
             return (after_ns // _SECOND_NS + self.every_seconds) * _SECOND_NS
         moment = _EPOCH + timedelta(minutes=after_ns // (60 * _SECOND_NS) + 1)
@@ -109,19 +109,19 @@ class CronSchedule(msgspec.Struct, frozen=True):
 
 
 def _midnight_after(wall: datetime) -> datetime:
-    """Return the beginning of the next day, or what the clock says first on it."""
+    """Return the first instant of the next local day."""
     day = wall.date() + timedelta(days=1)
     return datetime(day.year, day.month, day.day, tzinfo=wall.tzinfo).astimezone(UTC)
 
 
 @lru_cache(maxsize=1_024)
 def parse_schedule(text: str) -> CronSchedule:
-    """Read a schedule.
+    """Parse a schedule.
 
     Raises
     ------
     ValueError
-        The text is none; it says which field.
+        The text is not a schedule; the message names the field.
 
     Examples
     --------
@@ -147,12 +147,12 @@ def parse_schedule(text: str) -> CronSchedule:
 
 
 def time_zone(name: str | None) -> tzinfo:
-    """Return a time zone; UTC without a name.
+    """Return a time zone by its name; UTC without a name.
 
     Raises
     ------
     ValueError
-        There is none of that name.
+        The zone is unknown.
     """
     if not name or name in {"UTC", "Etc/UTC"}:
         return UTC
@@ -163,7 +163,7 @@ def time_zone(name: str | None) -> tzinfo:
 
 
 def _is_star(word: str) -> bool:
-    # Upstream: a list that has a star in it counts as one, also with a step of 1.
+    # Upstream: a list that contains a star counts as a star, also with a step of 1.
     return any(
         entry.partition("/")[0] in {"*", "?"} and entry.partition("/")[2] in {"", "1"}
         for entry in word.split(",")

@@ -1,4 +1,4 @@
-"""Kubernetes Events as actions: what stages and controllers record."""
+"""The action by which stages and controllers record a Kubernetes Event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     Attributes
     ----------
     source : str
-        Who says so: a controller's name, or `kwok` for a stage.
+        The reporting component: the name of a controller, or `kwok` for a stage.
     """
 
     group: str

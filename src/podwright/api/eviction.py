@@ -1,6 +1,6 @@
-"""Whether a pod may be evicted, and what that does to its disruption budget.
+"""Eviction: whether a pod may be evicted, and how that changes its disruption budget.
 
-One pure function, as `pods/eviction` decides; a drain asks it, and an API server can.
+`decide_eviction` is a pure function with the semantics of the subresource `pods/eviction`.
 
 Upstream: pkg/registry/core/pod/storage/eviction.go
 """
@@ -31,18 +31,18 @@ _RETRY_SECONDS: Final = 10
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to the wish to evict a pod.
+    """The decision about an eviction.
 
     Attributes
     ----------
     code : int
-        As HTTP has it: 201 the pod may be deleted, 429 not now, 403 and 500 not at all.
+        The HTTP status: 201 allowed, 429 rejected for now, 403 and 500 rejected.
     message : str
-        Why not, in upstream's words.
+        The reason for a rejection, with upstream's text.
     retry_after_seconds : int
-        What a client is told to wait for a budget that is still being worked out.
+        The `Retry-After` header while the budget's status is outdated; otherwise 0.
     budget : PodDisruptionBudget, optional
-        With its status as it is to be written before the pod is deleted.
+        The budget with the status to store before the pod is deleted.
     """
 
     code: int = 201
@@ -56,13 +56,13 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
         return self.code == 201
 
 
-class EvictionRejected(PodwrightError):  # noqa: N818 - an answer of the API, not a failure
-    """The API server does not evict a pod now, or not at all.
+class EvictionRejected(PodwrightError):  # noqa: N818 - a regular reply, not a failure
+    """The API server rejects an eviction.
 
     Attributes
     ----------
     eviction : Eviction
-        The code, the message and when to try again.
+        The status code, the message, and when to retry.
     """
 
     def __init__(self, eviction: Eviction) -> None:
@@ -76,11 +76,11 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
     Parameters
     ----------
     pod : Pod
-        As it is.
+        The current object.
     budgets : iterable of PodDisruptionBudget
-        Those of its namespace, whether they select it or not.
+        The budgets of its namespace, whether they select the pod or not.
     now_ns : int
-        When; written into the budget.
+        The time of the eviction, which is stored in the budget.
     """
     if pod.is_terminal or pod.is_terminating or pod.status.phase in {"", "Pending"}:
         return Eviction()
@@ -105,7 +105,7 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
 
 
 def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:
-    """Whether a budget does not care about a pod that is not ready."""
+    """Whether a budget allows the eviction of an unready pod without using a disruption."""
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
     status = budget.status
@@ -171,13 +171,12 @@ def _exhausted(
 def with_disruption_target(
     pod: Pod, reason: str, message: str, now_ns: int, *, sets_observed_generation: bool = True
 ) -> Pod:
-    """Return a pod with the condition that says why it is about to be disrupted.
+    """Return a pod with the condition DisruptionTarget, which announces its deletion.
 
     Parameters
     ----------
     sets_observed_generation : bool
-        Whether the condition says which generation of the pod it saw; the eviction API does
-        not.
+        Whether to set `observedGeneration`; the eviction API does not.
     """
     generation = pod.metadata.generation if sets_observed_generation else 0
     return with_condition(

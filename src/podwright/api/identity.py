@@ -1,6 +1,6 @@
-"""Identifiers that look drawn and are not: a function of the seed and of the version.
+"""Uids and generated names: they look random, but are functions of the seed and the version.
 
-Two stores with the same seed that see the same writes give the same uids and names.
+Two stores with the same seed and the same writes assign the same uids and names.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def uid_at(seed: int, version: int) -> str:
 def generated_name(
     prefix: str, *, namespace: str, taken: Container[str], seed: int, version: int
 ) -> str:
-    """Return a name that begins with a `generateName` and is not taken.
+    """Return an unused name that begins with a `generateName`.
 
     Parameters
     ----------
     prefix : str
         `metadata.generateName`; cut to 58 characters.
     namespace : str
-        Where the object is to be; empty for kinds outside namespaces.
+        The namespace of the object; empty for cluster-scoped kinds.
     taken : container of NamespacedName
-        The names that are there.
+        The keys in use.
     seed, version : int
-        What the suffix is derived from.
+        The inputs of the suffix.
 
     Notes
     -----
@@ -51,7 +51,7 @@ def generated_name(
     where = f"{namespace}/" if namespace else ""
     for attempt in range(_ATTEMPTS_MAX):
         number = int.from_bytes(_digest("name", seed, version, attempt), "big") % _SUFFIX_COUNT
-        # The digits of the number, the lowest first.
+        # The digits of the number in the alphabet, lowest first, two at a time.
         first, rest = _PAIRS[number % _PAIR_COUNT], number // _PAIR_COUNT
         name = f"{prefix}{first}{_PAIRS[rest % _PAIR_COUNT]}{_ALPHABET[rest // _PAIR_COUNT]}"
         if f"{where}{name}" not in taken:
@@ -67,5 +67,5 @@ def _digest(stream: str, seed: int, version: int, attempt: int) -> bytes:
 
 @lru_cache(maxsize=64)
 def _begun(stream: str, seed: int) -> blake2b:
-    """Return a digest of what all versions share; to be copied."""
+    """Return the digest of the prefix that all versions share; callers copy it."""
     return blake2b(f"{stream}/{seed}/".encode(), digest_size=16)

@@ -1,4 +1,4 @@
-"""What the API server makes of a new job: defaults, labels and the selector of its own.
+"""The defaults of a new job, with its generated labels and selector.
 
 Upstream: pkg/apis/batch/v1/defaults.go; pkg/registry/batch/job/strategy.go, generateSelector
 """
@@ -19,14 +19,14 @@ _NO_LIMIT: Final = 2**31 - 1
 
 
 def with_job_defaults(job: KubernetesObject, uid: str = "") -> KubernetesObject:
-    """Return a job as the API server makes it: defaults, labels and the selector of its own.
+    """Return a job with the API server's defaults, labels and generated selector.
 
-    One that has its selector is returned as it is.
+    A job that has a selector is returned unchanged.
 
     Parameters
     ----------
     uid : str
-        The one that it gets, if it has none yet.
+        The uid that the job will get, if it has none yet.
     """
     written = section(job, "spec")
     if written.get("selector"):

@@ -1,4 +1,4 @@
-"""How objects of each kind are written: who has a status, a generation, a grace period.
+"""The strategy of each kind: whether it has a status, a generation, a grace period.
 
 Upstream: pkg/registry/*/strategy.go of each kind
 """
@@ -11,18 +11,18 @@ from podwright.store import NAMESPACE, POD, GroupKind
 
 
 class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How objects of a kind are written.
+    """How the objects of a kind are written.
 
     Attributes
     ----------
     has_status : bool
-        Whether `status` is a subresource: writes of the object leave it, and it them.
+        Whether `status` is a subresource, which an update of the object does not change.
     has_generation : bool
-        Whether `metadata.generation` counts the changes of the spec.
+        Whether `metadata.generation` counts changes of the spec.
     is_graceful : bool
-        Whether deletion leaves time to stop (pods).
+        Whether deletion has a grace period (pods).
     counts_annotations : bool
-        Whether changed annotations count as a change of the spec (deployments).
+        Whether a change of annotations increments the generation (deployments).
     """
 
     has_status: bool = False
@@ -32,7 +32,7 @@ class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 CUSTOM = KindStrategy(has_generation=True)
-"""Custom resources without subresources."""
+"""The strategy of custom resources without subresources."""
 
 _PLAIN = KindStrategy()
 _STATUS = KindStrategy(has_status=True)
@@ -113,4 +113,4 @@ STRATEGIES: dict[GroupKind, KindStrategy] = {
         _PLAIN,
     ),
 }
-"""The rules of the built-in kinds."""
+"""The strategies of the built-in kinds."""

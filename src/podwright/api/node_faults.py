@@ -1,4 +1,4 @@
-"""What happens to nodes and cannot be seen in objects: their kubelets fall silent and return."""
+"""Node faults, which no object shows: a kubelet stops or resumes reporting."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import msgspec
 
 
 class NodeDown(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A node's kubelet does not report any more, and nothing on it changes by itself."""
+    """The kubelet of a node stops reporting, and the status of its pods no longer changes."""
 
     node: str
 
 
 class NodeUp(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A node's kubelet reports again."""
+    """The kubelet of a node reports again."""
 
     node: str

@@ -1,4 +1,4 @@
-"""Changed copies of objects whose kinds are not all typed, and actions about them."""
+"""Edited copies of objects of any kind, typed or not."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 def section(obj: KubernetesObject, section: str) -> Document:
-    """Return `metadata`, `spec` or `status` of an object's document, empty if it has none."""
+    """Return the `metadata`, `spec` or `status` of an object as a document, or an empty one."""
     return cast(Document, encode(obj).get(section) or {})
 
 
 def patched(obj: T, **sections: Mapping[str, Any]) -> T:
-    """Return a copy in which fields of sections have other values; None removes a field.
+    """Return a copy with some fields of sections replaced; None removes a field.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def patched(obj: T, **sections: Mapping[str, Any]) -> T:
 
 
 def merge_patched(obj: T, patch: Document) -> T:
-    """Return an object after a JSON merge patch of its document.
+    """Return an object after a JSON merge patch (RFC 7386) of its document.
 
     Notes
     -----
-    Upstream: RFC 7386, as `application/merge-patch+json` has it.
+    Upstream: the patch type `application/merge-patch+json`.
     """
     return cast(T, decode(_merged(encode(obj), patch), source=f"{obj.kind} {obj.key}"))
 
@@ -65,20 +65,20 @@ def _merged(document: Document, patch: Document) -> Document:
 
 
 def annotations_patch(obj: KubernetesObject, **changes: str | None) -> Document:
-    """Return the annotations of an object with changes, as a field of `metadata`."""
+    """Return a patch of `metadata` that changes annotations; None removes one."""
     merged = {**(section(obj, "metadata").get("annotations") or {}), **changes}
     kept = {key: value for key, value in merged.items() if value is not None}
     return {"annotations": kept or None}
 
 
 def finalizers_without(obj: KubernetesObject, finalizer: str) -> Document:
-    """Return the finalizers of an object but one, as a field of `metadata`."""
+    """Return a patch of `metadata` that removes a finalizer."""
     kept = [each for each in obj.metadata.finalizers if each != finalizer]
     return {"finalizers": kept or None}
 
 
 def conditions_with(conditions: Iterable[Document], condition: Document) -> list[Document]:
-    """Return conditions with one set; its transition time stays while its status does."""
+    """Return conditions with one set; its transition time is kept if its status is the same."""
     written = list(conditions)
     for index, present in enumerate(written):
         if present.get("type") == condition["type"]:

@@ -1,4 +1,4 @@
-"""What a write expects of the object that is there: its uid and its version."""
+"""Preconditions of a write: the uid and the resourceVersion of the stored object."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from podwright.store import Conflict, GroupKind, version_number
 
 
 def check(kind: GroupKind, current: KubernetesObject, *, uid: str, expected: int | None) -> None:
-    """Refuse a write of another object, or of another version; not given, they hold.
+    """Check the preconditions of a write; an empty uid and a missing version always hold.
 
     Raises
     ------
     Conflict
-        It is another one.
+        A precondition does not hold.
     """
     if uid and uid != current.uid:
         raise Conflict(kind, current.key, field="uid", expected=uid, found=current.uid)
@@ -26,12 +26,12 @@ def check(kind: GroupKind, current: KubernetesObject, *, uid: str, expected: int
 def check_body(
     kind: GroupKind, current: KubernetesObject, body: KubernetesObject, expected: int | None
 ) -> None:
-    """Refuse a write whose body was made from another version, as `check` does."""
-    wanted, there = body.metadata, current.metadata
-    # Mostly it was made from what is there, and nothing has to be read as a number.
-    if expected is None and wanted.resource_version == there.resource_version:
-        if wanted.uid == there.uid:
+    """Check the uid and the resourceVersion in the body of a write, as `check` does."""
+    sent, stored = body.metadata, current.metadata
+    # The common case, a body made from the stored version, needs no parsing of the version.
+    if expected is None and sent.resource_version == stored.resource_version:
+        if sent.uid == stored.uid:
             return
-    elif expected is None and wanted.resource_version:
-        expected = version_number(wanted.resource_version)
-    check(kind, current, uid=wanted.uid, expected=expected)
+    elif expected is None and sent.resource_version:
+        expected = version_number(sent.resource_version)
+    check(kind, current, uid=sent.uid, expected=expected)

@@ -1,7 +1,7 @@
-"""Requests to the API server: the one vocabulary of writes for every component.
+"""Write requests to the API server, which all components share.
 
-Controllers, stages, the scheduler's calls and a user's operations all make these requests, and
-`api.Api.handle` executes them. A write names the user that makes it.
+Controllers, stages, the scheduler and users make these requests, and `Api.handle` executes them.
+Each request names its user.
 
 Upstream: the verbs of staging/src/k8s.io/apiserver/pkg/endpoints/handlers, and the subresources
 status, binding, eviction and scale.
@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.api.lifecycle import Propagation, Scope
+from podwright.api.create_update import Scope
+from podwright.api.deletion import Propagation
 from podwright.objects import Document, KubernetesObject, NamespacedName, PodwrightError
 from podwright.store import GroupKind, Stored
 
@@ -24,9 +25,9 @@ class CreateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
     Attributes
     ----------
     obj : KubernetesObject
-        With a name, or a `generateName`.
+        An object with a name or a `generateName`.
     user : str
-        Who makes the request, such as the name of a controller.
+        The user that makes the request, such as the name of a controller.
     """
 
     obj: KubernetesObject
@@ -39,11 +40,11 @@ class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
     Attributes
     ----------
     obj : KubernetesObject
-        The object as it will be. A uid and a resourceVersion in it are preconditions.
+        The new object. Its uid and resourceVersion, if set, are preconditions.
     scope : str
-        What changes: `status`, `main` (all but the status) or `whole`.
+        The part to replace: `status`, `main` (all but the status) or `whole`.
     user : str
-        Who makes the request.
+        The user that makes the request.
     """
 
     obj: KubernetesObject
@@ -52,17 +53,17 @@ class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
 
 
 class ApplyObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Create an object, or replace the one of its name; its namespace is created if needed.
+    """Create or replace an object; its namespace is created if it does not exist.
 
     Attributes
     ----------
     obj : KubernetesObject
-        The object as a manifest has it; its uid and resourceVersion are no preconditions.
+        The object of a manifest; its uid and resourceVersion are not preconditions.
     scope : str
-        What an existing object takes from it. With `whole`, a new object keeps the uid, the times
-        and the generation that it has, as a recorded object does.
+        The part of an existing object to replace. With `whole`, a new object that has a uid is
+        stored as it is, with its timestamps and generation, for objects of a recording.
     user : str
-        Who makes the request.
+        The user that makes the request.
     """
 
     obj: KubernetesObject
@@ -71,16 +72,16 @@ class ApplyObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
 
 
 class PatchObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Change some fields of an object, by a JSON merge patch.
+    """Apply a JSON merge patch to an object.
 
     Attributes
     ----------
     object_kind : GroupKind
     key : NamespacedName
     patch : Document
-        As RFC 7386 has it: None removes a field.
+        A patch according to RFC 7386: None removes a field.
     user : str
-        Who makes the request.
+        The user that makes the request.
     """
 
     object_kind: GroupKind
@@ -90,20 +91,20 @@ class PatchObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
 
 
 class DeleteObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Delete an object, or begin to.
+    """Delete an object, or mark it as terminating.
 
     Attributes
     ----------
     group, object_kind, key
-        The object.
+        The object to delete.
     uid : str
         A precondition; empty for none.
     user : str
-        Who makes the request.
+        The user that makes the request.
     grace_seconds : int, optional
-        How long a pod has to stop; its own grace period without it.
+        The grace period of a pod; its own one by default.
     propagation : str, optional
-        What becomes of its dependents.
+        How the garbage collector deletes the dependents.
     """
 
     group: str
@@ -125,7 +126,7 @@ class BindPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False)
     uid : str
         A precondition; empty for none.
     user : str
-        Who makes the request.
+        The user that makes the request.
     """
 
     pod: NamespacedName
@@ -135,7 +136,7 @@ class BindPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False)
 
 
 class EvictPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Delete a pod if its disruption budget allows it: `pods/eviction`.
+    """Evict a pod, if its disruption budget allows it: `pods/eviction`.
 
     Attributes
     ----------
@@ -143,7 +144,7 @@ class EvictPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
     uid : str
         A precondition; empty for none.
     user : str
-        Who makes the request.
+        The user that makes the request.
     """
 
     pod: NamespacedName
@@ -152,7 +153,7 @@ class EvictPod(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False
 
 
 class ScaleObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Set the replicas of a workload: the subresource `scale`."""
+    """Set `spec.replicas` of a workload: the subresource `scale`."""
 
     object_kind: GroupKind
     key: NamespacedName
@@ -173,14 +174,14 @@ WriteRequest: TypeAlias = (
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The answer to a write request.
+    """The reply to a write request.
 
     Attributes
     ----------
     stored : Stored, optional
-        What the write came to.
+        The result of an accepted write.
     error : PodwrightError, optional
-        Why it was refused; then nothing has changed.
+        The reason for a rejection; nothing was written then.
     """
 
     stored: Stored | None = None

@@ -1,7 +1,7 @@
-"""What writes do to objects: created, updated, bound and deleted under the server's metadata.
+"""The storage of all kinds: create, update, bind and delete.
 
-The storage of every kind, as `rest.Storage` is upstream: it reads the object as it is, works out
-the object as it will be (`lifecycle`), and commits the changes to the store.
+As `registry.Store` upstream, each operation reads the current object, checks the preconditions,
+computes the next version (`create_update`, `deletion`, `binding`), and commits it to the store.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 """
@@ -10,18 +10,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from podwright.api.binding import binding_error, bound
+from podwright.api.create_update import Scope, created, updated
+from podwright.api.deletion import Propagation, deletion, is_released
 from podwright.api.identity import generated_name, uid_at
 from podwright.api.kind_strategies import CUSTOM, STRATEGIES, KindStrategy
-from podwright.api.lifecycle import (
-    Propagation,
-    Scope,
-    binding_error,
-    bound,
-    created,
-    deletion,
-    is_released,
-    updated,
-)
 from podwright.api.preconditions import check, check_body
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.store import (
@@ -45,16 +38,16 @@ class ResourceStorage:
     Parameters
     ----------
     store : ObjectStore
-        Where the objects are.
+        The stored objects.
     """
 
     def __init__(self, store: ObjectStore) -> None:
         self.store = store
-        self._rules = dict(STRATEGIES)
+        self._strategies = dict(STRATEGIES)
 
-    def define(self, kind: KindLike, rules: KindStrategy) -> None:
-        """Set how objects of a custom kind are written."""
-        self._rules[group_kind(kind)] = rules
+    def register_kind(self, kind: KindLike, strategy: KindStrategy) -> None:
+        """Set the strategy of a custom kind."""
+        self._strategies[group_kind(kind)] = strategy
 
     def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
         """Store a new object, its status included.
@@ -62,14 +55,14 @@ class ResourceStorage:
         Parameters
         ----------
         obj : KubernetesObject
-            With a name or a `generateName`. The server's metadata in it is replaced.
+            An object with a name or a `generateName`. The server replaces its own metadata.
         now_ns : int
             The time of creation.
 
         Raises
         ------
         AlreadyExists
-            There is one of that name.
+            An object of that name exists.
         """
         kind = kind_of(obj)
         obj = with_document(obj)
@@ -90,7 +83,7 @@ class ResourceStorage:
             raise AlreadyExists(kind, key, is_terminating=is_terminating)
         made = created(
             obj,
-            rules=self._rules.get(kind, CUSTOM),
+            strategy=self._strategies.get(kind, CUSTOM),
             name=name,
             uid=uid_at(store.seed, version),
             version=version,
@@ -102,31 +95,31 @@ class ResourceStorage:
     def update(
         self, obj: KubernetesObject, *, scope: Scope = "main", expected: int | None = None
     ) -> Stored:
-        """Change an object that is there.
+        """Update an existing object.
 
         Parameters
         ----------
         obj : KubernetesObject
-            The object as it is to be. A uid in it is a precondition.
+            The new object. A uid in it is a precondition.
         scope : str
-            `main` leaves the status as it is where status is a subresource, `status` leaves
-            all but the status and metadata, `whole` writes both.
+            `main` keeps the status where it is a subresource, `status` keeps everything but
+            the status and metadata, `whole` replaces both.
         expected : int, optional
-            The version that must be there. Without it the `resourceVersion` in the object
-            is meant, and without that the write is unconditional.
+            The expected version of the stored object. The default is the `resourceVersion` in
+            the object; without either, the update is unconditional.
 
         Returns
         -------
         Stored
-            `unchanged` if the object is so already; `deleted` if it was being deleted and
-            this took its last finalizer.
+            `unchanged` if nothing differs; `deleted` if the update removed the last finalizer
+            of a terminating object.
 
         Raises
         ------
         NotFound
-            There is none of that name.
+            The object does not exist.
         Conflict
-            It has another version or uid.
+            The stored object has another version or uid.
         """
         kind = kind_of(obj)
         obj = with_document(obj)
@@ -134,8 +127,8 @@ class ResourceStorage:
         current = self.store.require(kind, key)
         check_body(kind, current, obj, expected)
         version = self.store.resource_version + 1
-        rules = self._rules.get(kind, CUSTOM)
-        new = updated(current, obj, scope=scope, rules=rules, version=version)
+        strategy = self._strategies.get(kind, CUSTOM)
+        new = updated(current, obj, scope=scope, strategy=strategy, version=version)
         if new is None:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
         if is_released(kind, current, new):
@@ -153,17 +146,17 @@ class ResourceStorage:
         uid: str = "",
         expected: int | None = None,
     ) -> Stored:
-        """Put a pod on a node, as `pods/binding` does.
+        """Bind a pod to a node, as `pods/binding` does.
 
-        Sets `spec.nodeName` and the condition PodScheduled, clears the nominated node, and
-        leaves the generation.
+        This sets `spec.nodeName` and the condition PodScheduled, and clears the nominated node.
+        The generation does not change.
 
         Raises
         ------
         NotFound
-            There is no such pod.
+            The pod does not exist.
         Conflict
-            It has a node, is being deleted, has scheduling gates, or is another pod.
+            The pod is bound, is being deleted, has scheduling gates, or has another uid.
         """
         pod = cast(Pod, self.store.require(POD, key))
         check(POD, pod, uid=uid, expected=expected)
@@ -186,33 +179,34 @@ class ResourceStorage:
         grace_seconds: int | None = None,
         propagation: Propagation | None = None,
     ) -> Stored:
-        """Delete an object, or begin to.
+        """Delete an object, or mark it as terminating.
 
-        An object with finalizers is marked and goes when the last is taken away. A pod with a
-        node that has not ended is marked and goes when it is deleted with grace 0.
+        An object with finalizers is marked, and removed with its last finalizer. A bound pod that
+        has not terminated is marked, and removed by a deletion with grace period 0.
 
         Parameters
         ----------
         kind, key
-            Which.
+            The object to delete.
         now_ns : int
-            When.
+            The time of the request.
         uid, expected
-            Preconditions; not given, they hold.
+            Preconditions; by default they hold.
         grace_seconds : int, optional
-            How long a pod has to stop; its `terminationGracePeriodSeconds` otherwise.
+            The grace period of a pod; by default its `terminationGracePeriodSeconds`.
         propagation : str, optional
-            Foreground and Orphan add the finalizers that ask for it, Background takes them away.
+            Foreground and Orphan add their finalizers, Background removes them.
 
         Returns
         -------
         Stored
-            `deleted` if it is gone, `updated` if it is now marked, `unchanged` if it was.
+            `deleted` if it was removed, `updated` if it was marked, `unchanged` if it was
+            marked before.
 
         Raises
         ------
         NotFound
-            There is none of that name.
+            The object does not exist.
         Conflict
             A precondition does not hold.
         """
@@ -220,10 +214,10 @@ class ResourceStorage:
         current = self.store.require(kind, key)
         check(kind, current, uid=uid, expected=expected)
         version = self.store.resource_version + 1
-        step = deletion(
+        effect = deletion(
             kind,
             current,
-            rules=self._rules.get(kind, CUSTOM),
+            strategy=self._strategies.get(kind, CUSTOM),
             version=version,
             now_ns=now_ns,
             grace_seconds=grace_seconds,
@@ -231,13 +225,13 @@ class ResourceStorage:
         )
         changes: list[Change] = []
         last = current
-        if step.marked is not None:
-            changes.append(change_of(version, kind, key, current, step.marked))
-            last = step.marked
-        if step.is_removed:
+        if effect.marked is not None:
+            changes.append(change_of(version, kind, key, current, effect.marked))
+            last = effect.marked
+        if effect.is_removed:
             version = self.store.resource_version + len(changes) + 1
             changes.append(change_of(version, kind, key, last, None))
         if not changes:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
         self.store.commit(*changes)
-        return Stored(changes[-1].object, version, "deleted" if step.is_removed else "updated")
+        return Stored(changes[-1].object, version, "deleted" if effect.is_removed else "updated")

@@ -1,4 +1,4 @@
-"""The scheduler's calls as requests to the API server.
+"""The API calls of the scheduler, executed as write requests.
 
 Upstream: pkg/registry/core/pod/storage/storage.go
 """
@@ -38,15 +38,15 @@ ApiCall: TypeAlias = (
 )
 
 API_CALLS: Final = get_args(ApiCall)
-"""The classes of calls."""
+"""The classes of `ApiCall`."""
 
 
 USER: Final = "system:kube-scheduler"
-"""The user that makes the scheduler's requests, as upstream names it."""
+"""The user name of the scheduler, as upstream has it."""
 
 
 def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
-    """Execute a call of the scheduler and return its answer."""
+    """Execute an API call of the scheduler and return the result event."""
     try:
         request = _request_of(api.store, call)
         reply = api.handle(request, USER, now_ns)

@@ -1,7 +1,8 @@
-"""What is wrong with a workload, before a controller makes pods of it.
+"""Validation of workloads and disruption budgets.
 
-An API server refuses such objects. Here they are judged by two things: the structs below, which
-say of what type each field is that controllers read, and the rules that hold between fields.
+The API server rejects invalid objects, so that controllers never process them. Validation has
+two parts: the structs below declare the type of each field that controllers read, and the
+functions after them check the relations between fields.
 
 Upstream: staging/src/k8s.io/api/{apps,batch}/v1/types.go; pkg/apis/apps/validation/validation.go;
 pkg/apis/batch/validation/validation.go; pkg/apis/policy/validation/validation.go
@@ -35,8 +36,8 @@ from podwright.objects import (
 )
 from podwright.store import GroupKind, kind_of
 
-Wrong: TypeAlias = tuple[str, str, Any]
-"""A path, what is wrong there, and the value."""
+Problem: TypeAlias = tuple[str, str, Any]
+"""The path of an error, its message, and the value."""
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Seconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -168,8 +169,8 @@ class _CronJobSpec(Struct, frozen=True, kw_only=True):
     failed_jobs_history_limit: _Count | None = None
 
 
-def validate_workload(obj: KubernetesObject) -> Iterator[Wrong]:
-    """Yield what is wrong with an object that makes pods, or that says how many must stay."""
+def validate_workload(obj: KubernetesObject) -> Iterator[Problem]:
+    """Yield the errors of a workload or a disruption budget; nothing for other kinds."""
     found = _KINDS.get(kind_of(obj))
     if found is None:
         return
@@ -178,17 +179,18 @@ def validate_workload(obj: KubernetesObject) -> Iterator[Wrong]:
     if spec is None:
         yield "spec", required(), None
         return
-    wrong = list(wrong_with(spec, cls, "spec")) if cls is not None else []
-    yield from wrong or rules(spec)
+    problems = list(wrong_with(spec, cls, "spec")) if cls is not None else []
+    # The relations are checked only if the types are right.
+    yield from problems or rules(spec)
 
 
 def check_workloads(objects: Iterable[KubernetesObject]) -> None:
-    """Refuse objects of which something is wrong.
+    """Reject invalid workloads and disruption budgets.
 
     Raises
     ------
     InvalidObject
-        With everything that is wrong with any of them.
+        With all errors of all objects.
     """
     errors = [
         FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
@@ -199,10 +201,10 @@ def check_workloads(objects: Iterable[KubernetesObject]) -> None:
         raise InvalidObject(errors)
 
 
-# ------------------------------------------------------------------- between the fields
+# ----------------------------------------------------------- relations between fields
 
 
-def _of_owner(spec: Document) -> Iterator[Wrong]:
+def _of_owner(spec: Document) -> Iterator[Problem]:
     template = spec.get("template")
     if template is None:
         yield "spec.template", required(), None
@@ -223,20 +225,20 @@ def _of_owner(spec: Document) -> Iterator[Wrong]:
         yield from _always(template)
 
 
-def _matching(matches: Callable[[dict[str, str]], bool], template: Document) -> Iterator[Wrong]:
+def _matching(matches: Callable[[dict[str, str]], bool], template: Document) -> Iterator[Problem]:
     labels = (template.get("metadata") or {}).get("labels") or {}
     if not matches(labels):
         message = invalid(labels, "`selector` does not match template `labels`")
         yield "spec.template.metadata.labels", message, labels
 
 
-def _always(template: Document) -> Iterator[Wrong]:
+def _always(template: Document) -> Iterator[Problem]:
     policy = (template.get("spec") or {}).get("restartPolicy")
     if policy not in (None, "", "Always"):
         yield "spec.template.spec.restartPolicy", unsupported(policy, ["Always"]), policy
 
 
-def _of_controller(spec: Document) -> Iterator[Wrong]:
+def _of_controller(spec: Document) -> Iterator[Problem]:
     template, selector = spec.get("template"), spec.get("selector")
     if template is None:
         yield "spec.template", required(), None
@@ -246,17 +248,17 @@ def _of_controller(spec: Document) -> Iterator[Wrong]:
     yield from _always(template)
 
 
-def _of_deployment(spec: Document) -> Iterator[Wrong]:
+def _of_deployment(spec: Document) -> Iterator[Problem]:
     yield from _of_owner(spec)
     yield from _of_strategy(spec, "strategy", is_surge_default=True)
 
 
-def _of_set(spec: Document) -> Iterator[Wrong]:
+def _of_set(spec: Document) -> Iterator[Problem]:
     yield from _of_owner(spec)
     yield from _of_strategy(spec, "updateStrategy", is_surge_default=False)
 
 
-def _of_strategy(spec: Document, name: str, *, is_surge_default: bool) -> Iterator[Wrong]:
+def _of_strategy(spec: Document, name: str, *, is_surge_default: bool) -> Iterator[Problem]:
     rolling: Document = (spec.get(name) or {}).get("rollingUpdate") or {}
     path = f"spec.{name}.rollingUpdate"
     for field in ("maxSurge", "maxUnavailable"):
@@ -268,14 +270,14 @@ def _of_strategy(spec: Document, name: str, *, is_surge_default: bool) -> Iterat
         yield f"{path}.maxUnavailable", message, unavailable
 
 
-def _of_share(value: _Share | None, path: str) -> Iterator[Wrong]:
+def _of_share(value: _Share | None, path: str) -> Iterator[Problem]:
     if isinstance(value, str) and not _PERCENT.fullmatch(value):
         yield path, invalid(value, "a number or a percentage such as 25% is expected"), value
     elif isinstance(value, int) and value < 0:
         yield path, invalid(value, "must be greater than or equal to 0"), value
 
 
-def _of_job(spec: Document, path: str = "spec") -> Iterator[Wrong]:
+def _of_job(spec: Document, path: str = "spec") -> Iterator[Problem]:
     template = spec.get("template")
     if template is None:
         yield f"{path}.template", required(), None
@@ -288,7 +290,7 @@ def _of_job(spec: Document, path: str = "spec") -> Iterator[Wrong]:
         yield f"{path}.completions", required("when completionMode is Indexed"), None
 
 
-def _of_cron_job(spec: Document) -> Iterator[Wrong]:
+def _of_cron_job(spec: Document) -> Iterator[Problem]:
     for name, parse in (("schedule", parse_schedule), ("timeZone", time_zone)):
         written = spec.get(name)
         try:
@@ -303,7 +305,7 @@ def _of_cron_job(spec: Document) -> Iterator[Wrong]:
     yield from _of_job(job, "spec.jobTemplate.spec")
 
 
-def _of_budget(spec: Document) -> Iterator[Wrong]:
+def _of_budget(spec: Document) -> Iterator[Problem]:
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     for name, value in (("minAvailable", least), ("maxUnavailable", most)):
         yield from _of_share(value, f"spec.{name}")
@@ -315,7 +317,7 @@ def _without_nulls(selector: Document) -> Document:
     return {name: value for name, value in selector.items() if value is not None}
 
 
-_Rules: TypeAlias = Callable[[Document], Iterator[Wrong]]
+_Rules: TypeAlias = Callable[[Document], Iterator[Problem]]
 _KINDS: Final[dict[GroupKind, tuple[type[Struct] | None, _Rules]]] = {
     ("", "ReplicationController"): (_ControllerSpec, _of_controller),
     ("apps", "DaemonSet"): (_DaemonSetSpec, _of_set),
@@ -324,6 +326,6 @@ _KINDS: Final[dict[GroupKind, tuple[type[Struct] | None, _Rules]]] = {
     ("apps", "StatefulSet"): (_StatefulSetSpec, _of_owner),
     ("batch", "CronJob"): (_CronJobSpec, _of_cron_job),
     ("batch", "Job"): (_JobSpec, _of_job),
-    # Read as an object of its own type, so only what holds between fields is left.
+    # Decoding as PodDisruptionBudget has checked the types; only the relations are left.
     ("policy", "PodDisruptionBudget"): (None, _of_budget),
 }

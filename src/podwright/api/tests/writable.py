@@ -1,4 +1,4 @@
-"""A store that tests write to without requests."""
+"""A store with write methods, for tests of the storage without requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podwright.store import KindLike, ObjectStore, Stored, open_store
 
 
 class WritableStore(ObjectStore):
-    """A store with the writes of `ResourceStorage` as methods."""
+    """A store that has the operations of `ResourceStorage` as methods."""
 
     _writes: ResourceStorage | None = None
 
@@ -34,8 +34,8 @@ class WritableStore(ObjectStore):
     def delete(self, kind: KindLike, key: NamespacedName, now_ns: int, **options: Any) -> Stored:
         return self.storage.delete(kind, key, now_ns, **options)
 
-    def define(self, kind: KindLike, rules: KindStrategy) -> None:
-        self.storage.define(kind, rules)
+    def define(self, kind: KindLike, strategy: KindStrategy) -> None:
+        self.storage.register_kind(kind, strategy)
 
 
 def open_writable(path: Path | str, **options: Any) -> WritableStore:

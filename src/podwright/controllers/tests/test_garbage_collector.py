@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
-from podwright.api.lifecycle import FOREGROUND
+from podwright.api.deletion import FOREGROUND
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.tests.staged_cluster import Cluster, document
 from podwright.store.versions import with_metadata
