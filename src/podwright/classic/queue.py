@@ -167,12 +167,12 @@ class ClassicQueue:
         self.nominator.update(before, new)
         if queued.place is QueueName.UNSCHEDULABLE:
             if not _is_changed(before, new):
-                queued.renew(new)
+                queued.replace_pod(new)
                 self._note_terms(queued)
                 return queued.place
             self._records.drop(new.key)
         self._take(new.key)
-        queued.renew(new)
+        queued.replace_pod(new)
         return self._enter_active(queued, "PodUpdate", now_ns)
 
     def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
@@ -189,7 +189,7 @@ class ClassicQueue:
             self._records.drop(name)
         if queued is not None:
             queued.place = QueueName.NOWHERE
-            self._story.tell(now_ns, name, "delete", "")
+            self._story.record(now_ns, name, "delete", "")
 
     # ------------------------------------------------------------------ attempts
 
@@ -211,7 +211,7 @@ class ClassicQueue:
         if self._flying.get(queued.uid) is queued:
             del self._flying[queued.uid]
             queued.place = QueueName.NOWHERE
-            self._story.tell(now_ns, queued.key, "done", "")
+            self._story.record(now_ns, queued.key, "done", "")
 
     def park(
         self,
@@ -233,10 +233,10 @@ class ClassicQueue:
         present = self._waiting.get(queued.key)
         if present is not None:
             queued.place = QueueName.NOWHERE
-            self._story.tell(now_ns, queued.key, "drop", "already present")
+            self._story.record(now_ns, queued.key, "drop", "already present")
             return present.place
         if pod is not None:
-            queued.renew(pod)
+            queued.replace_pod(pod)
         queued.unschedulable_count += 1
         return self._come_back(queued, self.scheduling_cycle, now_ns)
 
@@ -263,7 +263,7 @@ class ClassicQueue:
         queued = self._flying.pop(pod.metadata.uid, None)
         if queued is None:
             queued = self._new_entry(pod, now_ns)
-        queued.renew(pod)
+        queued.replace_pod(pod)
         self._come_back(queued, cycle, now_ns)
         return ""
 
@@ -476,7 +476,7 @@ class ClassicQueue:
         queued.attempts += 1
         queued.place = QueueName.IN_FLIGHT
         self._flying[queued.uid] = queued
-        self._story.tell(now_ns, queued.key, "pop", "")
+        self._story.record(now_ns, queued.key, "pop", "")
         return queued
 
     def _take(self, name: str) -> QueuedPod | None:
@@ -534,7 +534,7 @@ class ClassicQueue:
         """Write down that the pod is in the place now, named as metrics name it."""
         self._waiting[queued.key] = queued
         self._incoming_total[place, cause] += 1
-        self._story.tell(now_ns, queued.key, place, cause)
+        self._story.record(now_ns, queued.key, place, cause)
 
     def _move(self, pods: list[QueuedPod], cause: str, now_ns: int) -> list[str]:
         moved = []

@@ -1,13 +1,13 @@
-"""Backoff: how long a failed pod waits, and the two heaps it waits in.
+"""Backoff: the delay before a failed pod is retried, and the two heaps of waiting pods.
 
 A pod that failed `count` times waits `initial * 2 ** (count - 1)`, at most `max`. `count` is
 the number of consecutive errors if the last attempt ended in an error, otherwise the number
-of times the pod was unschedulable. The end is cut down to a whole window (one second), and
-"still backing off" includes the window in which the backoff ends: whole windows are released
-at once, so that within one the order of activeQ holds.
+of times the pod was unschedulable. The end is rounded down to a whole window (one second), and
+a pod is still backing off during the window in which its backoff ends. So all pods of a window
+are released together, in the order of activeQ.
 
-Pods that came back with an error wait in a heap of their own, which is never popped
-directly: the wait protects the API server, not the scheduler's time.
+Pods whose attempt ended in an error wait in a separate heap that is never popped directly,
+because their backoff protects the API server.
 
 Upstream: pkg/scheduler/backend/queue/backoff_queue.go
 """
@@ -23,7 +23,7 @@ from podwright.queueing.settings import QueueSettings
 
 __all__ = ["BackoffQueue", "backoff_duration_ns"]
 
-_NEVER_TRIED_NS: Final = -1  # before every time, so never backing off
+_NEVER_TRIED_NS: Final = -1  # precedes every time, so the pod is not backing off
 
 
 def backoff_duration_ns(count: int, initial_ns: int, max_ns: int) -> int:
@@ -33,8 +33,8 @@ def backoff_duration_ns(count: int, initial_ns: int, max_ns: int) -> int:
     """
     if count == 0:
         return 0
-    # Shifting the maximum down, not the initial up, is how upstream avoids an overflow; for
-    # whole numbers both decide the same.
+    # Upstream shifts the maximum down instead of the initial value up to avoid an overflow; for
+    # integers both comparisons have the same result.
     shift = count - 1
     return max_ns if initial_ns > max_ns >> shift else initial_ns << shift
 
@@ -45,9 +45,9 @@ class BackoffQueue:
     Parameters
     ----------
     settings : QueueSettings
-        Durations, and whether ends of backoff are cut to windows.
+        Durations, and whether ends of backoff are rounded to windows.
     active_key : SortKey
-        Orders pods as activeQ does; used among pods that end in the same window.
+        The order of activeQ; it also orders pods whose backoff ends in the same window.
     """
 
     def __init__(self, settings: QueueSettings, active_key: SortKey) -> None:
@@ -61,7 +61,7 @@ class BackoffQueue:
         return len(self.regular) + len(self.errors)
 
     def end_ns(self, queued: QueuedPod) -> int:
-        """Return when the pod's backoff ends, computing it at most once per failure."""
+        """Return when the pod's backoff ends; computed once per failure."""
         count = queued.consecutive_errors or queued.unschedulable_count
         if count == 0:
             return _NEVER_TRIED_NS
@@ -75,13 +75,13 @@ class BackoffQueue:
         return queued.backoff_end_ns
 
     def is_backing_off(self, queued: QueuedPod, now_ns: int) -> bool:
-        """Tell whether the pod must still wait; the window of the end counts as waiting."""
+        """Whether the pod is still backing off, which includes the window of the end."""
         if self._settings.max_backoff_ns == 0:
             return False
         return self.end_ns(queued) >= now_ns - now_ns % self._window_ns
 
     def add(self, queued: QueuedPod) -> QueueName:
-        """Put the pod in the heap its last attempt asks for."""
+        """Add the pod to the heap for the result of its last attempt."""
         end_ns = self.end_ns(queued)
         if queued.unschedulable_plugins or queued.pending_plugins:
             key = (
@@ -95,12 +95,12 @@ class BackoffQueue:
         return QueueName.ERROR_BACKOFF
 
     def remove(self, queued: QueuedPod) -> None:
-        """Take the pod out of whichever heap has it."""
+        """Remove the pod from its heap."""
         heap = self.errors if queued.place is QueueName.ERROR_BACKOFF else self.regular
         heap.remove(queued)
 
     def pop_completed(self, now_ns: int) -> list[QueuedPod]:
-        """Take out every pod whose backoff is over, in order, errors last."""
+        """Remove and return the pods whose backoff is over, in order, errors last."""
         completed: list[QueuedPod] = []
         for heap in (self.regular, self.errors):
             while (head := heap.peek()) is not None and not self.is_backing_off(head, now_ns):
@@ -109,7 +109,7 @@ class BackoffQueue:
         return completed
 
     def next_release_ns(self) -> int | None:
-        """Return the first instant at which `pop_completed` gives something; None if empty."""
+        """Return the earliest time at which `pop_completed` returns a pod; None if empty."""
         heads = [head for heap in (self.regular, self.errors) if (head := heap.peek())]
         if not heads:
             return None

@@ -1,19 +1,18 @@
-"""A scheduling queue for many threads, for people who want the queue by itself.
+"""A thread-safe scheduling queue for use outside the scheduler.
 
 Theory of operation
 -------------------
-`BlockingQueue` is a `PodQueue` with a lock around it and a condition on which `pop` waits.
-No thread of its own: flushes that are due are done by whoever waits in `pop`, who sleeps
-no longer than until the next one. Whoever changes the queue wakes one waiter; a waiter that
-leaves with a pod wakes the next one if there is another pod, or a flush to wait for. So no
-waiter is woken in vain by the hundred, and none sleeps past something it should do.
+`BlockingQueue` is a `PodQueue` with a lock and a condition on which `pop` waits. It has no thread
+of its own: a thread that waits in `pop` runs the flushes that are due, and sleeps at most until
+the next one. Each change of the queue wakes one waiter. A waiter that returns with a pod wakes the
+next one if there is another pod or a flush to wait for. So waiters are woken one at a time, and no
+flush is missed.
 
-`close` ends it: every waiter and every later caller that wants or brings a pod gets
-`QueueClosed`. Pods in flight can still be parked or done, so that workers end in order;
-what nobody took stays and can be listed.
+`close` wakes all waiters with `QueueClosed`, and later calls that pop or add pods raise it. Pods
+in flight can still be parked or done, so that workers can finish; the remaining pods stay and can
+be listed.
 
-The core does not import this module; it is the only one below the I/O line that knows
-threads.
+The core does not import this module; it is the only one below the I/O line that uses threads.
 """
 
 from __future__ import annotations
@@ -34,23 +33,24 @@ __all__ = ["BlockingQueue", "QueueClosed"]
 
 
 class QueueClosed(PodwrightError):  # noqa: N818  # a state that ends a loop, like StopIteration
-    """The queue was closed; no pod comes out and none goes in any more."""
+    """The queue was closed; pods can no longer be added or popped."""
 
 
 class BlockingQueue:
-    """A queue of pending pods that any number of threads may use.
+    """A thread-safe queue of pending pods.
 
-    Each pod is handed out to exactly one caller of `pop`, who gives it back with `park` or
-    ends it with `done`.
+    Each pod is returned to exactly one caller of `pop`, which returns it with `park` or ends its
+    attempt with `done`.
 
     Parameters
     ----------
     clock_ns : callable
-        The time in nanoseconds, such as `time.time_ns`. Ends of backoff are cut to its whole
-        seconds.
+        Returns the time in nanoseconds, such as `time.time_ns`. Ends of backoff are rounded down
+        to whole seconds of this clock.
     queue : PodQueue or None
-        The rules and settings; None is a `SchedulingQueue` with upstream's defaults, which
-        knows no plugins: only `activate` and time move rejected pods. Nobody else may use it.
+        The rules and settings; None is a `SchedulingQueue` with upstream's defaults and without
+        plugins, in which only `activate` and time move rejected pods. It must not be used
+        elsewhere.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class BlockingQueue:
     # ------------------------------------------------------------------ in
 
     def add(self, pod: Pod) -> QueueName:
-        """Take in a new pending pod.
+        """Add a new pending pod.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class BlockingQueue:
             return place
 
     def update(self, old: Pod | None, new: Pod) -> QueueName:
-        """Take over a newer version of a pending pod.
+        """Update a pending pod to a newer version.
 
         Raises
         ------
@@ -123,14 +123,14 @@ class BlockingQueue:
             return place
 
     def delete(self, pod: Pod) -> None:
-        """Forget a waiting pod; allowed after `close`."""
+        """Remove a waiting pod; allowed after `close`."""
         with self._changed:
             self._queue.delete(pod, self._clock_ns())
 
     def move(
         self, event: ClusterEvent, *, old: object | None = None, new: object | None = None
     ) -> list[str]:
-        """Tell the queue of a change in the cluster; returns the pods that it moved.
+        """Requeue the pods that a cluster event concerns, and return them.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class BlockingQueue:
             return moved
 
     def activate(self, pods: Iterable[Pod]) -> list[str]:
-        """Move the pods to active at once; returns those that were moved.
+        """Move the pods to active immediately, and return those that were moved.
 
         Raises
         ------
@@ -160,19 +160,19 @@ class BlockingQueue:
     # ------------------------------------------------------------------ out and back
 
     def pop(self, timeout_ns: int | None = None) -> QueuedPod:
-        """Take the next pod, waiting until there is one.
+        """Pop the next pod; wait until there is one.
 
         Parameters
         ----------
         timeout_ns : int or None
-            How long to wait at most; None waits for ever.
+            The longest time to wait; None waits without limit.
 
         Raises
         ------
         QueueClosed
-            After `close`, also if it is called while this call waits.
+            After `close`, also if it is called during the wait.
         TimeoutError
-            If no pod came in time.
+            No pod was available in time.
         """
         with self._changed:
             give_up_ns = None if timeout_ns is None else self._clock_ns() + timeout_ns
@@ -185,7 +185,7 @@ class BlockingQueue:
                     self._wake_one()
                     return queued
                 if give_up_ns is not None and now_ns >= give_up_ns:
-                    # This waiter may have been woken, or be the one that watches the time.
+                    # This waiter may have consumed a wake-up, or be the one that runs flushes.
                     self._wake_one()
                     raise TimeoutError(f"no pod came within {timeout_ns} ns")
                 self._wait(now_ns, give_up_ns)
@@ -198,7 +198,7 @@ class BlockingQueue:
         pending_plugins: Iterable[str] = (),
         pod: Pod | None = None,
     ) -> QueueName:
-        """Give a pod back after a failed attempt; allowed after `close`."""
+        """Return a pod after a failed attempt; allowed after `close`."""
         with self._changed:
             place = self._queue.park(
                 queued,
@@ -211,14 +211,14 @@ class BlockingQueue:
             return place
 
     def done(self, queued: QueuedPod) -> None:
-        """End the attempt of a pod that does not come back; allowed after `close`."""
+        """End the attempt of a pod that is not requeued; allowed after `close`."""
         with self._changed:
             self._queue.done(queued, self._clock_ns())
 
     # ------------------------------------------------------------------ ending and looking
 
     def close(self) -> None:
-        """Wake every waiter with `QueueClosed` and accept no more pods; harmless twice."""
+        """Wake every waiter with `QueueClosed` and reject further pods; idempotent."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -256,7 +256,7 @@ class BlockingQueue:
             self._queue.flush_unschedulable(now_ns)
 
     def _wake_one(self) -> None:
-        """Wake a waiter if there is something for it: a pod, or a time to wait for."""
+        """Wake a waiter if there is a pod or a flush to wait for."""
         if self._waiting_count and (self._queue.has_next or self._queue.next_due_ns() is not None):
             self._changed.notify()
 
@@ -266,7 +266,7 @@ class BlockingQueue:
             for moment_ns in (self._queue.next_due_ns(), give_up_ns)
             if moment_ns is not None
         ]
-        # Longer than the platform can wait is as good as until the next time it can.
+        # The platform limits the timeout; a waiter that wakes early waits again.
         timeout = None
         if until_ns:
             timeout = min((min(until_ns) - now_ns) / SECOND_NS, threading.TIMEOUT_MAX)

@@ -1,4 +1,4 @@
-"""Writing a queue down, part by part, and setting it up again."""
+"""Taking and restoring snapshots of a queue, part by part."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from podwright.queueing.subqueues import SubQueues
 
 
 class QueueParts(NamedTuple):
-    """What a queue is made of."""
+    """The parts of a queue."""
 
-    places: SubQueues
+    subqueues: SubQueues
     in_flight: InFlight
     nominator: Nominator
     metrics: QueueMetrics
@@ -36,16 +36,16 @@ class QueueParts(NamedTuple):
 
 
 def capture(parts: QueueParts, numbering: Numbering, *, entered: int, cycle: int) -> QueueSnapshot:
-    """Write the parts down.
+    """Take a snapshot of the parts.
 
     Parameters
     ----------
     numbering : Numbering
-        Gives numbers to objects and queued pods.
+        Assigns numbers to objects and queued pods.
     entered, cycle : int
-        Pods that ever entered; attempts that ever began.
+        The numbers of entries and of attempts since the start.
     """
-    places, metrics = parts.places, parts.metrics
+    subqueues, metrics = parts.subqueues, parts.metrics
 
     def optional(obj: object | None) -> int | None:
         return numbering.of(obj) if isinstance(obj, KubernetesObject) else None
@@ -56,11 +56,11 @@ def capture(parts: QueueParts, numbering: Numbering, *, entered: int, cycle: int
         waiting=tuple(
             numbering.of_queued(queued)
             for place in (QueueName.ACTIVE, QueueName.BACKOFF, QueueName.ERROR_BACKOFF)
-            for queued in places.pods_in(place)
+            for queued in subqueues.pods_in(place)
         ),
         apart=tuple(
-            WaitSnapshot(numbering.of_queued(queued), *places.unschedulable.terms_of(queued))
-            for queued in places.unschedulable.in_order()
+            WaitSnapshot(numbering.of_queued(queued), *subqueues.unschedulable.terms_of(queued))
+            for queued in subqueues.unschedulable.in_order()
         ),
         in_flight=tuple(
             FlightSnapshot(numbering.of_queued(queued), begin)
@@ -92,11 +92,11 @@ def restore_parts(
     numbers: Numbers,
     place_of: Mapping[int, QueueName],
 ) -> None:
-    """Set up new parts as a snapshot says."""
+    """Restore a snapshot into new parts."""
     for number in snapshot.waiting:
-        parts.places.restore(numbers.queued(number), place_of[number])
+        parts.subqueues.restore(numbers.queued(number), place_of[number])
     for wait in snapshot.apart:
-        parts.places.put_apart(
+        parts.subqueues.put_unschedulable(
             numbers.queued(wait.queued), watched=wait.watched, can_time_out=wait.can_time_out
         )
     parts.in_flight.restore(
@@ -120,9 +120,10 @@ def restore_parts(
         if profile in parts.hints:
             parts.hints[profile].executions[plugin, event, answer] = count
     for touch in snapshot.touches:
-        parts.story.tell(*touch)
+        parts.story.record(*touch)
 
 
 def _counted(counter: Mapping[tuple[str, str], int]) -> tuple[tuple[str, str, int], ...]:
-    # Plugins are counted in the order of a set, which differs from process to process.
+    # The counters' insertion order follows the iteration order of sets, which differs between
+    # processes.
     return tuple((first, second, count) for (first, second), count in sorted(counter.items()))

@@ -1,7 +1,7 @@
-"""From a changed object to the cluster events that the queue is told of.
+"""The cluster events of a changed object.
 
-An update may be several events at once (labels and taints of a node), told one after the
-other; a node update that changes nothing of interest is none.
+An update may be several events (labels and taints of a node), which the queue processes in order.
+A node update without relevant changes has no events.
 
 Upstream: pkg/scheduler/framework/events.go, pkg/scheduler/eventhandlers.go
 """
@@ -61,7 +61,7 @@ _RESOURCE_OF_UNTYPED: Final = {
     ("resource.k8s.io", "ResourceSlice"): RESOURCE_SLICE,
     ("resource.k8s.io", "DeviceClass"): DEVICE_CLASS,
 }
-# Tables of hints recognise an event by identity.
+# Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {
     resource: (ClusterEvent(resource, ActionType.UPDATE),)
     for resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
@@ -84,7 +84,7 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
 def derive_events(
     old: KubernetesObject | None, new: KubernetesObject | None, *, gang_scheduling: bool = False
 ) -> tuple[ClusterEvent, ...]:
-    """Return the cluster events of one change, in the order in which they are told.
+    """Return the cluster events of one change, in the order of processing.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def derive_events(
     Returns
     -------
     tuple of ClusterEvent
-        Empty if no plugin could care.
+        Empty if the change is not relevant to any plugin.
 
     Notes
     -----
-    `SchedulingQueue.update` derives the events of a pending pod itself; to tell them again
-    with `move` would count them twice. The deletion of a pending pod is told only if it was
-    nominated or waited at permit, and a nominated one only to pods of no higher priority.
+    `SchedulingQueue.update` derives the events of a pending pod itself, so they must not be passed
+    to `move` again. The deletion of a pending pod is an event only if the pod was nominated or
+    waited at Permit; for a nominated pod, only pods of no higher priority are requeued.
     """
     changed = old if new is None else new
     if isinstance(changed, Pod):
@@ -125,7 +125,7 @@ def derive_events(
 
 
 def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
-    """Return what an update of a pod may change for scheduling; never empty.
+    """Return the cluster events of a pod update; never empty.
 
     Notes
     -----
@@ -138,11 +138,11 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
         actions.append(ActionType.UPDATE_POD_LABEL)
     if _is_scaled_down(old, new):
         actions.append(ActionType.UPDATE_POD_SCALE_DOWN)
-    # Most updates are about the status, and have the very spec of the version before.
+    # Most updates change the status only and share the spec object of the previous version.
     if before is not after:
         if before.scheduling_gates and not after.scheduling_gates:
             actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-        # Tolerations can be added but neither changed nor removed, so their number tells all.
+        # Tolerations can be added but neither changed nor removed, so comparing counts suffices.
         if len(after.tolerations) != len(before.tolerations):
             actions.append(ActionType.UPDATE_POD_TOLERATION)
     if new.raw is not old.raw and _has_other_claims(old.raw.get("status"), new.raw.get("status")):
@@ -153,7 +153,7 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
 
 
 def derive_node_update(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
-    """Return what an update of a node may change for scheduling.
+    """Return the cluster events of a node update.
 
     Notes
     -----
@@ -187,7 +187,8 @@ def _pod_events(
     old: Pod | None, new: Pod | None, *, gang_scheduling: bool
 ) -> tuple[ClusterEvent, ...]:
     if new is None:
-        # A pending pod that goes is told as an assigned one: its nomination is free now.
+        # The deletion of a pending pod frees its nomination, as that of an assigned pod frees
+        # resources.
         return (ASSIGNED_POD_DELETE,)
     if old is None:
         if new.spec.node_name:
@@ -199,14 +200,14 @@ def _pod_events(
 
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:
-    # Most updates leave the spec alone, and then only a resize changes what is asked for.
+    # If the spec is unchanged, as in most updates, only a resize changes the requests.
     if (
         (old.spec is new.spec or old.spec == new.spec)
         and not has_actual_resources(new)
         and not has_actual_resources(old)
     ):
         return False
-    # A request of zero that is taken away is a scale-down, too; see golden case hints-t-0205.
+    # Removing a request of zero is a scale-down, too; see golden case hints-t-0205.
     if not _requested_resources(old) <= _requested_resources(new):
         return True
     after = assigned_requests(new)
@@ -230,7 +231,7 @@ def _requested_resources(pod: Pod) -> set[str]:
 def _has_other_claims(
     before: Mapping[str, object] | None, after: Mapping[str, object] | None
 ) -> bool:
-    """Tell whether the claims differ that two statuses name, as their documents have them."""
+    """Whether the resource claims in the documents of two statuses differ."""
     if before is after:
         return False
     before, after = before or {}, after or {}

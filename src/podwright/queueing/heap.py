@@ -1,15 +1,15 @@
-"""A heap that touches little: push, pop, and take out of the middle.
+"""A heap with few memory accesses: push, pop, and removal of any item.
 
-Most items come in order, as pods of one priority do. An item whose sort key is greater than
-all keys of the *run* is appended to it; the others go to a heap of keys, in which a comparison
-touches one object and not three. The next item is the lesser of the two heads. So as long as
-all come in order nothing is ever sifted or looked up, however many wait: with 100,000 items
-what a pop costs is the memory that it has to see.
+Most items arrive in order, as pods of one priority do. An item whose sort key is greater than all
+keys of the *run* is appended to the run; other items go to a binary heap of keys, in which a
+comparison accesses one object instead of three. The next item is the lesser of the two heads. As
+long as items arrive in order, nothing is sifted or looked up: with 100,000 items, the cost of a
+pop is dominated by memory accesses.
 
-Each item knows its key. An item that is taken out, or put in again with another key, leaves
-its place behind; such a place is passed over when it surfaces, and when there are more of
-them than items all are put in order anew. So a heap has at most twice as many places as items,
-and each operation costs O(log n), amortised.
+Each item stores its key. Removing an item, or pushing it again with another key, leaves a stale
+entry, which is skipped when it reaches the head. When stale entries outnumber the items, the heap
+is rebuilt. So a heap has at most twice as many entries as items, and each operation costs
+O(log n), amortized.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ __all__ = ["LazyHeap", "Sortable"]
 
 
 class Sortable(Protocol):
-    """Something that can be in one heap at a time."""
+    """An item that can be in one heap at a time."""
 
     sort_key: Any
-    """Its key in the heap that it is in; None if it is in none. Only heaps write it."""
+    """Its key in its heap; None if it is in none. Only heaps write it."""
 
 
 Item = TypeVar("Item", bound=Sortable)
 
-_REBUILD_ABOVE = 64  # below this a rebuild costs more than the places that were left behind do
+_REBUILD_ABOVE = 64  # below this a rebuild costs more than the stale entries do
 
 
 class LazyHeap(Generic[Item]):
     """Items, smallest sort key first.
 
-    Sort keys have `<` and a hash, and no two items share one.
+    Sort keys must be comparable with `<`, hashable and unique.
     """
 
     __slots__ = ("_count", "_heaped", "_keys", "_run", "_run_keys")
 
     def __init__(self) -> None:
-        # A place is a key object: an item is there if it has that very object.
+        # An entry is current if its key is identical to the item's sort key.
         self._run: deque[Item] = deque()
         self._run_keys: deque[Any] = deque()
         self._keys: list[Any] = []
@@ -69,7 +69,7 @@ class LazyHeap(Generic[Item]):
             self._heaped[sort_key] = item
 
     def remove(self, item: Item) -> bool:
-        """Take an item out; returns whether it was in a heap, which has to be this one."""
+        """Remove an item; return whether it was in a heap, which must be this one."""
         sort_key = item.sort_key
         if sort_key is None:
             return False
@@ -83,7 +83,7 @@ class LazyHeap(Generic[Item]):
         return True
 
     def peek(self) -> Item | None:
-        """Return the smallest item without taking it; None if empty."""
+        """Return the smallest item without removing it; None if empty."""
         keys, run_keys = self._keys, self._run_keys
         while keys or run_keys:
             if not keys or (run_keys and run_keys[0] < keys[0]):
@@ -100,7 +100,7 @@ class LazyHeap(Generic[Item]):
         return None
 
     def pop(self) -> Item | None:
-        """Take the smallest item out; None if empty."""
+        """Remove and return the smallest item; None if empty."""
         keys, run_keys = self._keys, self._run_keys
         while keys or run_keys:
             if not keys or (run_keys and run_keys[0] < keys[0]):
@@ -108,7 +108,7 @@ class LazyHeap(Generic[Item]):
                 if item.sort_key is not sort_key:
                     continue
                 if self._heaped:
-                    # It may have come again with the very key of a place that it left.
+                    # The item may have been pushed again with the same key as a stale entry.
                     self._heaped.pop(sort_key, None)
             else:
                 found = self._heaped.pop(heapq.heappop(keys), None)
@@ -121,7 +121,7 @@ class LazyHeap(Generic[Item]):
         return None
 
     def ordered(self) -> list[Item]:
-        """List the items in the order `pop` would give them; nothing is taken out."""
+        """Return the items in the order of `pop` without removing them."""
         there = self._heaped | {
             sort_key: item
             for item, sort_key in zip(self._run, self._run_keys, strict=True)
@@ -130,7 +130,7 @@ class LazyHeap(Generic[Item]):
         return [there[sort_key] for sort_key in sorted(there)]
 
     def _rebuild(self) -> None:
-        """Leave out the places that nobody has any more."""
+        """Drop the stale entries."""
         items = self.ordered()
         self._keys.clear()
         self._heaped.clear()

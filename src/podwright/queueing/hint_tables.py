@@ -1,4 +1,4 @@
-"""The hint tables of all profiles, asked about a pod or an event."""
+"""The hint tables of all profiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_HINTS = HintTable({})
 
 
 class HintTables:
-    """What the plugins of each profile registered.
+    """Finds the hint table for a pod or the pods for an event.
 
     Parameters
     ----------
@@ -26,16 +26,16 @@ class HintTables:
 
     def __init__(self, tables: Mapping[str, HintTable]) -> None:
         self.tables = tables
-        # Mostly the same event again: a victim of preemption goes, a pod is bound.
+        # Consecutive events are often the same: victims are deleted, pods are bound.
         self._last_event: ClusterEvent | None = None
         self._last_rejectors: tuple[tuple[str, str], ...] = ()
         self._watched: dict[tuple[str, frozenset[str]], tuple[tuple[str, str], ...]] = {}
 
     def watched(self, queued: QueuedPod) -> tuple[tuple[str, str], ...]:
-        """Return the (profile, plugin) pairs whose events concern a pod; empty: every event."""
+        """Return the (profile, plugin) pairs whose events concern a pod; empty for all events."""
         profile = queued.pod.spec.scheduler_name
         if profile not in self.tables:
-            # There are no hints to ask.
+            # The profile has no hints.
             return ()
         key = (profile, queued.rejectors)
         found = self._watched.get(key)
@@ -47,18 +47,17 @@ class HintTables:
     def verdict(
         self, queued: QueuedPod, event: ClusterEvent, old: object | None, new: object | None
     ) -> Requeue:
-        """Say what an event means for a pod."""
+        """Return whether and how an event requeues a pod."""
         table = self.tables.get(queued.pod.spec.scheduler_name)
         if table is not None:
             return table.requeue(queued, event, old, new)
-        # A profile without a table is a mistake of the caller's; upstream does not strand
-        # its pods either.
+        # A profile without a table is a caller's error; as upstream, its pods are requeued.
         if event.is_wildcard:
             return _NO_HINTS.requeue(queued, event, old, new)
         return Requeue.AFTER_BACKOFF
 
     def verdict_in_flight(self, queued: QueuedPod, in_flight: InFlight) -> Requeue:
-        """Ask the rejectors about everything that happened during the attempt."""
+        """Run the hints of the rejectors for all events during the attempt."""
         if not queued.rejectors or queued.uid not in in_flight:
             return Requeue.AFTER_BACKOFF
         verdict = Requeue.SKIP
@@ -75,7 +74,7 @@ class HintTables:
     def candidates(
         self, event: ClusterEvent, unschedulable: UnschedulablePods
     ) -> list[QueuedPod] | None:
-        """Return the pods the event may concern; None if no plugin registered it."""
+        """Return the pods that the event may concern; None if no plugin registered it."""
         if event.is_wildcard:
             return unschedulable.in_order()
         if event is not self._last_event:
@@ -84,13 +83,13 @@ class HintTables:
                 [
                     (profile, plugin)
                     for profile, table in self.tables.items()
-                    for plugin in table.interested(event).functions_of
+                    for plugin in table.registered(event).functions_of
                 ]
             )
         rejectors = self._last_rejectors
         return unschedulable.rejected_by(rejectors) if rejectors else None
 
     def can_ungate(self, queued: QueuedPod, event: ClusterEvent) -> bool:
-        """Tell whether the plugin that holds the pod registered the event."""
+        """Whether the plugin that gates the pod registered the event."""
         table = self.tables.get(queued.pod.spec.scheduler_name)
         return table is not None and table.concerns(queued.gating_plugin, event)

@@ -1,9 +1,9 @@
-"""What happened while a pod was being scheduled.
+"""Pods in flight, and the cluster events during their attempts.
 
-A cluster event that arrives between a pod's `pop` and its return could have undone the
-rejection it comes back with, so events are kept while a pod popped before them is out. The
-log is one list for all pods; a pod remembers where it began. When the oldest pod returns,
-the events that only it needed are dropped.
+A cluster event between a pod's `pop` and its `park` could have resolved the rejection, so events
+are kept while a pod popped before them is in flight. All pods share one list of events, and each
+pod stores the position at which its attempt began. When the oldest attempt ends, the events that
+only it needed are dropped.
 
 Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEvents)
 """
@@ -22,7 +22,7 @@ __all__ = ["InFlight", "RecordedEvent"]
 
 
 class RecordedEvent(NamedTuple):
-    """An event with the objects it was about."""
+    """An event with its objects."""
 
     event: ClusterEvent
     old: object | None
@@ -30,11 +30,11 @@ class RecordedEvent(NamedTuple):
 
 
 class InFlight:
-    """The popped pods and the events since the oldest of them."""
+    """The pods in flight and the events since the oldest of their attempts began."""
 
     def __init__(self) -> None:
-        # Ordered by pop, so the first entry begins earliest. A plain dict would search its
-        # deleted head entries again on every look at the first one.
+        # Ordered by pop, so the first entry begins earliest. In a plain dict, finding the first
+        # entry would skip all deleted ones each time.
         self._begins: OrderedDict[str, tuple[int, QueuedPod]] = OrderedDict()
         self._events: deque[RecordedEvent] = deque()
         self._dropped_count = 0
@@ -51,30 +51,30 @@ class InFlight:
         return iter([queued for _, queued in self._begins.values()])
 
     def get(self, uid: str) -> QueuedPod | None:
-        """Return the popped pod of that UID, or None."""
+        """Return the pod in flight with that UID, or None."""
         begin = self._begins.get(uid)
         return None if begin is None else begin[1]
 
     def begin(self, queued: QueuedPod) -> bool:
-        """Start to keep events for a pod that was popped; False if it is out already."""
+        """Start keeping events for a popped pod; False if it is already in flight."""
         if queued.uid in self._begins:
             return False
         self._begins[queued.uid] = (self._dropped_count + len(self._events), queued)
         return True
 
     def record(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
-        """Keep the event for every pod that is out; without any, it is not kept."""
+        """Keep the event if any pod is in flight."""
         if self._begins:
             self._events.append(RecordedEvent(event, old, new))
             self.event_counts[event.label] += 1
 
     def events_since_pop(self, uid: str) -> list[RecordedEvent]:
-        """Return what happened since the pod was popped, oldest first."""
+        """Return the events since the pod was popped, oldest first."""
         begin_index, _ = self._begins[uid]
         return list(islice(self._events, begin_index - self._dropped_count, None))
 
     def end(self, uid: str) -> QueuedPod | None:
-        """Stop keeping events for the pod; None if it is not out."""
+        """Stop keeping events for the pod; None if it is not in flight."""
         ended = self._begins.pop(uid, None)
         if ended is None:
             return None
@@ -88,19 +88,19 @@ class InFlight:
         return ended[1]
 
     def flights(self) -> list[tuple[int, QueuedPod]]:
-        """Return the popped pods, each with how many of `events` are older than its pop."""
+        """Return the pods in flight, each with the number of `events` before its pop."""
         dropped = self._dropped_count
         return [(begin - dropped, queued) for begin, queued in self._begins.values()]
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
-        """The events that are kept, oldest first."""
+        """The kept events, oldest first."""
         return tuple(self._events)
 
     def restore(
         self, flights: Iterable[tuple[int, QueuedPod]], events: Iterable[RecordedEvent]
     ) -> None:
-        """Set up what `flights` and `events` gave; nothing may be in flight."""
+        """Restore the values of `flights` and `events`; no pod may be in flight."""
         assert not self._begins, list(self._begins)
         self._events.extend(events)
         for recorded in self._events:
@@ -110,8 +110,8 @@ class InFlight:
             queued.place = QueueName.IN_FLIGHT
 
     def validate(self) -> None:
-        """Assert that exactly the events somebody may need are kept."""
+        """Assert that only events that a pod in flight may need are kept."""
         begins = [begin_index for begin_index, _ in self._begins.values()]
         assert begins == sorted(begins), begins
         assert all(begin_index >= self._dropped_count for begin_index in begins), begins
-        assert begins or not self._events, f"{len(self._events)} events nobody needs"
+        assert begins or not self._events, f"{len(self._events)} events are not needed"

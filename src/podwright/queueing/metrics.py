@@ -1,4 +1,4 @@
-"""Counters of the queue, as plain dictionaries that a driver can expose.
+"""The metrics of the queue, as plain dictionaries that a driver can expose.
 
 The names are upstream's, without the `scheduler_` prefix.
 """
@@ -11,15 +11,15 @@ __all__ = ["QueueMetrics"]
 
 
 class QueueMetrics:
-    """What the queue counts as it goes."""
+    """The counters and gauges of the queue."""
 
     def __init__(self) -> None:
         self.queue_incoming_pods_total: Counter[tuple[str, str]] = Counter()
         """By (queue, event)."""
         self.unschedulable_pods: Counter[tuple[str, str]] = Counter()
-        """By (plugin, profile): pods waiting that the plugin rejected."""
+        """By (plugin, profile): the waiting pods that the plugin rejected."""
         self.queueing_hint_executions_total: Counter[tuple[str, str, str]] = Counter()
-        """By (plugin, event, hint); the durations are the driver's to measure."""
+        """By (plugin, event, hint); the driver measures the durations."""
         self.pending_pods: dict[str, int] = {}
         """By queue: active, backoff, unschedulable, gated."""
         self.inflight_events: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Which pods are promised to which node.
+"""Nominations: which pods are nominated to which node.
 
-A pod for which room is being made is nominated to the node; filters count it there. The
-nomination lives here before it reaches the API, so an update of the pod that carries none
-must not erase it.
+Preemption nominates a pod to the node on which it deletes victims, and filters count the pod
+there. A nomination exists here before the API shows it, so an update of the pod without a
+nominated node must not remove it.
 
 Upstream: pkg/scheduler/backend/queue/nominator.go
 """
@@ -18,13 +18,13 @@ __all__ = ["NominationMirror", "Nominator"]
 
 
 class NominationMirror(Protocol):
-    """Something that has to know all nominations too; `columns.Cluster` is one."""
+    """A receiver of all nominations; `columns.Cluster` is one."""
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Note that a pod is nominated to a node."""
+        """Add the nomination of a pod to a node."""
 
     def clear_nomination(self, pod: Pod) -> None:
-        """Forget where a pod was nominated to."""
+        """Remove the nomination of a pod."""
 
 
 class Nominator:
@@ -33,10 +33,10 @@ class Nominator:
     Parameters
     ----------
     lookup : callable or None
-        The newest version of a pod by `namespace/name`, None if it is gone. A pod that is
-        gone or already has a node is not nominated. Without it pods are taken at their word.
+        Returns the newest version of a pod by `namespace/name`, None if it was deleted. A pod that
+        was deleted or is bound is not nominated. Without `lookup`, every pod can be nominated.
     mirror : NominationMirror or None
-        Told of every nomination and of its end.
+        Receives every nomination and its removal.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Nominator:
         return {name: tuple(pods.values()) for name, pods in self._pods_by_node.items()}
 
     def add(self, pod: Pod, node_name: str | None = None) -> None:
-        """Nominate the pod to the node, instead of any earlier nomination.
+        """Nominate the pod to the node; replaces an earlier nomination.
 
         Parameters
         ----------
@@ -86,10 +86,10 @@ class Nominator:
             self._mirror.nominate(pod, node_name)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Take over a newer version of a pod.
+        """Update a pod to a newer version.
 
-        A nomination that exists only here stays; one that the object carries, or carried,
-        follows the object.
+        A nomination that the API has never shown stays. If the old or the new object has a
+        nominated node, the nomination follows the new object.
         """
         node_name = None
         if not old.status.nominated_node_name and not new.status.nominated_node_name:
@@ -98,7 +98,7 @@ class Nominator:
         self.add(new, node_name)
 
     def remove(self, uid: str) -> None:
-        """Forget the pod's nomination, if any."""
+        """Remove the pod's nomination, if any."""
         node_name = self._node_by_uid.pop(uid, None)
         if node_name is None:
             return
@@ -110,12 +110,12 @@ class Nominator:
             del self._pods_by_node[node_name]
 
     def restore(self, pod: Pod, node_name: str) -> None:
-        """Set up one nomination as it was, in order; the mirror is not told."""
+        """Restore one nomination, in order; the mirror is not called."""
         self._node_by_uid[pod.metadata.uid] = node_name
         self._pods_by_node.setdefault(node_name, {})[pod.metadata.uid] = pod
 
     def validate(self) -> None:
-        """Assert that both directions agree."""
+        """Assert that the two mappings agree."""
         forward = {uid: node for node, pods in self._pods_by_node.items() for uid in pods}
         assert forward == self._node_by_uid, (forward, self._node_by_uid)
         assert all(self._pods_by_node.values()), "a node without nominated pods is kept"

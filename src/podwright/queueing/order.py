@@ -1,4 +1,4 @@
-"""Which of two pods is tried first.
+"""The order of pods in the active queue.
 
 Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go
 """
@@ -13,7 +13,7 @@ from podwright.queueing.pod import QueuedPod
 __all__ = ["Less", "SortKey", "priority_sort_key", "sort_key_of"]
 
 SortKey = Callable[[QueuedPod], Any]
-"""A pod's place in the order: something with `<` and a hash, different for every pod."""
+"""Returns a pod's sort key: comparable with `<`, hashable, and unique per pod."""
 
 Less = Callable[[QueuedPod, QueuedPod], bool]
 """A QueueSort plugin's rule: whether the first pod goes before the second."""
@@ -29,7 +29,7 @@ def priority_sort_key(queued: QueuedPod) -> int:
 
 
 def sort_key_of(less: Less) -> SortKey:
-    """Make sort keys from a QueueSort plugin's `less`; order of entry decides its ties."""
+    """Build a sort key from a QueueSort plugin's `less`; the order of entry breaks ties."""
 
     class Key:
         __slots__ = ("queued",)

@@ -1,4 +1,4 @@
-"""A pod in the queue: the object, where it waits, and what happened to it so far."""
+"""A pod in the queue: the object, its place, and its history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["QueueName", "QueuedPod"]
 
 
 class QueueName(enum.Enum):
-    """Where a pod waits; a pod the queue knows is in exactly one of these places."""
+    """The place of a pod; every pod in the queue is in exactly one place."""
 
     ACTIVE = "active"
     BACKOFF = "backoff"
@@ -22,25 +22,25 @@ class QueueName(enum.Enum):
     NOWHERE = "nowhere"
 
     def __init__(self, text: str) -> None:
-        # The same as `value`, which is looked up in Python.
+        # The same as `value`, whose lookup is implemented in Python and slow.
         self.text = text
 
-    # Members are compared by identity; the hash of their name is computed in Python.
+    # Members are compared by identity; the default hash is implemented in Python and slow.
     __hash__ = object.__hash__
 
 
 class QueuedPod:
     """A pending pod and its history in the queue.
 
-    Only the queue changes one; `pop` lends it to the caller, who gives it back with `park`
-    or ends it with `done`. The counters are those that `pop` of FORMATS section 10 shows.
+    Only the queue changes it. The caller of `pop` returns it with `park` or ends its attempt with
+    `done`. The counters are those of upstream's QueuedPodInfo.
 
     Parameters
     ----------
     pod : Pod
-        The newest version the queue has seen.
+        The newest version that the queue has received.
     entered_index : int
-        How many pods entered before; the last word between equals.
+        The number of earlier entries; it breaks ties.
     now_ns : int
         The time of entry.
     key : str
@@ -76,14 +76,14 @@ class QueuedPod:
         self.entered_index = entered_index
         self.place = QueueName.NOWHERE
         self.sort_key: Any = None
-        """In the heap that it waits in; None if it waits in none."""
+        """The key in its heap; None if it is in none."""
         self.timestamp_ns = now_ns
         self.initial_attempt_ns: int | None = None
         self.attempts = 0
         self.unschedulable_count = 0
         self.consecutive_errors = 0
         self.backoff_end_ns: int | None = None
-        """Cached; None: to be computed from the counters."""
+        """Cached; None if it has to be computed from the counters."""
         self.unschedulable_plugins: frozenset[str] = frozenset()
         self.pending_plugins: frozenset[str] = frozenset()
         self.gating_plugin = ""
@@ -95,16 +95,16 @@ class QueuedPod:
 
     @property
     def is_gated(self) -> bool:
-        """Whether a PreEnqueue plugin holds the pod."""
+        """Whether a PreEnqueue plugin gates the pod."""
         return bool(self.gating_plugin)
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """The plugins whose hints decide when the pod is tried again."""
+        """The plugins whose hints decide when the pod is requeued."""
         pending = self.pending_plugins
         return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
-    def renew(self, pod: Pod) -> None:
-        """Take over a newer version of the object."""
+    def replace_pod(self, pod: Pod) -> None:
+        """Replace the object with a newer version."""
         self.pod = pod
         self.priority = pod.spec.priority or 0

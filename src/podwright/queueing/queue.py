@@ -1,37 +1,37 @@
-"""The scheduling queue: which pod is tried next, and when a rejected one is tried again.
+"""The scheduling queue: which pod is scheduled next, and when a rejected pod is retried.
 
 Theory of operation
 -------------------
-A pod the queue knows is in exactly one place:
+Each pod in the queue is in exactly one place:
 
     add ──► active ──pop──► in flight ──done──► (gone)
               ▲  ▲              │
-              │  │              │ park: what went wrong, and what happened meanwhile?
-              │  │              ├─ an error, nobody to blame ────────► error backoff ─┐
+              │  │              │ park: the result of the attempt and the events since pop
+              │  │              ├─ error, no plugin rejected ────────► error backoff ─┐
               │  │              ├─ rejected, an event may have helped ► backoff ──────┤
               │  │              └─ rejected ─────► unschedulable                      │
               │  │                                   │  event, hint says Queue         │
               │  ├───────────── no longer backing off┤                                │
               │  │                                   └─ still backing off ─► backoff  │
               │  └──────────────────────── flush_backoff: the backoff is over ────────┘
-              └─ gated: a PreEnqueue plugin holds the pod until its event arrives
+              └─ gated: a PreEnqueue plugin gates the pod until an event that it registered
 
-*active* is ordered by priority, then by time of entry (or as the QueueSort plugin says).
-*backoff* is ordered by the end of backoff in whole seconds, within a second as active is.
-When active is empty, `pop` takes the head of backoff at once: an idle scheduler makes nobody
-wait. It never takes from *error backoff*, whose wait protects the API server.
+*active* is ordered by priority, then by time of entry (or by the QueueSort plugin). *backoff* is
+ordered by the end of backoff in whole seconds, and within a second as active is. If active is
+empty, `pop` takes the head of backoff, so that an idle scheduler does not wait. It never takes
+from *error backoff*, whose delay protects the API server.
 
-*unschedulable* pods wait for a cluster event that one of the plugins that rejected them has
-registered, and whose hint function answers Queue. An event that arrives while a pod is in
-flight is kept and asked about when the pod comes back. A pending plugin's Queue (the pod
-was about to succeed) skips the backoff. As a safety net against hints that are wrong,
-`flush_unschedulable` moves pods that have waited five minutes.
+*unschedulable* pods wait for a cluster event that one of their rejectors registered and whose hint
+function returns Queue. An event that arrives while a pod is in flight is kept, and the hints run
+for it when the pod is parked. Queue of a pending plugin (the pod was about to succeed) skips the
+backoff. As a safety net against wrong hints, `flush_unschedulable` requeues pods that have waited
+five minutes.
 
-PreEnqueue runs on every way into active and into backoff, so that popping from either needs
-no further check; it does not run again from backoff to active.
+PreEnqueue runs before every move into active or backoff, so popping from either needs no further
+check. It does not run again from backoff to active.
 
-Time is an argument. Nothing happens on its own: `next_due_ns` says when the next flush
-would do something, and whoever owns the clock calls it then.
+Time is an argument. `next_due_ns` returns when the next flush would move a pod, and the owner of
+the clock calls the flush then.
 
 Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, active_queue.go, backoff_queue.go
 """
@@ -65,7 +65,7 @@ from podwright.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues
 __all__ = ["PreEnqueue", "SchedulingQueue"]
 
 PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]
-"""Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that holds the pod."""
+"""Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that gates the pod."""
 
 _METRIC_NAME = {
     QueueName.ACTIVE: "active",
@@ -85,21 +85,21 @@ class SchedulingQueue:
     settings : QueueSettings
         Durations and switches.
     hints : mapping of scheduler name to HintTable
-        What the plugins of each profile registered. An event nobody registered is ignored; a
-        pod of a profile without a table moves on every event somebody registered.
+        The registrations of each profile's plugins. An event that no plugin registered is ignored.
+        A pod of a profile without a table is requeued by every event that any plugin registered.
     pre_enqueue : PreEnqueue or None
-        Holds pods back; None lets every pod in.
+        Gates pods; None gates no pod.
     sort_key : SortKey or None
-        The order of the active queue, from the QueueSort plugin (`sort_key_of` makes it from
-        a `less`); None is PrioritySort.
+        The order of the active queue, from the QueueSort plugin (`sort_key_of` builds it from a
+        `less`); None is PrioritySort.
     lookup : callable or None
-        The newest version of a pod by `namespace/name`, for the nominator.
+        Returns the newest version of a pod by `namespace/name`, for the nominator.
     mirror : NominationMirror or None
-        Told of every nomination and of its end.
+        Receives every nomination and its removal.
     start_ns : int
-        When the queue began to run: the phase of the flush of unschedulable pods.
+        When the queue started: the phase of the flush of unschedulable pods.
     story_limit_count : int
-        How many steps `story` can look back on, over all pods.
+        The number of operations that `story` keeps for all pods together.
     """
 
     def __init__(
@@ -123,49 +123,51 @@ class SchedulingQueue:
         self._story = Story(story_limit_count)
         self._metrics = QueueMetrics()
         self._entered_count = 0
-        self._places = SubQueues(self.settings, priority_sort_key if sort_key is None else sort_key)
+        self._subqueues = SubQueues(
+            self.settings, priority_sort_key if sort_key is None else sort_key
+        )
         self._in_flight = InFlight()
 
-    # ------------------------------------------------------------ pods come, change and go
+    # ------------------------------------------------------------ add, update, delete
 
     def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
-        """Take in a new pending pod; one of the same name, its `key`, that waits is replaced."""
-        queued = self._begin(pod, now_ns, key)
+        """Add a new pending pod; replaces a waiting pod of the same name (its `key`)."""
+        queued = self._new_entry(pod, now_ns, key)
         self._discard(queued.key, now_ns)
-        return self._enter(queued, _ADDED, now_ns)
+        return self._enqueue_new(queued, _ADDED, now_ns)
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
-        """Take over a newer version of a pending pod.
+        """Update a pending pod to a newer version.
 
         Parameters
         ----------
         old : Pod or None
-            The version before; None takes the one the queue has.
+            The previous version; None for the version in the queue.
         new : Pod
-            The pod as it is now. A pod the queue does not know is taken in.
+            The new version. A pod that is not in the queue is added.
         now_ns : int
             The time of the update.
 
         Returns
         -------
         QueueName
-            Where the pod is now. A pod in flight stays there; the change counts when it
-            comes back.
+            The place of the pod. A pod in flight stays in flight; the events of the change are
+            evaluated when it is parked.
         """
-        flying = self._in_flight.get(new.metadata.uid)
-        if flying is not None:
-            before = flying.pod if old is None else old
+        attempted = self._in_flight.get(new.metadata.uid)
+        if attempted is not None:
+            before = attempted.pod if old is None else old
             for event in derive_pod_update(before, new):
                 self._in_flight.record(event, before, new)
-            self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
+            self._story.record(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
             return QueueName.IN_FLIGHT
-        queued = self._places.get(new.key)
+        queued = self._subqueues.get(new.key)
         if queued is None:
-            entry = self._begin(new, now_ns)
-            return self._enter(entry, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
+            entry = self._new_entry(new, now_ns)
+            return self._enqueue_new(entry, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
         before = queued.pod if old is None else old
-        self._story.tell(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
-        self._places.renew(queued, new)
+        self._story.record(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
+        self._subqueues.replace_pod(queued, new)
         self.nominator.update(before, new)
         if queued.place in UNSCHEDULABLE:
             for event in derive_pod_update(before, new):
@@ -176,47 +178,47 @@ class SchedulingQueue:
         return queued.place
 
     def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
-        """Forget a pod that waits, and its nomination; a pod in flight is ended by `done`."""
+        """Remove a waiting pod and its nomination; `done` ends the attempt of a pod in flight."""
         self.nominator.remove(pod.metadata.uid)
         self._discard(key or pod.key, now_ns)
 
     # ------------------------------------------------------------------ attempts
 
     def pop(self, now_ns: int) -> QueuedPod | None:
-        """Take the next pod to try; None if there is none.
+        """Pop the next pod; None if there is none.
 
-        The pod is lent: give it back with `park` or end it with `done`.
+        The caller returns the pod with `park` or ends its attempt with `done`.
         """
         while True:
-            queued = self._places.pop_active()
+            queued = self._subqueues.pop_active()
             if queued is None and self.settings.pop_from_backoff:
-                queued = self._places.pop_backoff()
+                queued = self._subqueues.pop_backoff()
                 if queued is not None:
                     self._metrics.queue_incoming_pods_total["active", "PopFromBackoffQ"] += 1
             if queued is None:
                 return None
-            if self._fly(queued, now_ns):
+            if self._start_attempt(queued, now_ns):
                 return queued
 
     def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
-        """Take one pod by `namespace/name`, wherever it waits, for its group's attempt.
+        """Pop a specific pod by `namespace/name` from any place, for its group's attempt.
 
-        None if it is not waiting, or PreEnqueue still holds it back.
+        None if it is not waiting or PreEnqueue still gates it.
 
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, PopSpecificPod
         """
-        queued = self._places.get(name)
-        # What held it back may be over without an event that says so.
-        if queued is None or (queued.is_gated and self._holds(queued)):
+        queued = self._subqueues.get(name)
+        # The reason for the gate may have been resolved without a registered event.
+        if queued is None or (queued.is_gated and self._check_gates(queued)):
             return None
-        self._places.take(queued)
-        return queued if self._fly(queued, now_ns) else None
+        self._subqueues.take(queued)
+        return queued if self._start_attempt(queued, now_ns) else None
 
     def done(self, queued: QueuedPod, now_ns: int) -> None:
-        """End the attempt of a pod that does not come back."""
+        """End the attempt of a pod that is not requeued."""
         if self._in_flight.end(queued.uid) is not None:
             queued.place = QueueName.NOWHERE
-            self._story.tell(now_ns, queued.key, "done", "")
+            self._story.record(now_ns, queued.key, "done", "")
 
     def park(
         self,
@@ -228,37 +230,37 @@ class SchedulingQueue:
         pod: Pod | None = None,
         always_backoff: bool = False,
     ) -> QueueName:
-        """Take a pod back after a failed attempt.
+        """Return a pod to the queue after a failed attempt.
 
         Parameters
         ----------
         queued : QueuedPod
-            What `pop` returned.
+            The pod that `pop` returned.
         now_ns : int
-            The time of the failure; the backoff counts from here.
+            The time of the failure, from which the backoff is computed.
         unschedulable_plugins, pending_plugins : iterable of str
-            Who rejected the pod. Nobody: the attempt ended in an error.
+            The plugins that rejected the pod; none if the attempt ended in an error.
         pod : Pod or None
             The newest version, if it changed during the attempt.
         always_backoff : bool
-            Do not look at events: members of a pod group are retried together.
+            Ignore the events during the attempt: members of a pod group are retried together.
 
         Returns
         -------
         QueueName
-            Where the pod waits now.
+            The place of the pod.
 
         Notes
         -----
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, AddUnschedulableIfNotPresent
         """
-        present = self._places.get(queued.key)
+        present = self._subqueues.get(queued.key)
         if present is not None:
-            # A pod of the same name was created while this one was being tried.
+            # A pod of the same name was created during the attempt.
             self.done(queued, now_ns)
             return present.place
         if pod is not None:
-            queued.renew(pod)
+            queued.replace_pod(pod)
         queued.unschedulable_plugins = frozenset(unschedulable_plugins)
         queued.pending_plugins = frozenset(pending_plugins)
         if queued.rejectors:
@@ -267,24 +269,23 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp_ns = now_ns
-        # Of pods that fail at the same instant, as members of a group do, the first to fail
-        # goes first.
+        # Pods that fail at the same time, as members of a group do, keep the order of failure.
         queued.entered_index = self._entered_count
         self._entered_count += 1
         queued.backoff_end_ns = None
         queued.was_flushed = False
-        self._charge(queued, queued.rejectors, 1)
+        self._count_unschedulable(queued, queued.rejectors, 1)
         verdict = (
             Requeue.AFTER_BACKOFF
             if always_backoff
             else self._hints.verdict_in_flight(queued, self._in_flight)
         )
-        # After the verdict: until here the events of the attempt were needed.
+        # Must follow the verdict, which needs the events of the attempt.
         self._in_flight.end(queued.uid)
         queued.place = QueueName.NOWHERE
         return self._requeue(queued, verdict, "ScheduleAttemptFailure", now_ns)
 
-    # ------------------------------------------------------------------ second chances
+    # ------------------------------------------------------------------ requeueing
 
     def move(
         self,
@@ -295,18 +296,18 @@ class SchedulingQueue:
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Tell the queue of a change in the cluster.
+        """Requeue the unschedulable pods that a cluster event concerns.
 
         Parameters
         ----------
         event : ClusterEvent
-            What changed.
+            The event.
         now_ns : int
-            When.
+            The time of the event.
         old, new : object or None
             The object before and after, for the hint functions.
         pre_check : callable or None
-            Only pods for which it is true are looked at.
+            Only pods for which it returns True are considered.
 
         Returns
         -------
@@ -319,10 +320,10 @@ class SchedulingQueue:
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
         MoveAllToActiveOrBackoffQueue
         """
-        if not len(self._places.unschedulable) and not len(self._in_flight):
-            # Nobody waits for anything, and nobody will come back to ask.
+        if not len(self._subqueues.unschedulable) and not len(self._in_flight):
+            # No pod is unschedulable, and no pod in flight could need the event.
             return []
-        candidates = self._hints.candidates(event, self._places.unschedulable)
+        candidates = self._hints.candidates(event, self._subqueues.unschedulable)
         if candidates is None:
             return []
         if pre_check is not None:
@@ -330,18 +331,18 @@ class SchedulingQueue:
         return self._move(candidates, event, now_ns, old, new)
 
     def flush_backoff(self, now_ns: int) -> list[str]:
-        """Move pods whose backoff is over to active; meant to run once a second."""
-        completed = self._places.backoff.pop_completed(now_ns)
+        """Move pods whose backoff is over to active; to be called once per second."""
+        completed = self._subqueues.backoff.pop_completed(now_ns)
         for queued in completed:
             self._to_active(queued, "BackoffComplete", now_ns, from_backoff=True)
         return [queued.key for queued in completed]
 
     def flush_unschedulable(self, now_ns: int) -> list[str]:
-        """Move pods that have waited too long for an event; meant to run every 30 s."""
+        """Requeue pods that have been unschedulable for too long; to be called every 30 s."""
         limit_ns = self.settings.max_unschedulable_ns
         overdue = [
             queued
-            for queued in self._places.unschedulable.in_order()
+            for queued in self._subqueues.unschedulable.in_order()
             if now_ns - queued.timestamp_ns > limit_ns
         ]
         if not overdue:
@@ -351,13 +352,14 @@ class SchedulingQueue:
         return self._move(overdue, UNSCHEDULABLE_TIMEOUT, now_ns, None, None)
 
     def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
-        """Move the pods to active at once, whatever they wait for.
+        """Move the pods to active immediately, from any place.
 
-        For a pod in flight the wish is kept until it comes back; other pods are ignored.
+        The activation of a pod in flight is kept as an event until it is parked. Pods that are
+        not in the queue are ignored.
         """
         activated = []
         for pod in pods:
-            queued = self._places.get(pod.key)
+            queued = self._subqueues.get(pod.key)
             if queued is not None and queued.place is not QueueName.ACTIVE:
                 from_backoff = queued.place in BACKING_OFF
                 place = self._to_active(
@@ -367,13 +369,13 @@ class SchedulingQueue:
                     activated.append(queued.key)
             elif pod.metadata.uid in self._in_flight:
                 self._in_flight.record(FORCE_ACTIVATE, None, pod)
-                self._story.tell(now_ns, pod.key, "activate in flight", FORCE_ACTIVATE.label)
+                self._story.record(now_ns, pod.key, "activate in flight", FORCE_ACTIVATE.label)
         return activated
 
     def next_due_ns(self) -> int | None:
-        """Return the first instant at which a flush would move a pod; None if never."""
-        due_ns = self._places.backoff.next_release_ns()
-        oldest_ns = self._places.unschedulable.oldest_ns()
+        """Return the earliest time at which a flush would move a pod; None if never."""
+        due_ns = self._subqueues.backoff.next_release_ns()
+        oldest_ns = self._subqueues.unschedulable.oldest_ns()
         if oldest_ns is not None:
             interval_ns = self.settings.unschedulable_flush_ns
             after_ns = oldest_ns + self.settings.max_unschedulable_ns + 1 - self._start_ns
@@ -384,43 +386,43 @@ class SchedulingQueue:
     # ------------------------------------------------------------------ nominations
 
     def nominate(self, pod: Pod, node_name: str | None = None) -> None:
-        """Promise the node to the pod; "" takes the promise back, None follows its status."""
+        """Nominate the pod to the node; "" clears the nomination, None uses the pod's status."""
         self.nominator.add(pod, node_name)
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ reads
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._subqueues)
 
     @property
     def has_next(self) -> bool:
         """Whether `pop` would return a pod."""
-        return bool(self._places.active) or (
-            self.settings.pop_from_backoff and bool(self._places.backoff.regular)
+        return bool(self._subqueues.active) or (
+            self.settings.pop_from_backoff and bool(self._subqueues.backoff.regular)
         )
 
     def get(self, name: str) -> QueuedPod | None:
         """Return the waiting pod of that `namespace/name`, or None."""
-        return self._places.get(name)
+        return self._subqueues.get(name)
 
     def in_flight(self) -> list[QueuedPod]:
-        """Return the popped pods that are neither parked nor done, in order of `pop`."""
+        """Return the pods in flight, in order of `pop`."""
         return list(self._in_flight)
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
-        """Return the pods in one place, in the order in which they would leave it."""
+        """Return the pods in one place, in the order in which they leave it."""
         if place is QueueName.IN_FLIGHT:
             return self.in_flight()
-        return self._places.pods_in(place)
+        return self._subqueues.pods_in(place)
 
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it never failed."""
-        return self._places.backoff.end_ns(queued)
+        return self._subqueues.backoff.end_ns(queued)
 
     def metrics(self) -> QueueMetrics:
-        """Return the counters, with the gauges brought up to date."""
+        """Return the metrics, with updated gauges."""
         metrics = self._metrics
-        metrics.pending_pods = self._places.pending_counts()
+        metrics.pending_pods = self._subqueues.pending_counts()
         metrics.inflight_events = {
             **{label: count for label, count in self._in_flight.event_counts.items() if count},
             "PodPopped": len(self._in_flight),
@@ -431,11 +433,11 @@ class SchedulingQueue:
         return metrics
 
     def story(self, name: str) -> list[Touch]:
-        """Return what touched the pod of that `namespace/name`, oldest first."""
+        """Return the queue's operations on the pod of that `namespace/name`, oldest first."""
         return self._story.of(name)
 
     def snapshot(self, numbering: Numbering) -> QueueSnapshot:
-        """Write down everything that `restore` needs."""
+        """Return a snapshot for `restore`."""
         return capture(
             self._parts, numbering, entered=self._entered_count, cycle=self.scheduling_cycle
         )
@@ -443,15 +445,15 @@ class SchedulingQueue:
     def restore(
         self, snapshot: QueueSnapshot, numbers: Numbers, place_of: Mapping[int, QueueName]
     ) -> None:
-        """Become as the queue was that `snapshot` was taken of; this one has to be new.
+        """Restore a snapshot into this queue, which must be new.
 
         Parameters
         ----------
         snapshot : QueueSnapshot
         numbers : Numbers
-            What its numbers stand for; the queued pods are nowhere yet.
+            Resolves the numbers of the snapshot; its queued pods are in no place yet.
         place_of : mapping of int to QueueName
-            Where each queued pod was.
+            The place of each queued pod.
         """
         self._entered_count = snapshot.entered_count
         self.scheduling_cycle = snapshot.scheduling_cycle
@@ -461,7 +463,7 @@ class SchedulingQueue:
     def _parts(self) -> QueueParts:
         hints = self._hints.tables
         return QueueParts(
-            self._places, self._in_flight, self.nominator, self._metrics, self._story, hints
+            self._subqueues, self._in_flight, self.nominator, self._metrics, self._story, hints
         )
 
     def validate(self) -> None:
@@ -470,47 +472,47 @@ class SchedulingQueue:
         Raises
         ------
         AssertionError
-            With the pod and its story, if one is in no place or in two.
+            An invariant is violated; the message has the pod and its story.
         """
-        self._places.validate()
+        self._subqueues.validate()
         self._in_flight.validate()
         self.nominator.validate()
         for queued in self._in_flight:
             assert queued.place is QueueName.IN_FLIGHT, (queued, self.story(queued.key))
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ private
 
-    def _begin(self, pod: Pod, now_ns: int, key: str = "") -> QueuedPod:
-        """Make the entry of a pod the queue does not know."""
+    def _new_entry(self, pod: Pod, now_ns: int, key: str = "") -> QueuedPod:
+        """Create the entry of a new pod."""
         self._entered_count += 1
         return QueuedPod(pod, self._entered_count - 1, now_ns, key)
 
-    def _enter(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
-        """Let a new entry in."""
+    def _enqueue_new(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
+        """Add a new entry to active, or to the gated pods."""
         place = self._to_active(queued, label, now_ns)
         if place is QueueName.ACTIVE:
             self.nominator.add(queued.pod)
         return place
 
     def _discard(self, name: str, now_ns: int) -> None:
-        queued = self._places.get(name)
+        queued = self._subqueues.get(name)
         if queued is not None:
-            self._places.take(queued)
-            self._charge(queued, queued.rejectors, -1)
-            self._story.tell(now_ns, name, "delete", "")
+            self._subqueues.take(queued)
+            self._count_unschedulable(queued, queued.rejectors, -1)
+            self._story.record(now_ns, name, "delete", "")
 
-    def _fly(self, queued: QueuedPod, now_ns: int) -> bool:
-        """Start an attempt; False if the same pod is already being tried."""
+    def _start_attempt(self, queued: QueuedPod, now_ns: int) -> bool:
+        """Start an attempt; False if the same pod is already in flight."""
         queued.attempts += 1
         rejectors = queued.rejectors
         if rejectors:
-            self._charge(queued, rejectors, -1)
+            self._count_unschedulable(queued, rejectors, -1)
         if not self._in_flight.begin(queued):
-            self._story.tell(now_ns, queued.key, "drop", "already in flight")
+            self._story.record(now_ns, queued.key, "drop", "already in flight")
             return False
         queued.place = QueueName.IN_FLIGHT
         self.scheduling_cycle += 1
-        self._story.tell(now_ns, queued.key, "pop", "")
+        self._story.record(now_ns, queued.key, "pop", "")
         return True
 
     def _move(
@@ -536,14 +538,16 @@ class SchedulingQueue:
         return moved
 
     def _requeue(self, queued: QueuedPod, verdict: Requeue, label: str, now_ns: int) -> QueueName:
-        """Put the pod where the verdict says.
+        """Move the pod to the place for a verdict.
 
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
         requeuePodWithQueueingStrategy
         """
         if verdict is Requeue.SKIP:
-            return self._place_apart(queued, label, now_ns)
-        if verdict is Requeue.AFTER_BACKOFF and self._places.backoff.is_backing_off(queued, now_ns):
+            return self._to_unschedulable(queued, label, now_ns)
+        if verdict is Requeue.AFTER_BACKOFF and self._subqueues.backoff.is_backing_off(
+            queued, now_ns
+        ):
             return self._to_backoff(queued, label, now_ns)
         return self._to_active(queued, label, now_ns)
 
@@ -551,19 +555,19 @@ class SchedulingQueue:
         self, queued: QueuedPod, label: str, now_ns: int, *, from_backoff: bool = False
     ) -> QueueName:
         checked = from_backoff and self.settings.pop_from_backoff
-        if not checked and self._holds(queued):
-            return self._place_apart(queued, label, now_ns)
+        if not checked and self._check_gates(queued):
+            return self._to_unschedulable(queued, label, now_ns)
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = now_ns
-        return self._arrived(queued, self._places.put_active(queued), label, now_ns)
+        return self._record_arrival(queued, self._subqueues.put_active(queued), label, now_ns)
 
     def _to_backoff(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
-        if self.settings.pop_from_backoff and self._holds(queued):
-            return self._place_apart(queued, label, now_ns)
-        return self._arrived(queued, self._places.put_backoff(queued), label, now_ns)
+        if self.settings.pop_from_backoff and self._check_gates(queued):
+            return self._to_unschedulable(queued, label, now_ns)
+        return self._record_arrival(queued, self._subqueues.put_backoff(queued), label, now_ns)
 
-    def _holds(self, queued: QueuedPod) -> bool:
-        """Run PreEnqueue and note who holds the pod."""
+    def _check_gates(self, queued: QueuedPod) -> bool:
+        """Run PreEnqueue, record the gating plugin, and return whether the pod is gated."""
         held = None if self._pre_enqueue is None else self._pre_enqueue(queued.pod)
         if held is None:
             queued.gating_plugin = ""
@@ -573,28 +577,30 @@ class SchedulingQueue:
         queued.gating_plugin = plugin
         queued.gating_reasons = tuple(reasons)
         if plugin not in queued.rejectors:
-            self._charge(queued, (plugin,), 1)
-        # The gating plugin counts as a rejector from now on, also after it lets the pod go.
+            self._count_unschedulable(queued, (plugin,), 1)
+        # The gating plugin stays a rejector, even after it accepts the pod.
         if plugin not in queued.unschedulable_plugins:
             queued.unschedulable_plugins |= {plugin}
         return True
 
-    def _place_apart(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
-        """Put the pod among the unschedulable, as gated if a plugin holds it."""
+    def _to_unschedulable(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
+        """Move the pod to the unschedulable set, as gated if a plugin gates it."""
         can_time_out = not queued.is_gated or self._hints.can_ungate(queued, UNSCHEDULABLE_TIMEOUT)
-        place = self._places.put_apart(
+        place = self._subqueues.put_unschedulable(
             queued,
             watched=self._hints.watched(queued),
             can_time_out=can_time_out,
         )
-        return self._arrived(queued, place, label, now_ns)
+        return self._record_arrival(queued, place, label, now_ns)
 
-    def _arrived(self, queued: QueuedPod, place: QueueName, label: str, now_ns: int) -> QueueName:
+    def _record_arrival(
+        self, queued: QueuedPod, place: QueueName, label: str, now_ns: int
+    ) -> QueueName:
         self._metrics.queue_incoming_pods_total[_METRIC_NAME[place], label] += 1
-        self._story.tell(now_ns, queued.key, place.text, label)
+        self._story.record(now_ns, queued.key, place.text, label)
         return place
 
-    def _charge(self, queued: QueuedPod, plugins: Iterable[str], count: int) -> None:
+    def _count_unschedulable(self, queued: QueuedPod, plugins: Iterable[str], count: int) -> None:
         profile = queued.pod.spec.scheduler_name
         for plugin in plugins:
             self._metrics.unschedulable_pods[plugin, profile] += count

@@ -1,6 +1,6 @@
-"""What the machine and `BlockingQueue` need of a queue, whatever its rules.
+"""The interface of a queue that the machine and `BlockingQueue` use.
 
-Which class stands behind it is the configuration's `rules`: `SchedulingQueue` here, or
+The configuration's `rules` select the implementation: `SchedulingQueue` of this room, or
 `podwright.classic.ClassicQueue`.
 """
 
@@ -20,11 +20,11 @@ __all__ = ["PodQueue"]
 
 
 class PodQueue(Protocol):
-    """A queue of pending pods; `SchedulingQueue` documents each door."""
+    """A queue of pending pods; `SchedulingQueue` documents each method."""
 
     @property
     def nominator(self) -> Nominator:
-        """Which pods are promised to which node."""
+        """The nominations."""
 
     @property
     def has_next(self) -> bool:
@@ -32,27 +32,27 @@ class PodQueue(Protocol):
 
     @property
     def scheduling_cycle(self) -> int:
-        """How many pods were popped."""
+        """The number of popped pods."""
 
     def __len__(self) -> int: ...
 
     def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
-        """Take in a new pending pod; `key` is its name, if the caller has it."""
+        """Add a new pending pod; `key` is its name, if the caller has it."""
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
-        """Take over a newer version of a pending pod."""
+        """Update a pending pod to a newer version."""
 
     def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
-        """Forget a waiting pod; `key` is its name, if the caller has it."""
+        """Remove a waiting pod; `key` is its name, if the caller has it."""
 
     def pop(self, now_ns: int) -> QueuedPod | None:
-        """Take the next pod to try."""
+        """Pop the next pod."""
 
     def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
-        """Take one pod by name."""
+        """Pop a specific pod."""
 
     def done(self, queued: QueuedPod, now_ns: int) -> None:
-        """End an attempt whose pod does not come back."""
+        """End the attempt of a pod that is not requeued."""
 
     def park(
         self,
@@ -64,7 +64,7 @@ class PodQueue(Protocol):
         pod: Pod | None = None,
         always_backoff: bool = False,
     ) -> QueueName:
-        """Take a pod back after a failed attempt."""
+        """Return a pod to the queue after a failed attempt."""
 
     def move(
         self,
@@ -75,19 +75,19 @@ class PodQueue(Protocol):
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Tell the queue of a change in the cluster."""
+        """Requeue the pods that a cluster event concerns."""
 
     def flush_backoff(self, now_ns: int) -> list[str]:
         """Move pods whose backoff is over to active."""
 
     def flush_unschedulable(self, now_ns: int) -> list[str]:
-        """Move pods that have waited too long for an event."""
+        """Requeue the pods that have been unschedulable for too long."""
 
     def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
-        """Move the pods to active at once."""
+        """Move the pods to active immediately."""
 
     def nominate(self, pod: Pod, node_name: str | None = None) -> None:
-        """Promise the node to the pod."""
+        """Nominate the pod to the node."""
 
     def next_due_ns(self) -> int | None:
         """Return when the next flush would move a pod."""
@@ -96,7 +96,7 @@ class PodQueue(Protocol):
         """Return the waiting pod of that name."""
 
     def in_flight(self) -> list[QueuedPod]:
-        """Return the popped pods."""
+        """Return the pods in flight."""
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
         """Return the pods in one place, in order."""
@@ -108,7 +108,7 @@ class PodQueue(Protocol):
         """Return the counters."""
 
     def story(self, name: str) -> list[Touch]:
-        """Return what touched a pod."""
+        """Return the queue's operations on a pod."""
 
     def validate(self) -> None:
         """Assert every invariant."""

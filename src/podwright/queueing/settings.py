@@ -1,4 +1,4 @@
-"""How long pods wait: every duration of the queue in one struct."""
+"""The settings of the queue: durations and switches."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     initial_backoff_ns : int
         Backoff after the first failure (`podInitialBackoffSeconds`).
     max_backoff_ns : int
-        Longest backoff (`podMaxBackoffSeconds`); 0 switches backoff off.
+        Longest backoff (`podMaxBackoffSeconds`); 0 disables backoff.
     backoff_window_ns : int
-        Ends of backoff are cut down to a multiple of this, and the flush of completed
+        Ends of backoff are rounded down to a multiple of this, and the flush of completed
         backoffs runs once per window.
     max_unschedulable_ns : int
-        How long a pod may stay unschedulable before it is tried again anyway
+        How long a pod may stay unschedulable before it is requeued without an event
         (`--pod-max-in-unschedulable-pods-duration`).
     unschedulable_flush_ns : int
-        How often that is looked at.
+        The interval of that check.
     pop_from_backoff : bool
-        Feature gate SchedulerPopFromBackoffQ: an idle scheduler takes pods that still back
-        off. Off: ends of backoff are not cut, and PreEnqueue runs when backoff ends.
+        Feature gate SchedulerPopFromBackoffQ: if activeQ is empty, pods are popped from backoffQ.
+        If disabled, ends of backoff are not rounded, and PreEnqueue runs when backoff ends.
     """
 
     initial_backoff_ns: int = 1 * SECOND_NS

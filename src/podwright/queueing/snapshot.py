@@ -1,7 +1,8 @@
-"""A queue as plain values, to be written down and set up again.
+"""Snapshots of a queue as plain values.
 
-Objects and queued pods are numbered by whoever takes the snapshot, because others hold the
-same ones: after a restore they have to be the same again.
+The caller numbers objects and queued pods, because the machine shares them with the queue: after a
+restore both must refer to the same instances. Field names and their order are stored in
+checkpoints.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = [
 
 
 class Numbering(Protocol):
-    """Gives numbers to what a snapshot mentions."""
+    """Assigns numbers to the objects and queued pods of a snapshot."""
 
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
@@ -39,7 +40,7 @@ class Numbering(Protocol):
 
 
 class Numbers(Protocol):
-    """Knows what the numbers of a snapshot stand for."""
+    """Resolves the numbers of a snapshot."""
 
     def object(self, number: int) -> KubernetesObject:
         """Return an object."""
@@ -71,7 +72,7 @@ class QueuedPodSnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WaitSnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """A pod in the unschedulable set: whose events concern it, and whether it times out."""
+    """A pod in the unschedulable set: the plugins whose events concern it, and its timeout."""
 
     queued: int
     watched: tuple[tuple[str, str], ...]
@@ -79,14 +80,14 @@ class WaitSnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FlightSnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """A pod in flight, and how many of the kept events happened before it was popped."""
+    """A pod in flight, and the number of kept events before it was popped."""
 
     queued: int
     begin: int
 
 
 class RecordedEventSnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """An event that pods in flight may still have to be asked about."""
+    """An event that is kept for pods in flight."""
 
     event: ClusterEvent
     old: int | None
@@ -101,14 +102,16 @@ class NominationSnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 class QueueSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a `SchedulingQueue` knows; names as there.
+    """The state of a `SchedulingQueue`.
 
     Parameters
     ----------
     waiting : tuple of int
-        Queued pods in active, backoff and error backoff, in the order in which they leave.
-    executions : dict
-        Calls of hint functions, by profile.
+        The queued pods in active, backoff and error backoff, in the order of their queues.
+    apart : tuple of WaitSnapshot
+        The unschedulable and gated pods.
+    executions : tuple
+        The calls of hint functions, by profile.
     """
 
     entered_count: int
@@ -125,7 +128,7 @@ class QueueSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def queued_snapshot(queued: QueuedPod, numbering: Numbering) -> QueuedPodSnapshot:
-    """Write one queued pod down."""
+    """Take a snapshot of one queued pod."""
     return QueuedPodSnapshot(
         pod=numbering.of(queued.pod),
         entered_index=queued.entered_index,
@@ -145,7 +148,7 @@ def queued_snapshot(queued: QueuedPod, numbering: Numbering) -> QueuedPodSnapsho
 
 
 def queued_from(snapshot: QueuedPodSnapshot, pod: Pod) -> QueuedPod:
-    """Make a queued pod again; it is in no place yet, whatever place it is to be put in."""
+    """Restore a queued pod; the caller puts it in its place afterwards."""
     queued = QueuedPod(pod, snapshot.entered_index, snapshot.timestamp_ns)
     queued.place = QueueName.NOWHERE
     queued.initial_attempt_ns = snapshot.initial_attempt_ns

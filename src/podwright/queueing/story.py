@@ -1,4 +1,4 @@
-"""What touched a pod: the last so many steps of the queue, by pod."""
+"""Stories: a bounded log of the queue's operations on pods."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["Story", "Touch"]
 
 
 class Touch(NamedTuple):
-    """One step that concerned one pod."""
+    """One operation on one pod."""
 
     now_ns: int
     pod: str
     step: str
-    """What was done: a queue's name for a move into it, else a verb."""
+    """The name of the queue for a move into it, otherwise a verb."""
     cause: str
-    """The label of the event behind it."""
+    """The label of the event that caused it."""
 
 
 class Story:
@@ -25,21 +25,21 @@ class Story:
     Parameters
     ----------
     limit_count : int
-        How many touches are kept, over all pods; 0 keeps none.
+        The number of touches that are kept for all pods together; 0 keeps none.
     """
 
     def __init__(self, limit_count: int) -> None:
-        # Plain tuples: making named ones would cost as much as the rest of a step.
+        # Plain tuples: creating named tuples would cost as much as the rest of an operation.
         self._touches: deque[tuple[int, str, str, str]] = deque(maxlen=limit_count)
 
-    def tell(self, now_ns: int, pod: str, step: str, cause: str) -> None:
-        """Add one touch, dropping the oldest if there are too many."""
+    def record(self, now_ns: int, pod: str, step: str, cause: str) -> None:
+        """Add one touch; the oldest is dropped beyond the limit."""
         self._touches.append((now_ns, pod, step, cause))
 
     def touches(self) -> tuple[tuple[int, str, str, str], ...]:
-        """Return every touch that is kept, oldest first."""
+        """Return all kept touches, oldest first."""
         return tuple(self._touches)
 
     def of(self, pod: str) -> list[Touch]:
-        """Return what touched the pod, oldest first."""
+        """Return the touches of a pod, oldest first."""
         return [Touch(*touch) for touch in self._touches if touch[1] == pod]

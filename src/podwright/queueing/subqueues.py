@@ -1,7 +1,7 @@
-"""Where each waiting pod is, and in what order they leave.
+"""The subqueues: active, backoff, error backoff and unschedulable.
 
-The containers behind the rules: a pod that waits is in exactly one of them, under its
-`namespace/name`. Which one is for `queue` to say; this module keeps the books.
+A waiting pod is in exactly one of them, under its `namespace/name`. `queue` decides in which one;
+this module moves the pods.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ class SubQueues:
 
     def put_active(self, queued: QueuedPod) -> QueueName:
         """Move the pod to active."""
-        if queued.place is not QueueName.NOWHERE:  # where it mostly is: new, or come back
+        if queued.place is not QueueName.NOWHERE:  # most pods are new or just parked
             self._leave(queued)
         self.active.push(queued, self._active_key(queued))
         return self._enter(queued, QueueName.ACTIVE)
 
     def put_backoff(self, queued: QueuedPod) -> QueueName:
-        """Move the pod to backoff, or to error backoff if nobody rejected it."""
+        """Move the pod to backoff, or to error backoff if no plugin rejected it."""
         self._leave(queued)
         return self._enter(queued, self.backoff.add(queued))
 
-    def put_apart(
+    def put_unschedulable(
         self, queued: QueuedPod, *, watched: tuple[tuple[str, str], ...], can_time_out: bool
     ) -> QueueName:
-        """Move the pod to the unschedulable set, as gated if a plugin holds it.
+        """Move the pod to the unschedulable set, as gated if a plugin gates it.
 
         Parameters
         ----------
         queued : QueuedPod
             The pod.
         watched : tuple of (profile, plugin)
-            Whose events concern it; empty: every event.
+            The plugins whose events concern the pod; empty for all events.
         can_time_out : bool
-            Whether waiting long enough gets it out.
+            Whether the flush of unschedulable pods requeues it.
         """
         place = QueueName.GATED if queued.is_gated else QueueName.UNSCHEDULABLE
         if queued.place is place and self.unschedulable.terms_of(queued) == (watched, can_time_out):
@@ -79,7 +79,7 @@ class SubQueues:
         return self._enter(queued, place)
 
     def restore(self, queued: QueuedPod, place: QueueName) -> None:
-        """Put a pod that is nowhere back into active, backoff or error backoff."""
+        """Restore a pod into active, backoff or error backoff."""
         match place:
             case QueueName.ACTIVE:
                 self.active.push(queued, self._active_key(queued))
@@ -90,9 +90,9 @@ class SubQueues:
                 raise AssertionError(f"{queued} does not wait in {place}")
         self._enter(queued, place)
 
-    def renew(self, queued: QueuedPod, pod: Pod) -> None:
-        """Replace the object, and move the entry to where the new one belongs in its heap."""
-        queued.renew(pod)
+    def replace_pod(self, queued: QueuedPod, pod: Pod) -> None:
+        """Replace the object, and update the position of the pod in its heap."""
+        queued.replace_pod(pod)
         if queued.place is QueueName.ACTIVE:
             self.active.remove(queued)
             self.active.push(queued, self._active_key(queued))
@@ -101,20 +101,20 @@ class SubQueues:
             self.backoff.add(queued)
 
     def take(self, queued: QueuedPod) -> None:
-        """Take the pod out."""
+        """Remove the pod."""
         self._leave(queued)
         del self._pods[queued.key]
 
     def pop_active(self) -> QueuedPod | None:
-        """Take out the head of active; None if empty."""
+        """Pop the head of active; None if empty."""
         return self._popped(self.active.pop())
 
     def pop_backoff(self) -> QueuedPod | None:
-        """Take out the head of backoff, not of error backoff; None if empty."""
+        """Pop the head of backoff, not of error backoff; None if empty."""
         return self._popped(self.backoff.regular.pop())
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
-        """Return the pods in one place, in the order in which they would leave it."""
+        """Return the pods in one place, in the order in which they leave it."""
         match place:
             case QueueName.ACTIVE:
                 return self.active.ordered()
@@ -128,7 +128,7 @@ class SubQueues:
                 return []
 
     def pending_counts(self) -> dict[str, int]:
-        """Return how many pods wait where, as `scheduler_pending_pods` names the places."""
+        """Return the number of pods per place, named as in `scheduler_pending_pods`."""
         gated_count = self.unschedulable.gated_count
         return {
             "active": len(self.active),
@@ -138,7 +138,7 @@ class SubQueues:
         }
 
     def validate(self) -> None:
-        """Assert that every pod is in exactly the place it says."""
+        """Assert that every pod is in exactly one place, its `place`."""
         self.unschedulable.validate()
         for heap in (self.active, self.backoff.regular, self.backoff.errors):
             assert len(heap) == len(heap.ordered()), (len(heap), heap.ordered())
@@ -166,7 +166,7 @@ class SubQueues:
 
     def _leave(self, queued: QueuedPod) -> None:
         place = queued.place
-        # A `match` asks for every name on the way.
+        # Faster than `match`, which looks up each member of the enum.
         if place in UNSCHEDULABLE:
             self.unschedulable.remove(queued)
         elif place in BACKING_OFF:

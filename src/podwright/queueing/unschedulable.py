@@ -1,7 +1,7 @@
-"""The unschedulable set: pods that wait for an event, by the plugin they wait for.
+"""The unschedulable set: pods that wait for an event, indexed by the plugins that rejected them.
 
-Looking at every waiting pod on every event is what makes a full queue slow. Here an event
-reaches only the pods that a plugin interested in it has rejected.
+Examining every waiting pod for every event makes a full queue slow. Here an event reaches only the
+pods that were rejected by a plugin that registered it.
 
 Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods)
 """
@@ -49,7 +49,7 @@ class UnschedulablePods:
         self.gated_count += queued.is_gated
 
     def remove(self, queued: QueuedPod) -> None:
-        """Take the pod out."""
+        """Remove the pod."""
         del self._pods[queued.key]
         for key in self._watched.pop(queued.key):
             bucket = self._by_rejector[key]
@@ -58,13 +58,13 @@ class UnschedulablePods:
                 del self._by_rejector[key]
         self._unrejected.pop(queued.key, None)
         self._by_age.remove(queued)
-        # Not `is_gated`: PreEnqueue may have let the pod go while it was still here.
+        # Not `is_gated`: PreEnqueue may have accepted the pod before it is moved.
         self.gated_count -= queued.place is QueueName.GATED
 
     def rejected_by(self, rejectors: Iterable[tuple[str, str]]) -> list[QueuedPod]:
-        """Return the pods that any of these (profile, plugin) pairs rejected, or nobody did.
+        """Return the pods that one of these (profile, plugin) pairs, or no plugin, rejected.
 
-        In the order in which they entered the queue.
+        The pods are in the order in which they entered the queue.
         """
         if not self._pods:
             return []
@@ -84,7 +84,7 @@ class UnschedulablePods:
         return sorted(self._pods.values(), key=_entered)
 
     def terms_of(self, queued: QueuedPod) -> tuple[tuple[tuple[str, str], ...], bool]:
-        """Return what the pod was added with: `watched` and `can_time_out`."""
+        """Return `watched` and `can_time_out` of a pod."""
         return self._watched[queued.key], queued.sort_key is not None
 
     def oldest_ns(self) -> int | None:
@@ -93,7 +93,7 @@ class UnschedulablePods:
         return None if oldest is None else oldest.timestamp_ns
 
     def validate(self) -> None:
-        """Assert that the indexes name exactly the pods that are here."""
+        """Assert that the indexes contain exactly the pods of the set."""
         indexed = {name for bucket in self._by_rejector.values() for name in bucket}
         assert indexed | set(self._unrejected) == set(self._pods), indexed
         gated_count = sum(queued.is_gated for queued in self._pods.values())

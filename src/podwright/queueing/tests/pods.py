@@ -1,4 +1,4 @@
-"""Small pods and tables for the tests of this room."""
+"""Helpers: pods and hint tables for the tests of this room."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def hold_gated(pod):
 
 
 def make_queue(settings=None, **options):
-    """A queue whose plugin `Fit` waits for nodes, and `Stubborn` for nothing."""
+    """A queue whose plugin `Fit` registers nodes; `Stubborn` always returns Skip."""
     table = HintTable(
         {
             "Fit": (EventHint(NODE, ActionType.ADD),),
@@ -52,7 +52,7 @@ def make_queue(settings=None, **options):
 
 
 def at(seconds):
-    """A time in nanoseconds, so many seconds after a whole one long ago."""
+    """Return a time in nanoseconds: whole seconds plus an offset in seconds."""
     return round((1_000_000 + seconds) * SECOND_NS)
 
 

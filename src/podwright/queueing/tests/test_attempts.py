@@ -1,4 +1,4 @@
-"""What a queue remembers from attempt to attempt, and of what happens during one."""
+"""State that a queue keeps between attempts, and events during an attempt."""
 
 from podwright.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 from podwright.queueing import SECOND_NS, HintTable, QueuedPod
@@ -11,7 +11,7 @@ def entry(name):
     return QueuedPod(make_pod(name), entered_index=0, now_ns=0)
 
 
-def test_a_pod_in_flight_sees_what_happened_since_its_own_pop():
+def test_a_pod_in_flight_has_the_events_since_its_own_pop():
     in_flight = InFlight()
     first, second = entry("first"), entry("second")
     in_flight.begin(first)
@@ -26,7 +26,7 @@ def test_a_pod_in_flight_sees_what_happened_since_its_own_pop():
     in_flight.validate()
 
 
-def test_a_wildcard_with_a_pod_is_meant_for_that_pod_alone():
+def test_a_wildcard_event_with_a_pod_concerns_that_pod_only():
     table = HintTable({"Fit": ()})
     queued = entry("p")
     queued.unschedulable_plugins = frozenset({"Fit"})
@@ -36,7 +36,7 @@ def test_a_wildcard_with_a_pod_is_meant_for_that_pod_alone():
     assert requeue(queued, UNSCHEDULABLE_TIMEOUT, None, None) is Requeue.AFTER_BACKOFF
 
 
-def test_each_error_in_a_row_waits_twice_as_long_and_a_rejection_ends_the_row():
+def test_the_backoff_doubles_with_consecutive_errors_and_a_rejection_resets_it():
     queue = make_queue()
     queue.add(make_pod("p"), at(0))
     waits = []

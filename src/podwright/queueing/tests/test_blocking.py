@@ -16,7 +16,7 @@ MILLISECOND_NS = SECOND_NS // 1000
 
 
 def ticking():
-    """A clock that moves on by a microsecond per look."""
+    """A clock that advances by a microsecond per read."""
     return count(at(0), 1000).__next__
 
 
@@ -33,7 +33,7 @@ def joined(threads):
 
 
 def wait_until(holds):
-    """Let other threads run until the condition holds; they are real, so is the waiting."""
+    """Wait in real time until other threads have made the condition true."""
     pause = threading.Event()
     for _ in range(PATIENCE_S * 1000):
         if holds():
@@ -50,7 +50,7 @@ def test_pop_waits_for_a_pod():
         assert waiting.result(PATIENCE_S).key == "default/p"
 
 
-def test_pop_gives_up_after_its_timeout():
+def test_pop_raises_after_its_timeout():
     queue = BlockingQueue(time_ns)
     with pytest.raises(TimeoutError):
         queue.pop(timeout_ns=MILLISECOND_NS)
@@ -68,7 +68,7 @@ def test_close_wakes_every_waiter_with_an_error():
     queue.close()
 
 
-def test_after_close_nothing_comes_in_or_out_but_workers_can_finish():
+def test_after_close_pods_are_neither_added_nor_popped_but_workers_can_finish():
     queue = BlockingQueue(ticking())
     for name in ("taken", "failed", "left"):
         queue.add(make_pod(name))
@@ -91,7 +91,7 @@ def test_after_close_nothing_comes_in_or_out_but_workers_can_finish():
     assert queue.in_flight() == []
 
 
-def test_a_waiter_wakes_by_itself_when_a_backoff_ends():
+def test_a_waiter_wakes_when_a_backoff_ends():
     settings = QueueSettings(
         initial_backoff_ns=20 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS
     )
@@ -101,7 +101,7 @@ def test_a_waiter_wakes_by_itself_when_a_backoff_ends():
     assert queue.pop(timeout_ns=PATIENCE_S * SECOND_NS).attempts == 2
 
 
-def test_another_waiter_takes_over_the_watch_for_the_end_of_a_backoff():
+def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():
     settings = QueueSettings(
         initial_backoff_ns=50 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS
     )
@@ -117,7 +117,7 @@ def test_another_waiter_takes_over_the_watch_for_the_end_of_a_backoff():
     assert found == {"default/quick", "default/slow"}
 
 
-def test_thousands_of_pods_are_handed_to_many_threads_exactly_once():
+def test_each_of_thousands_of_pods_is_popped_by_one_of_many_threads():
     queue = BlockingQueue(ticking(), make_queue())
     pod_count, worker_count = 5_000, 16
     handed_out: list[list[str]] = [[] for _ in range(worker_count)]
@@ -150,7 +150,7 @@ def test_thousands_of_pods_are_handed_to_many_threads_exactly_once():
     assert queue.waiting() == []
 
 
-def test_a_stop_in_the_middle_loses_no_pod_and_hands_out_none_twice():
+def test_a_close_during_work_loses_no_pod_and_pops_none_twice():
     queue = BlockingQueue(ticking())
     pod_count, worker_count = 8_000, 12
     handed_out: list[list[str]] = [[] for _ in range(worker_count)]

@@ -51,7 +51,7 @@ def drained(heap):
     return names
 
 
-def test_heap_gives_out_by_sort_key():
+def test_the_heap_pops_in_order_of_sort_keys():
     heap, _ = make_heap(a=3, b=1, c=4, d=2)
     assert [item.name for item in heap.ordered()] == ["b", "d", "a", "c"]
     assert drained(heap) == [*"bdac"]
@@ -67,7 +67,7 @@ def test_heap_gives_out_by_sort_key():
         pytest.param({"b": 1}, [], id="the only one"),
     ],
 )
-def test_heap_lets_an_item_be_taken_out(sort_keys, left):
+def test_an_item_can_be_removed_from_the_heap(sort_keys, left):
     heap, items = make_heap(**sort_keys)
     assert heap.remove(items["b"])
     assert not heap.remove(items["b"])
@@ -78,14 +78,14 @@ def test_heap_lets_an_item_be_taken_out(sort_keys, left):
 
 
 @pytest.mark.parametrize("again", [pytest.param(0, id="first"), pytest.param(9, id="last")])
-def test_heap_takes_an_item_again_with_another_key(again):
+def test_a_removed_item_can_be_pushed_with_another_key(again):
     heap, items = make_heap(a=1, b=2, c=3)
     heap.remove(items["b"])
     heap.push(items["b"], again)
     assert drained(heap) == (["b", "a", "c"] if again == 0 else ["a", "c", "b"])
 
 
-def test_heap_takes_an_item_again_with_the_very_key_that_it_had():
+def test_a_removed_item_can_be_pushed_with_the_same_key():
     heap, items = make_heap(a=1, b=2, c=3)
     heap.remove(items["b"])
     heap.push(items["b"], 2)
@@ -93,18 +93,18 @@ def test_heap_takes_an_item_again_with_the_very_key_that_it_had():
     assert drained(heap) == ["a", "b", "c"]
 
 
-def test_heap_refuses_an_item_that_is_in_one():
+def test_the_heap_rejects_an_item_that_is_in_a_heap():
     heap, items = make_heap(a=1)
     with pytest.raises(AssertionError):
         heap.push(items["a"], 2)
 
 
-def test_heap_refuses_two_items_with_one_sort_key():
+def test_the_heap_rejects_a_duplicate_sort_key():
     with pytest.raises(AssertionError):
         make_heap(a=1, b=1)
 
 
-def test_heap_does_not_grow_with_replacements():
+def test_the_heap_does_not_grow_with_replacements():
     heap, items = make_heap(**{str(index): index for index in range(10)})
     for index in range(100_000):
         item = items[str(index % 10)]
@@ -116,7 +116,7 @@ def test_heap_does_not_grow_with_replacements():
     assert first.name == "9"
 
 
-def test_heap_lets_go_of_what_was_taken_out():
+def test_the_heap_releases_removed_items():
     heap, items = make_heap(**{str(index): index for index in range(1_000)})
     for item in items.values():
         heap.remove(item)
@@ -185,7 +185,7 @@ def failed(name, *, rejections=0, errors=0, at_ns=0):
         pytest.param(4, 1, 1, id="errors in a row count by themselves"),
     ],
 )
-def test_a_backoff_with_an_odd_maximum_ends_when_it_should(
+def test_a_backoff_with_an_odd_maximum_ends_at_the_expected_time(
     pop_from_backoff, rejections, errors, seconds
 ):
     settings = QueueSettings(max_backoff_ns=7 * SECOND_NS, pop_from_backoff=pop_from_backoff)
@@ -220,7 +220,7 @@ def test_the_next_release_is_that_of_the_first_pod_of_either_heap():
     assert backoff.next_release_ns() is None
 
 
-def test_all_pods_whose_backoff_is_over_are_released_at_once():
+def test_all_pods_whose_backoff_is_over_are_released_together():
     backoff = BackoffQueue(QueueSettings(), priority_sort_key)
     pods = [failed(f"p{i}", rejections=1, at_ns=i) for i in range(3)]
     for queued in reversed(pods):
@@ -228,14 +228,14 @@ def test_all_pods_whose_backoff_is_over_are_released_at_once():
     assert backoff.pop_completed(2 * SECOND_NS) == pods
 
 
-def test_a_pod_that_a_plugin_left_pending_backs_off_as_a_rejected_one():
+def test_a_pending_pod_backs_off_like_a_rejected_one():
     backoff = BackoffQueue(QueueSettings(), priority_sort_key)
     queued = failed("p", rejections=1)
     queued.unschedulable_plugins, queued.pending_plugins = frozenset(), frozenset({"Wait"})
     assert backoff.add(queued) is QueueName.BACKOFF
 
 
-def test_a_maximum_of_zero_switches_backoff_off():
+def test_a_maximum_of_zero_disables_backoff():
     backoff = BackoffQueue(QueueSettings(max_backoff_ns=0), priority_sort_key)
     queued = failed("p", rejections=5, at_ns=7 * SECOND_NS)
     backoff.add(queued)
@@ -281,7 +281,7 @@ def test_uncordoning_and_untainting_a_node_are_two_events():
     assert derive_events(old, old) == ()
 
 
-def test_kinds_that_are_not_typed_give_events_by_their_group():
+def test_untyped_kinds_have_events_by_their_group():
     meta = ObjectMeta(namespace="default", name="c")
     claim = Unknown(metadata=meta, api_version="resource.k8s.io/v1", kind="ResourceClaim")
     assert [event.label for event in derive_events(None, claim)] == [
@@ -298,7 +298,7 @@ def test_a_new_pending_pod_is_an_event_only_for_gangs():
     assert labels == ["UnschedulablePodAdd"]
 
 
-def test_a_pod_that_is_bound_is_told_as_an_assigned_one_that_is_new():
+def test_a_binding_is_the_addition_of_an_assigned_pod():
     labels = [event.label for event in derive_events(make_pod("p"), make_pod("p", node="n"))]
     assert labels == ["AssignedPodAdd"]
 
@@ -328,14 +328,14 @@ def test_of_several_matching_registrations_queue_wins():
     assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.QUEUE}
 
 
-def test_plugins_that_register_new_nodes_hear_of_taints_and_answer_queue():
+def test_plugins_that_register_node_additions_are_registered_for_taints_with_queue():
     table = HintTable.from_plugins({"P": (EventHint(NODE, ActionType.ADD, always_skip),)})
     taint = ClusterEvent(NODE, ActionType.UPDATE_NODE_TAINT)
     assert table.answers(make_pod("p"), taint, None, None) == {"P": Hint.QUEUE}
     assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.SKIP}
 
 
-def test_a_plugin_without_registrations_hears_of_everything_an_empty_one_of_nothing():
+def test_a_plugin_without_registrations_has_all_events_and_an_empty_list_has_none():
     table = HintTable.from_plugins({"Silent": None, "Deaf": ()})
     for event in (NODE_ADD, ClusterEvent(ASSIGNED_POD, ActionType.UPDATE)):
         assert table.answers(make_pod("p"), event, None, None) == {"Silent": Hint.QUEUE}
@@ -344,7 +344,7 @@ def test_a_plugin_without_registrations_hears_of_everything_an_empty_one_of_noth
 # ------------------------------------------------------------------ nominator
 
 
-def test_a_nomination_that_only_the_scheduler_knows_survives_an_update():
+def test_a_nomination_that_the_api_has_not_shown_survives_an_update():
     nominator = Nominator()
     pod = make_pod("p")
     nominator.add(pod, "n1")
@@ -353,7 +353,7 @@ def test_a_nomination_that_only_the_scheduler_knows_survives_an_update():
     assert nominator.pods_on("n1")[0].spec.priority == 1
 
 
-def test_a_nomination_follows_the_object_once_it_carries_one():
+def test_a_nomination_follows_the_object_once_it_has_a_nominated_node():
     nominator = Nominator()
     pod = make_pod("p", nominated="n1")
     nominator.add(pod)
@@ -364,7 +364,7 @@ def test_a_nomination_follows_the_object_once_it_carries_one():
 
 
 @pytest.mark.parametrize("current", [None, make_pod("p", node="n9")])
-def test_a_pod_that_is_gone_or_has_a_node_is_not_nominated(current):
+def test_a_deleted_or_bound_pod_is_not_nominated(current):
     nominator = Nominator(lookup=lambda _key: current)
     nominator.add(make_pod("p"), "n1")
     assert nominator.nodes() == {}

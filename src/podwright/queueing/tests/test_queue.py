@@ -24,20 +24,20 @@ def fail(queue, name, seconds, **rejected):
 # ------------------------------------------------------------------ order
 
 
-def test_pop_takes_the_highest_priority_and_among_equals_the_oldest(queue):
+def test_pop_returns_the_highest_priority_and_the_oldest_of_equals(queue):
     for index, priority in enumerate([0, 5, 0, 5, -1]):
         queue.add(make_pod(f"p{index}", priority=priority), at(index))
     assert [queue.pop(at(9)).pod.metadata.name for _ in range(5)] == ["p1", "p3", "p0", "p2", "p4"]
     assert queue.pop(at(9)) is None
 
 
-def test_pods_of_one_instant_leave_in_order_of_entry(queue):
+def test_pods_with_equal_timestamps_are_popped_in_order_of_entry(queue):
     for name in ("c", "a", "b"):
         queue.add(make_pod(name), at(0))
     assert names(queue.pods_in(QueueName.ACTIVE)) == ["c", "a", "b"]
 
 
-def test_a_queue_sort_plugin_decides_the_order_and_entry_its_ties():
+def test_a_queue_sort_plugin_decides_the_order_and_entry_breaks_ties():
     def less(first, second):
         return len(first.pod.metadata.name) < len(second.pod.metadata.name)
 
@@ -56,7 +56,7 @@ def test_an_update_moves_an_active_pod_to_its_new_priority(queue):
 
 
 @pytest.mark.parametrize("pending_count", [1_000, 100_000])
-def test_a_pop_compares_few_pods_however_many_are_pending(pending_count):
+def test_a_pop_compares_few_pods_regardless_of_the_number_pending(pending_count):
     comparisons = 0
 
     class Key:
@@ -80,14 +80,14 @@ def test_a_pop_compares_few_pods_however_many_are_pending(pending_count):
 # ------------------------------------------------------------------ backoff
 
 
-def test_an_idle_queue_gives_out_pods_that_still_back_off(queue):
+def test_pop_takes_from_backoff_if_active_is_empty(queue):
     fail(queue, "waits", 0, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(0.1))
     assert names(queue.pods_in(QueueName.BACKOFF)) == ["waits"]
     assert queue.pop(at(0.2)).attempts == 2
 
 
-def test_a_pod_that_failed_with_an_error_is_never_given_out_early(queue):
+def test_pop_never_takes_from_error_backoff(queue):
     fail(queue, "broken", 0.5)
     assert names(queue.pods_in(QueueName.ERROR_BACKOFF)) == ["broken"]
     assert queue.pop(at(0.9)) is None
@@ -105,7 +105,7 @@ def test_backoff_is_over_only_after_the_second_in_which_it_ends(queue):
     assert queue.flush_backoff(at(2)) == ["default/p"]
 
 
-def test_an_unschedulable_failure_forgives_earlier_errors(queue):
+def test_an_unschedulable_failure_resets_earlier_errors(queue):
     queued = fail(queue, "p", 0)
     queue.flush_backoff(at(10))
     assert queue.pop(at(10)) is queued
@@ -113,7 +113,7 @@ def test_an_unschedulable_failure_forgives_earlier_errors(queue):
     assert (queued.consecutive_errors, queued.unschedulable_count) == (0, 1)
 
 
-def test_without_the_gate_backoff_is_waited_for_to_the_end():
+def test_without_the_feature_gate_pop_waits_for_the_end_of_backoff():
     queue = make_queue(QueueSettings(pop_from_backoff=False))
     fail(queue, "p", 0.7, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(0.8))
@@ -123,7 +123,7 @@ def test_without_the_gate_backoff_is_waited_for_to_the_end():
     assert queue.pop(at(1.8)).key == "default/p"
 
 
-def test_a_maximum_of_zero_switches_backoff_off():
+def test_a_maximum_of_zero_disables_backoff():
     queue = make_queue(QueueSettings(max_backoff_ns=0))
     fail(queue, "p", 0, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(0))
@@ -138,7 +138,9 @@ def test_a_maximum_of_zero_switches_backoff_off():
     [
         pytest.param({"unschedulable_plugins": ["Fit"]}, QueueName.BACKOFF, id="Queue"),
         pytest.param({"unschedulable_plugins": ["Stubborn"]}, QueueName.UNSCHEDULABLE, id="Skip"),
-        pytest.param({"unschedulable_plugins": ["Other"]}, QueueName.UNSCHEDULABLE, id="nobody"),
+        pytest.param(
+            {"unschedulable_plugins": ["Other"]}, QueueName.UNSCHEDULABLE, id="not registered"
+        ),
         pytest.param({"pending_plugins": ["Fit"]}, QueueName.ACTIVE, id="pending skips backoff"),
         pytest.param(
             {"unschedulable_plugins": ["Fit"], "pending_plugins": ["Stubborn"]},
@@ -148,7 +150,9 @@ def test_a_maximum_of_zero_switches_backoff_off():
     ],
 )
 @pytest.mark.parametrize("is_in_flight", [False, True])
-def test_an_event_moves_whom_the_rejecting_plugin_wants_moved(queue, rejected, place, is_in_flight):
+def test_an_event_requeues_pods_by_the_hints_of_their_rejectors(
+    queue, rejected, place, is_in_flight
+):
     queue.add(make_pod("p"), at(0))
     queued = queue.pop(at(0))
     if is_in_flight:
@@ -161,7 +165,7 @@ def test_an_event_moves_whom_the_rejecting_plugin_wants_moved(queue, rejected, p
     assert queued.place is place
 
 
-def test_an_event_before_the_pop_is_not_remembered(queue):
+def test_an_event_before_the_pop_is_not_kept(queue):
     queue.add(make_pod("early"), at(0))
     queue.pop(at(0))
     queue.move(NODE_ADD, at(1))
@@ -169,21 +173,21 @@ def test_an_event_before_the_pop_is_not_remembered(queue):
     assert queued.place is QueueName.UNSCHEDULABLE
 
 
-def test_an_event_nobody_registered_is_not_even_kept(queue):
+def test_an_unregistered_event_is_not_kept(queue):
     queue.add(make_pod("p"), at(0))
     queue.pop(at(0))
     assert queue.move(NODE_LABEL, at(0)) == []
     assert queue.metrics().inflight_events == {"PodPopped": 1}
 
 
-def test_a_pre_check_limits_whom_an_event_moves(queue):
+def test_a_pre_check_limits_the_pods_that_an_event_requeues(queue):
     fail(queue, "a", 0, unschedulable_plugins=["Fit"])
     fail(queue, "b", 0, unschedulable_plugins=["Fit"])
     moved = queue.move(NODE_ADD, at(1), pre_check=lambda pod: pod.metadata.name == "b")
     assert moved == ["default/b"]
 
 
-def test_a_pod_of_a_profile_without_hints_moves_on_every_event(queue):
+def test_every_event_requeues_a_pod_of_a_profile_without_hints(queue):
     pod = make_pod("stray")
     pod = type(pod)(metadata=pod.metadata, spec=PodSpec(scheduler_name="unknown"))
     queue.add(pod, at(0))
@@ -191,7 +195,7 @@ def test_a_pod_of_a_profile_without_hints_moves_on_every_event(queue):
     assert queue.move(NODE_ADD, at(5)) == ["default/stray"]
 
 
-def test_a_group_member_comes_back_after_its_backoff_without_an_event(queue):
+def test_a_group_member_is_retried_after_its_backoff_without_an_event(queue):
     queue.add(make_pod("p"), at(0))
     queued = queue.pop(at(0))
     place = queue.park(queued, at(0), unschedulable_plugins=["Fit"], always_backoff=True)
@@ -201,7 +205,7 @@ def test_a_group_member_comes_back_after_its_backoff_without_an_event(queue):
 # ------------------------------------------------------------------ flushes
 
 
-def test_a_pod_waits_five_minutes_for_an_event_and_not_a_moment_less(queue):
+def test_a_pod_is_requeued_without_an_event_after_exactly_five_minutes(queue):
     queued = fail(queue, "p", 0, unschedulable_plugins=["Stubborn"])
     assert queue.flush_unschedulable(at(300)) == []
     assert queue.next_due_ns() > at(300)
@@ -253,7 +257,7 @@ def test_a_pod_can_be_gated_on_its_way_to_backoff():
 # ------------------------------------------------------------------ activate, delete, done
 
 
-def test_activate_skips_backoff_and_is_remembered_for_pods_in_flight(queue):
+def test_activate_skips_backoff_and_is_kept_for_pods_in_flight(queue):
     fail(queue, "backing-off", 0)
     assert queue.activate([make_pod("backing-off")], at(0.1)) == ["default/backing-off"]
     queued = queue.pop(at(0.2))
@@ -262,7 +266,7 @@ def test_activate_skips_backoff_and_is_remembered_for_pods_in_flight(queue):
     assert queued.place is QueueName.BACKOFF
 
 
-def test_a_deleted_pod_is_gone_from_every_place(queue):
+def test_a_deleted_pod_is_removed_from_every_place(queue):
     queue.add(make_pod("active", nominated="n1"), at(0))
     queue.add(make_pod("gated", gates=["g"]), at(0))
     queue.delete(make_pod("active"), at(1))
@@ -283,7 +287,7 @@ def test_events_are_dropped_with_the_last_pod_that_needed_them(queue):
     assert queue.metrics().inflight_events == {"PodPopped": 0}
 
 
-def test_a_pod_created_anew_during_the_attempt_wins_over_the_old_one(queue):
+def test_a_pod_recreated_during_the_attempt_replaces_the_old_one(queue):
     queue.add(make_pod("p", uid="old"), at(0))
     queued = queue.pop(at(0))
     queue.add(make_pod("p", uid="new"), at(1))
@@ -292,14 +296,14 @@ def test_a_pod_created_anew_during_the_attempt_wins_over_the_old_one(queue):
     assert queue.in_flight() == []
 
 
-def test_the_same_pod_is_not_given_out_twice(queue):
+def test_the_same_pod_is_not_popped_twice(queue):
     queue.add(make_pod("p"), at(0))
     queue.pop(at(0))
     queue.add(make_pod("p"), at(1))
     assert queue.pop(at(1)) is None
 
 
-def test_pop_pod_takes_one_by_name_wherever_it_waits_unless_gated(queue):
+def test_pop_pod_pops_a_pod_from_any_place_unless_gated(queue):
     queue.add(make_pod("active"), at(0))
     queue.add(make_pod("gated", gates=["g"]), at(0))
     assert queue.pop_pod("default/gated", at(1)) is None
@@ -311,7 +315,7 @@ def test_pop_pod_takes_one_by_name_wherever_it_waits_unless_gated(queue):
 # ------------------------------------------------------------------ looking
 
 
-def test_story_tells_what_touched_a_pod(queue):
+def test_the_story_of_a_pod_lists_its_operations(queue):
     fail(queue, "p", 0, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(1))
     assert [(touch.step, touch.cause) for touch in queue.story("default/p")] == [
@@ -322,7 +326,7 @@ def test_story_tells_what_touched_a_pod(queue):
     ]
 
 
-def test_metrics_count_what_comes_in_and_what_waits(queue):
+def test_metrics_count_incoming_and_pending_pods(queue):
     fail(queue, "p", 0, unschedulable_plugins=["Fit"])
     queue.add(make_pod("gated", gates=["g"]), at(0))
     metrics = queue.metrics()
@@ -342,7 +346,7 @@ def test_validate_finds_a_pod_in_two_places(queue):
     queue.add(make_pod("p"), at(0))
     queued = queue.get("default/p")
     again = QueuedPod(queued.pod, 1, at(0))
-    queue._places.backoff.errors.push(again, (0, 0))
+    queue._subqueues.backoff.errors.push(again, (0, 0))
     with pytest.raises(AssertionError, match="default/p"):
         queue.validate()
-    queue._places.backoff.errors.remove(again)
+    queue._subqueues.backoff.errors.remove(again)
