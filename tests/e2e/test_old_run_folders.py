@@ -1,0 +1,95 @@
+"""Run folders of earlier versions: converted by the table of texts, equal to today's; read."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.command_line import run
+from tests.e2e.run_folders.played_run import play
+
+import podwright as pw
+from podwright.recording import TABLES, Manifest, RunFolder
+
+pytest.importorskip("pyarrow")
+
+STORED = Path(__file__).parent / "run_folders"
+
+
+def replacements() -> list[tuple[str, str]]:
+    lines = (STORED / "texts.tsv").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("\t") for line in lines]
+    assert all(len(pair) == 2 for pair in pairs), "a line is: old, tab, new"
+    return [(old, new) for old, new in pairs]
+
+
+def converted(text: str) -> str:
+    """Replace the texts that changed, and the version that wrote the folder."""
+    for old, new in replacements():
+        text = text.replace(old, new)
+    return re.sub(r'("podwright": )"[^"]*"', rf'\1"{pw.__version__}"', text)
+
+
+def converted_rows(folder: RunFolder) -> dict[str, dict[str, list[Any]]]:
+    """Return the tables as they are written today."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for name, types in TABLES.items():
+        table = folder.read_table(name)
+        found[name] = {}
+        for column, kind in types.items():
+            values = table.column(column)
+            if kind == "time":
+                found[name][column] = values.cast("int64").to_pylist()
+            else:
+                found[name][column] = [
+                    converted(value) if isinstance(value, str) else value
+                    for value in values.to_pylist()
+                ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old")
+    with tarfile.open(STORED / "format-1.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "run"
+
+
+def test_a_folder_of_format_1_converts_to_the_bytes_of_today(old, tmp_path):
+    play(tmp_path / "new")
+    files = {file.relative_to(old) for file in old.rglob("*") if file.is_file()}
+    new_files = {
+        file.relative_to(tmp_path / "new")
+        for file in (tmp_path / "new").rglob("*")
+        if file.is_file()
+    }
+    assert files == new_files
+    tables = RunFolder.create(tmp_path / "tables", Manifest(start_ns=0))
+    tables.write_tables(TABLES, converted_rows(RunFolder.open(old)))
+    tables.release()
+    for file in sorted(files):
+        now = (tmp_path / "new" / file).read_bytes()
+        if file.suffix == ".parquet":
+            before = (tmp_path / "tables" / file).read_bytes()
+        elif file.suffix == ".pwlog":
+            # A text or a tag that changes in the log changes the format of the log.
+            before = (old / file).read_bytes()
+        else:
+            before = converted((old / file).read_text(encoding="utf-8")).encode()
+        assert before == now, file
+
+
+def test_a_folder_of_format_1_is_read(old):
+    assert RunFolder.open(old).manifest.format == 1
+    shown = run(f"run show {old}").stdout
+    assert "default/first" in shown or "first" in shown
+    explained = run(f"explain huge --run {old} --attempt 1", status=1).stdout
+    assert "Insufficient cpu" in explained
+
+
+def test_a_log_of_format_1_folders_replays_with_the_same_actions(old):
+    assert pw.verify(pw.DecisionLog.open(str(old / "log"))).is_same
