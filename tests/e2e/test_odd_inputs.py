@@ -103,7 +103,7 @@ def test_a_resource_that_no_node_has_is_named_once(write, command):
     pods = "".join(GPU_POD.replace("NAME", name) for name in "ab")
     files = write("cluster.yaml", GPU_NODE + pods)
     said = run(f"{command} {files}", status=1).stderr.splitlines()
-    told = '2 pods ask for nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
+    told = '2 pods request nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
     assert [line for line in said if "warning" in line] == [f"warning: {told}"]
     assert "warning" not in run(f"{command} {files} --output json", status=1).stderr
 

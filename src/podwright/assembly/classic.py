@@ -1,4 +1,4 @@
-"""From a configuration to the classic rules: an algorithm, runners, and a machine's rule set.
+"""Build the v1.16 rules from a configuration: the algorithm, runners, and the rule set.
 
 Upstream: cmd/kube-scheduler/app/options/options.go, pkg/scheduler/factory/factory.go (1.16)
 """
@@ -45,7 +45,7 @@ from podwright.machine import (
 from podwright.objects import FieldError, InputError, Pod, nearest
 
 ASSUMED_POD_EXPIRY_NS = 30_000_000_000
-"""How long a bound pod counted on its node without the API server's word.
+"""How long a bound pod stayed assumed without confirmation by the API server.
 
 Upstream: pkg/scheduler/scheduler.go, `New` (1.16)
 """
@@ -54,7 +54,7 @@ _POLICY_PATH = "rules.policy"
 
 
 class ClassicSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """The classic rules of a configuration.
+    """The v1.16 rules of a configuration.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ClassicSetup(msgspec.Struct, frozen=True, kw_only=True):
     non_preempting_priority : bool
         The gate of that name.
     parallelize_until : ParallelizeUntil
-        How pieces of work are carried out.
+        How independent pieces of work are run.
     """
 
     algorithm: Algorithm
@@ -75,7 +75,7 @@ class ClassicSetup(msgspec.Struct, frozen=True, kw_only=True):
     parallelize_until: ParallelizeUntil = in_order
 
     def runner(self, profile: Profile, cluster: MirroredCluster, *, seed: int) -> ClassicRunner:
-        """Make what decides for one scheduler name."""
+        """Return the runner of a profile."""
         return ClassicRunner(
             profile,
             cluster,
@@ -93,12 +93,12 @@ def classic_setup(
     parallelize_until: ParallelizeUntil = in_order,
     source: str = "configuration",
 ) -> ClassicSetup:
-    """Return the classic rules of a configuration that chooses them.
+    """Return the v1.16 rules of a configuration that chooses them.
 
     Raises
     ------
     InputError
-        With everything that is wrong with them.
+        With all errors of the rules.
     """
     rules = configuration.configuration.rules
     assert rules is not None, "the configuration chooses other rules"
@@ -132,7 +132,7 @@ def _algorithm(rules: Rules, source: str) -> Algorithm:
     policy = Policy()
     if rules.policy is not None:
         try:
-            # A weight that is wrong by itself is said once.
+            # An invalid weight is reported once.
             policy = read_policy(rules.policy, hard_pod_affinity_weight=1 if problem else weight)
         except PolicyError as error:
             errors += [_in_configuration(one, source) for one in error.errors]
@@ -159,15 +159,15 @@ def _unknown_provider(name: str, source: str) -> FieldError:
 
 
 def _in_configuration(error: FieldError, source: str) -> FieldError:
-    """Return what is wrong with a policy where it stands in a configuration."""
+    """Return an error of a policy with its path in the configuration."""
     path = f"{_POLICY_PATH}.{error.path}" if error.path else _POLICY_PATH
     return FieldError(source=source, path=path, message=error.message)
 
 
 def policy_extenders(rules: Rules) -> tuple[Extender, ...]:
-    """Return the extenders of the policy of some rules in the words of a configuration.
+    """Return the extenders of a policy as those of a configuration.
 
-    They are in their order, for whoever calls them; none if the policy is not valid.
+    They are in the order in which they are called; none if the policy is not valid.
     """
     if rules.policy is None:
         return ()
@@ -179,14 +179,14 @@ def policy_extenders(rules: Rules) -> tuple[Extender, ...]:
 
 
 def called_extenders(algorithm: Algorithm) -> tuple[CalledExtender, ...]:
-    """Return the extenders of a policy in the order in which they are asked."""
+    """Return the extenders of a policy in the order in which they are called."""
     return tuple(called_extender(index, settings) for index, settings in algorithm.extenders)
 
 
 def classic_profiles(
     configuration: EffectiveConfiguration, registry: Registry, *, source: str = "configuration"
 ) -> dict[str, Profile]:
-    """Return a profile per scheduler name that has the queue's order and who binds, no more."""
+    """Return a profile per scheduler name, with QueueSort and Bind plugins only."""
 
     def made(plugin: str) -> tuple[Plugin, ...]:
         return tuple(filter(None, [registry.make(plugin, None, source=source)]))
@@ -249,10 +249,10 @@ class V116Assembly:
 
 
 class _MachineQueue(ClassicQueue):
-    """The queue of a machine: changes reach it through `queue_calls` only.
+    """The queue of a machine; changes of objects reach it by `queue_calls` only.
 
-    The machine also tells of room that became free in its own memory, such as when a binding
-    fails. In 1.16 nobody was told of that.
+    The machine also reports room that becomes free in its own memory, such as after a failed
+    binding. kube-scheduler 1.16 did not move pods for that.
     """
 
     def move(
@@ -264,7 +264,7 @@ class _MachineQueue(ClassicQueue):
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Move nobody."""
+        """Move no pod."""
         return []
 
 

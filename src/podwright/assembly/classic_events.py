@@ -1,4 +1,4 @@
-"""Changes of objects under the classic rules.
+"""Changes of objects under the v1.16 rules.
 
 What an object's change does to the cluster and to assumed pods is the same under all rules. What
 it does to the queue is `podwright.classic.queue_calls`, which is all of 1.16's event handlers.
@@ -14,10 +14,10 @@ from podwright.objects import KubernetesObject, Object, Pod
 
 
 class ClassicEventHandlers(EventHandlers):
-    """Takes changes of objects in."""
+    """Handles changes of objects as 1.16 does."""
 
     def put(self, obj: Object) -> None:
-        """Take in a new object or a new version of one."""
+        """Handle a new object or a new version of one."""
         if isinstance(obj, Pod):
             self._put_pod(obj)
             return
@@ -29,7 +29,7 @@ class ClassicEventHandlers(EventHandlers):
         self._call_queue(old, obj)
 
     def delete(self, obj: Object) -> None:
-        """Take an object out; unknown ones are ignored."""
+        """Handle a deleted object; unknown ones are ignored."""
         if isinstance(obj, Pod):
             self._delete_pod(obj)
             return
@@ -43,7 +43,7 @@ class ClassicEventHandlers(EventHandlers):
         state = self._state
         old = state.pods.get(pod.key)
         if old is not None and old.metadata.uid != pod.metadata.uid:
-            # Deleted and made anew, and the deletion went unseen.
+            # Deleted and created again; the deletion was not observed.
             self._delete_pod(old)
             old = None
         if has_lost_its_node(old, pod):
@@ -69,7 +69,7 @@ class ClassicEventHandlers(EventHandlers):
         state = self._state
         old = state.pods.get(pod.key)
         if old is None or old.metadata.uid != pod.metadata.uid:
-            # Old news: it is gone already, and may have a successor of that name.
+            # An outdated event: the pod is gone already, and another one may have its name.
             return
         del state.pods[pod.key]
         state.expired.discard(old.metadata.uid)
@@ -81,7 +81,7 @@ class ClassicEventHandlers(EventHandlers):
         self._call_queue(old, None)
 
     def _assumed_pod_goes(self, binding: Binding) -> None:
-        """Free the node of an assumed pod that goes; no move request comes of that."""
+        """Free the node of a deleted assumed pod; 1.16 makes no move request then."""
         if not self._bindings.reject(binding.uid, "", "removed"):
             forget(self._state, binding)
 
@@ -100,7 +100,7 @@ class ClassicEventHandlers(EventHandlers):
         calls = queue_calls(
             old,
             new,
-            # No pod has the name of nobody.
+            # No scheduler name is "\0", so other schedulers' pods make no calls.
             scheduler_name=name if name in state.profiles else "\0",
             unschedulable_count=queue.unschedulable_count,
             assumed=assumed,

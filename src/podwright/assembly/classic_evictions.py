@@ -1,4 +1,4 @@
-"""Preemption under the classic rules: in the cycle itself, all at once.
+"""Preemption under the v1.16 rules: in the cycle itself, all at once.
 
 The preemptor has gone back to the queue and is nominated. Then every victim is deleted, and
 the pods of lower priority that had been promised the node are told that they are not any more.
@@ -21,7 +21,7 @@ class ClassicEvictions(Evictions):
     """Removes victims in the event in which they were chosen."""
 
     def is_wanted(self, preemption: Preemption) -> bool:
-        """Report whether anybody is to be deleted, or to lose a nomination."""
+        """Report whether a pod is to be deleted, or a nomination to be cleared."""
         return bool(preemption.victims or preemption.cleared_nominations)
 
     def announce(

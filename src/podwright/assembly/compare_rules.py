@@ -1,11 +1,11 @@
 """The same pods placed by two rule sets: where they differ, and by which rule.
 
-Each side has a cluster of its own, and its pods stay where its rules put them. So two sides
-that differed once may differ again for no other reason than that; `has_parted` says from which
-pod on that is so. If that is not wanted, the second side follows the first one.
+Each side has its own cluster, and its pods stay where its rules place them. So a difference can
+cause later differences; `has_parted` marks the pods after the first difference. With `is_together`
+the second side copies the placements of the first one instead.
 
-Why a pod differs is asked of each side about the other's node: what rejects it, or which scores
-put it behind.
+The reason of a difference is what each side has against the other side's node: the rule that
+rejects it, or the scores that rank it lower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from podwright.framework import Decision, Explanation
 from podwright.objects import NamespacedName, with_node_name, with_nominated_node_name
 from podwright.preemption import Preemption
 
-Kind: TypeAlias = Literal[
+DifferenceKind: TypeAlias = Literal[
     "predicate", "priority", "draw", "sampling", "preemption", "held back", "error"
 ]
 """What made the difference: what may be, what is preferred, chance among equals, which nodes
@@ -46,12 +46,12 @@ class ScoreDifference(msgspec.Struct, frozen=True):
 
 
 class Because(msgspec.Struct, frozen=True, kw_only=True):
-    """Why one side does not do what the other does.
+    """Why one side decides differently from the other.
 
     Parameters
     ----------
     kind : str
-        See `Kind`.
+        See `DifferenceKind`.
     rule : str
         The rule that decides it; "" for chance.
     reasons : tuple of str
@@ -62,7 +62,7 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
         How far the other side's node is behind in total.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     rule: str = ""
     reasons: tuple[str, ...] = ()
     scores: tuple[ScoreDifference, ...] = ()
@@ -83,7 +83,7 @@ class ComparedPod(msgspec.Struct, frozen=True, kw_only=True):
     has_parted : bool
         An earlier pod was placed differently, so the sides look at different clusters.
     because : tuple of Because or None
-        One per side; None where that side would have no objection.
+        One per side; None if that side would accept the other's decision.
     """
 
     pod: NamespacedName
@@ -109,7 +109,7 @@ def compare_rules(
     has_parted = False
     for pod in one.in_queue_order():
         key = pod.key
-        # A search goes on where the last one ended; to ask again it has to begin there again.
+        # A search begins where the last one ended, so an explanation has to restore the position.
         began = one.visiting(), other.visiting()
         decisions = one.schedule(key), other.schedule(key)
         is_same = _outcome(decisions[0]) == _outcome(decisions[1])
@@ -130,7 +130,7 @@ def compare_rules(
 
 
 def _follow(scheduler: Scheduler, decision: Decision) -> None:
-    """Let a scheduler count a pod as another one decided."""
+    """Place a pod in a scheduler as another one decided."""
     pod, result = decision.pod, decision.post_filter
     scheduler.remove(pod)
     if decision.node:
@@ -152,7 +152,7 @@ def _victims(decision: Decision) -> tuple[NamespacedName, ...]:
 
 
 def _why(scheduler: Scheduler, mine: Decision, theirs: Decision) -> Because | None:
-    """Say why a side does not do what the other does."""
+    """Return why a side decides differently from the other."""
     if mine.held_back is not None:
         return Because(kind="held back", rule=mine.held_back.plugin, reasons=mine.held_back.reasons)
     if mine.error is not None:
@@ -165,19 +165,19 @@ def _why(scheduler: Scheduler, mine: Decision, theirs: Decision) -> Because | No
 
 
 def _why_others_go(mine: Decision) -> Because | None:
-    """Say what decided whom to evict."""
+    """Return what decided the choice of victims."""
     details = None if mine.post_filter is None else mine.post_filter.details
     if not isinstance(details, Preemption):
         return Because(kind="preemption", reasons=("it may not preempt",))
     if details.choice is None:
-        return Because(kind="preemption", reasons=("nobody's going would help",))
+        return Because(kind="preemption", reasons=("preemption would not help on any node",))
     criterion = details.choice.criterion
-    told = "the only candidate" if criterion is None else criterion.description
-    return Because(kind="preemption", reasons=(f"{details.choice.candidate.node}: {told}",))
+    why = "the only candidate" if criterion is None else criterion.description
+    return Because(kind="preemption", reasons=(f"{details.choice.candidate.node}: {why}",))
 
 
 def _objection(explanation: Explanation, mine: str, theirs: str) -> Because | None:
-    """Say what a side has against the other's node."""
+    """Return why a side does not choose the other's node."""
     if explanation.pre_filter.is_rejection:
         status = explanation.pre_filter
         return Because(kind="predicate", rule=status.plugin, reasons=status.reasons)
@@ -223,7 +223,7 @@ def _differences(explanation: Explanation, mine: str, theirs: str) -> list[Score
 
 
 class ComparisonFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of all pods.
+    """The totals of a comparison.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class ComparisonFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def figures_of(compared: Sequence[ComparedPod]) -> ComparisonFigures:
-    """Count what came of a comparison."""
+    """Count the results of a comparison."""
     kinds: Counter[str] = Counter()
     rules: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for pod in compared:
@@ -276,12 +276,12 @@ def figures_of(compared: Sequence[ComparedPod]) -> ComparisonFigures:
     )
 
 
-_ORDER: tuple[Kind, ...] = (
+_ORDER: tuple[DifferenceKind, ...] = (
     "held back", "error", "predicate", "sampling", "priority", "preemption", "draw",
 )  # fmt: skip
 
 
 def kind_of(pod: ComparedPod) -> str:
-    """Return what made a pod differ: the strongest of what the two sides say."""
+    """Return the kind of a difference: the strongest one of both sides."""
     kinds = {because.kind for because in pod.because if because is not None}
     return next((kind for kind in _ORDER if kind in kinds), "draw")

@@ -1,4 +1,4 @@
-"""Resources that pods ask for and no node has at all, which mostly are misspelt."""
+"""Resources that pods request and no node has, mostly because of a misspelled name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MissingResource(msgspec.Struct, frozen=True):
     ----------
     name : str
     pod_count : int
-        How many pods ask for it.
+        The number of pods that request it.
     near : str
         A resource of some node that may have been meant; "" if there is none.
     """
@@ -26,18 +26,18 @@ class MissingResource(msgspec.Struct, frozen=True):
     near: str = ""
 
     def __str__(self) -> str:
-        asks = "1 pod asks" if self.pod_count == 1 else f"{self.pod_count} pods ask"
+        subject = "1 pod requests" if self.pod_count == 1 else f"{self.pod_count} pods request"
         hint = f'; did they mean "{self.near}"?' if self.near else ""
-        return f"{asks} for {self.name}, which no node has{hint}"
+        return f"{subject} {self.name}, which no node has{hint}"
 
 
 def missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[MissingResource]:
-    """Find what is asked for and allocatable nowhere, by name; nothing if there are no nodes.
+    """Return the requested resources that no node has, by name; none if there are no nodes.
 
     Parameters
     ----------
     pods : iterable of Pod
-        Those that have no node: what a placed pod asks for was there, or is not looked at.
+        Pods without a node; the requests of placed pods are not checked.
     """
     there: set[str] = set()
     has_nodes = False

@@ -97,7 +97,7 @@ class Registry:
         )
 
     def points_of(self, name: str) -> frozenset[str] | None:
-        """Return the extension points of a plugin; None if nobody knows it."""
+        """Return the extension points of a plugin; None if it is unknown."""
         return self._points.get(name, IN_TREE_POINTS.get(name))
 
     def class_of(self, name: str) -> type[Plugin] | None:

@@ -1,7 +1,7 @@
-"""What Reserve sets aside for pods that are placed without a machine.
+"""What Reserve plugins keep for pods that are placed without a machine.
 
 `Scheduler` places a pod at once and binds nothing, so what Reserve assumed stays assumed: the
-next pod does not get the same volume. Permit, PreBind and Bind are the machine's business.
+next pod does not get the same volume. Permit, PreBind and Bind run in the machine only.
 
 Upstream: pkg/scheduler/schedule_one.go, `schedulingCycle`;
 pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve`
@@ -18,7 +18,7 @@ from podwright.machine import call_plugin, notify_plugin, with_point
 
 
 class Reservation(NamedTuple):
-    """What was set aside for one pod.
+    """What Reserve plugins keep for one pod.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Reservation(NamedTuple):
     node: str
 
     def reserve(self) -> Status:
-        """Ask the plugins in order; the first that does not agree has all of it taken back."""
+        """Call the plugins in order; the first that rejects the pod undoes all of them."""
         for plugin in self.plugins:
             status = call_plugin(plugin, "reserve", self.cycle, self.node)
             if not status.is_success:
@@ -43,18 +43,18 @@ class Reservation(NamedTuple):
         return Status.OK
 
     def take_back(self) -> None:
-        """Let the plugins forget it, the last one first."""
+        """Call Unreserve of the plugins, the last one first."""
         for plugin in reversed(self.plugins):
             notify_plugin(plugin, "unreserve", self.cycle, self.node)
 
 
 def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
-    """Return what is to be reserved after a decision; None if nobody takes part.
+    """Return what is to be reserved after a decision; None if no plugin is concerned.
 
     Parameters
     ----------
     runner : Runner
-        That decided last for this pod.
+        The runner of the last decision, which is that for this pod.
     """
     profile = runner.profile
     if not profile.reserve:
@@ -71,7 +71,7 @@ def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:
 
 
 def refused(decision: Decision, status: Status) -> Decision:
-    """Return a decision that found a node as Reserve's refusal or failure leaves it.
+    """Return a decision that found a node, after Reserve rejected the pod or failed.
 
     Notes
     -----

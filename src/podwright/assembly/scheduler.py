@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from podwright.classic import ParallelizeUntil
 
 _AFTER_EVERYTHING_NS = 1 << 62
-"""Preemption spares pods that have run for long; those that have not started count as
-started now, and nobody here has a clock."""
+"""Preemption spares pods that have run for long. Pods that have not started count as started now;
+there is no clock here, so now is later than every start."""
 
 
 class UnknownPod(PodwrightError):  # noqa: N818 - named for what it is
@@ -73,7 +73,7 @@ class Scheduler:
         `ExtenderCall` with an `ExtenderReply`. They are asked about nodes, scores and
         victims, never to bind.
     parallelize_until : ParallelizeUntil, optional
-        How the classic rules carry out pieces of work that do not depend on each other, such
+        How the v1.16 rules run pieces of work that do not depend on each other, such
         as on a pool of threads; one after the other if left out. The decisions do not
         depend on it.
 
@@ -81,7 +81,7 @@ class Scheduler:
     ------
     InputError
         If the configuration is wrong, a plugin does not take its arguments, there are
-        extenders and nobody to call them, or an argument has no effect by the rules chosen.
+        extenders without `call_extender`, or an argument has no effect by the rules chosen.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Scheduler:
             name: parts.runner(profile, self.cluster) for name, profile in parts.profiles.items()
         }
         if self._extenders and call_extender is None:
-            raise InputError([_nobody_calls(self._extenders[0], options.source)])
+            raise InputError([_missing_call_extender(self._extenders[0], options.source)])
         self.pending: dict[str, Pod] = {}
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}
@@ -189,7 +189,7 @@ class Scheduler:
         volume. If one of them refuses, the pod does not fit, with that reason.
 
         A pod that fits nowhere stays pending. If evicting others would make room for it, it is
-        nominated to that node, as kube-scheduler does; nobody is evicted here, see
+        nominated to that node, as kube-scheduler does; no pod is evicted here, see
         `Decision.post_filter` for the victims.
 
         Parameters
@@ -297,8 +297,8 @@ class Scheduler:
     def explain(self, pod: Pod | str) -> Explanation:
         """Decide for one pod with everything recorded; nothing is changed.
 
-        If nobody decides for the pod, or PreEnqueue holds it back, the explanation has only
-        the decision that says so.
+        If no profile has the pod's schedulerName, or PreEnqueue gates it, the explanation has
+        only the decision with that reason.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class Scheduler:
         return self._with_reserve(runner, explanation)
 
     def _with_reserve(self, runner: Runner, explanation: Explanation) -> Explanation:
-        """Ask Reserve about the chosen node, and take back what it set aside."""
+        """Run Reserve for the chosen node, and undo it."""
         decision = explanation.decision
         reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
         if reservation is None:
@@ -340,7 +340,7 @@ class Scheduler:
         return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
     def explain_again(self, key: str) -> Explanation:
-        """Ask again about a placed pod, as if it were pending and its place were free.
+        """Explain a placed pod again, re-evaluated as if not yet placed.
 
         Raises
         ------
@@ -424,7 +424,7 @@ class Scheduler:
         return found
 
     def _runner_for(self, pod: Pod) -> tuple[Runner | None, Decision]:
-        """Return who decides for `pod`, or the decision that says why nobody does."""
+        """Return the runner for `pod`, or None and the decision with the reason."""
         runner = self._runners.get(pod.spec.scheduler_name)
         if runner is None:
             name = pod.spec.scheduler_name
@@ -441,11 +441,11 @@ class Scheduler:
 _NOTHING = Decision(pod=msgspec.convert({"metadata": {"name": ""}}, Pod))
 
 
-def _nobody_calls(extender: CalledExtender, source: str) -> FieldError:
+def _missing_call_extender(extender: CalledExtender, source: str) -> FieldError:
     return FieldError(
         source=source,
         path=f"extenders[{extender.index}].urlPrefix",
         value=extender.settings.url_prefix,
-        message="extenders are HTTP services and nobody was given who calls them: pass "
+        message="the configuration has extenders and call_extender is missing: pass "
         "call_extender=podwright.client.ExtenderClient(configuration).call, or leave extenders out",
     )

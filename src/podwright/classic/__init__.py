@@ -1,13 +1,17 @@
 """The whole rule set of the Kubernetes 1.16 scheduler, node by node, for reading.
 
-Predicates in their fixed order, priorities from 0 to 10 by map and reduce, preemption, the
-three-part queue, policies. The rules of 1.36 live in the other rooms and are not mixed with
-these; what a rule means is said here by plain Python over one node at a time. Nothing here
-starts a thread: parallel steps take a `parallelize_until` from whoever calls.
+The room contains predicates in their fixed order, priorities from 0 to 10 by map and reduce,
+preemption, the queue of three parts, and policies, as plain Python over one node at a time. The
+rules of 1.36 are in other rooms and share no code with these. The room starts no thread: parallel
+steps take a `parallelize_until` from their caller.
 
-Start with `scheduler` (a whole decision), then one module of `predicates/` and one of
-`priorities/`. `queue` stands by itself. `runner`, `mirror` and `extender_calls` put the rules
-into the words of `framework`, so that the same machine, `Scheduler` and explanations work.
+Start with `scheduler` (a whole decision), then read one module of `predicates/` and one of
+`priorities/`. `queue` is independent of both. `runner`, `mirror` and `extender_calls` adapt the
+rules to `framework`, so that the same machine, `Scheduler` and explanations run them.
+
+Words of this room, all of them of 1.16: a *predicate* is what a filter is today, a *priority* a
+score plugin; a *policy* is a file that selects both; a *provider* is a named selection. *Classic*
+stands for v1.16 in the names of types.
 """
 
 from podwright.classic.algorithm import (

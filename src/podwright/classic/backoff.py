@@ -1,10 +1,10 @@
-"""Backoff records: who failed how often, and until when it waits.
+"""Backoff records: how often each pod failed, and when its backoff ends.
 
-A record outlives the pod's stay in any queue; it is what makes the second wait longer than
-the first. Two rules keep it small, and surprise: the number of attempts grows only when the
-last backoff is over, and at any pod's failure the records that nobody touched for longer than
-the longest backoff are dropped. So a pod that waited more than ten seconds begins at one
-again, and nobody gets beyond the fifth attempt, whose ten seconds no sixth can follow.
+A record is kept while the pod is in no queue, so the second backoff is longer than the first. Two
+upstream rules are surprising: the number of attempts grows only after the last backoff is over,
+and at the failure of any pod, records that were not updated for longer than the longest backoff
+are dropped. So a pod that waited for more than ten seconds starts at one second again, and no pod
+gets beyond the fifth attempt: its record is dropped after the ten seconds of that backoff.
 
 Upstream: pkg/scheduler/internal/queue/pod_backoff.go
 """

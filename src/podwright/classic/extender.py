@@ -1,4 +1,4 @@
-"""Extenders: another process that has a say.
+"""Extenders: other processes that filter, score, preempt and bind.
 
 What an extender answers comes from callables that the caller gives, so that no socket is
 opened here. A driver that cannot wait raises an exception of its own from the callable and
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ExtenderError(PodwrightError):
-    """An extender that could not be asked, or that answered with an error."""
+    """The call of an extender failed, or the extender returned an error."""
 
 
 class ManagedResource(msgspec.Struct, frozen=True, rename="camel"):
@@ -69,7 +69,7 @@ class ExtenderSettings(msgspec.Struct, frozen=True, kw_only=True):
     ignorable: bool = False
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod asks for one of the managed resources, or all pods are its business."""
+        """Whether the pod requests a managed resource, or there are no managed resources."""
         if not self.managed_resources:
             return True
         managed = {resource.name for resource in self.managed_resources}
@@ -82,7 +82,7 @@ class ExtenderSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExtenderAnswer(msgspec.Struct, frozen=True):
-    """What an extender's filter says.
+    """The result of an extender's filter.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ExtenderAnswer(msgspec.Struct, frozen=True):
     failed : mapping of str to str
         Reasons by node.
     error : str
-        Not empty: the extender could not tell.
+        The error of the extender; "" if there is none.
     """
 
     node_names: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class ExtenderAnswer(msgspec.Struct, frozen=True):
 
 
 class Extender:
-    """An extender and how to ask it.
+    """An extender and how to call it.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Extender:
 
     @property
     def supports_preemption(self) -> bool:
-        """Whether the extender is asked about victims."""
+        """Whether the extender is called about victims."""
         return bool(self.settings.preempt_verb) and self._preempt is not None
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
@@ -142,7 +142,7 @@ class Extender:
         Raises
         ------
         ExtenderError
-            It could not be asked, or answered with an error.
+            The call failed, or the extender returned an error.
         """
         if not self.settings.filter_verb or self._filter is None:
             return ExtenderAnswer(tuple(node_names))
@@ -167,7 +167,7 @@ class Extender:
         Raises
         ------
         ExtenderError
-            It could not be asked, or answered with an error.
+            The call failed, or the extender returned an error.
         """
         assert self._preempt is not None, self.settings.url_prefix
         return self._preempt(pod, victims)

@@ -1,11 +1,11 @@
-"""Extenders of a policy as calls that somebody else makes.
+"""The extenders of a policy, as calls that a driver makes.
 
-A cycle of the classic rules is plain code that calls its extenders and has their answers at
-once. Whoever drives it may have to wait for them. So a cycle is begun with the answers that are
-known; one that asks for more ends in `AnswerWanted`, the call is made, and the cycle runs again
-from its beginning. It is a function of its inputs, so it comes to the same point.
+A cycle of the v1.16 rules is plain code that calls its extenders and uses their replies at once,
+but a driver may have to wait for a reply. So a cycle runs with the replies that are known. If it
+needs another one it ends in `ReplyNeeded`, the driver makes the call, and the cycle runs again from
+its beginning. It is a function of its inputs, so it reaches the same point again.
 
-Keys on the wire are those of 1.16, which are capitalised.
+Keys on the wire are those of 1.16, which are capitalized.
 
 Upstream: pkg/scheduler/core/extender.go
 """
@@ -37,14 +37,14 @@ from podwright.framework import (
 )
 from podwright.objects import Pod, encode
 
-__all__ = ["AnswerWanted", "PolicyExtenders", "called_extender"]
+__all__ = ["PolicyExtenders", "ReplyNeeded", "called_extender"]
 
 _TIMEOUT_NS = 5_000_000_000
 _OK = 200
 
 
-class AnswerWanted(Exception):  # noqa: N818 - named for what it is
-    """The cycle cannot go on without the answer to a call; it is to be run again with it."""
+class ReplyNeeded(Exception):  # noqa: N818 - named for what it is
+    """The cycle needs the reply to a call, and is to be run again with it."""
 
     def __init__(self, call: ExtenderCall) -> None:
         super().__init__(f"{call.verb} call to {call.url}")
@@ -97,7 +97,7 @@ class PolicyExtenders:
     Attributes
     ----------
     called : tuple of CalledExtender
-        The same for whoever makes the calls.
+        The same extenders for the driver that makes the calls.
     extenders : tuple of Extender
         The same for the rules.
     """
@@ -122,22 +122,22 @@ class PolicyExtenders:
         self._answers = Answers()
 
     def answers(self) -> tuple[ExtenderAnswers, ...]:
-        """Return what extenders said in this cycle, to explain it."""
+        """Return the answers of the extenders in this cycle, to explain it."""
         return self._answers.all()
 
     def _extender(self, settings: ExtenderSettings, called: CalledExtender) -> Extender:
         def ask_filter(pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
-            told = self._answers.of(called)
-            told.asked = tuple(node_names)
+            answers = self._answers.of(called)
+            answers.asked = tuple(node_names)
             answer = self._ask(called, "filter", self._body(settings, pod, node_names))
             read = _filtered(settings, answer)
-            told.kept = read.node_names
-            told.rejected = {
+            answers.kept = read.node_names
+            answers.rejected = {
                 name: Status.unschedulable(reason).by("Extender")
                 for name, reason in read.failed.items()
             }
             if read.error:
-                told.errors.append(read.error)
+                answers.errors.append(read.error)
             return read
 
         def ask_scores(pod: Pod, node_names: Sequence[str]) -> Mapping[str, int]:
@@ -163,7 +163,7 @@ class PolicyExtenders:
         """Return the JSON value of the answer, if it is known already."""
         call = called.call(verb, body)
         if self._asked_count == len(self._replies):
-            raise AnswerWanted(call)
+            raise ReplyNeeded(call)
         reply = self._replies[self._asked_count]
         self._asked_count += 1
         try:

@@ -1,4 +1,4 @@
-"""Why a pod does not fit on a node, and how that is told.
+"""Why a pod does not fit on a node, and the message about it.
 
 Upstream: pkg/scheduler/algorithm/predicates/error.go,
 pkg/scheduler/core/generic_scheduler.go (FitError, unresolvablePredicateFailureErrors)
@@ -47,7 +47,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 Failures: TypeAlias = Sequence[Failure]
-"""What a predicate says about a node."""
+"""The result of a predicate for a node."""
 
 FITS: Final[Failures] = ()
 

@@ -1,8 +1,8 @@
-"""The columns, and beside them the plain objects that the classic rules read.
+"""The columns, mirrored in the plain objects that the v1.16 rules read.
 
-Drivers, metrics and whoever looks at a cluster know one cluster. Under the classic rules it is
-this one: whatever is put into the columns goes into a `ClassicCluster` as well. The columns
-decide nothing then.
+Drivers, metrics and explanations use one cluster. Under the v1.16 rules it is this one: every
+change of the columns is made to a `ClassicCluster` as well. The columns do not affect decisions
+then.
 """
 
 from __future__ import annotations

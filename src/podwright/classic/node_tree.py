@@ -1,9 +1,9 @@
 """The order in which nodes are visited, and how many of them.
 
-Zones are visited in turn, one node of each, in the order in which the zones came up. The
-position is kept from one pod to the next, so that a scheduler that looks at a part of the
-nodes looks at all of them over time. A zone that has no node left in this round is passed
-over; when as many such zones were met in one call as there are zones, all start again.
+Zones are visited in turn, one node of each, in the order in which the zones appeared. The
+position is kept from one pod to the next, so that a scheduler that examines a part of the nodes
+per pod examines all of them over time. A zone that has no node left in this round is skipped;
+when one call has met as many such zones as there are zones, all zones start again.
 
 Nodes that come and go do not move the position: until the next restart nodes may be skipped
 or visited twice.
@@ -88,11 +88,11 @@ class NodeTree:
         return ""
 
     def position(self) -> tuple[int, dict[ZoneKey, int]]:
-        """Return where the next visit goes on; for `go_back`, while no node comes or goes."""
+        """Return where the next visit begins; valid while no node comes or goes."""
         return self._zone_index, dict(self._next_index)
 
-    def go_back(self, position: tuple[int, dict[ZoneKey, int]]) -> None:
-        """Let the next visit go on where it would have at that position."""
+    def restore_position(self, position: tuple[int, dict[ZoneKey, int]]) -> None:
+        """Begin the next visit at a position that `position` returned."""
         self._zone_index = position[0]
         self._next_index = dict(position[1])
 
@@ -108,7 +108,7 @@ def nodes_to_find(nodes_count: int, percentage: int = 0) -> int:
     Parameters
     ----------
     nodes_count : int
-        How many nodes there are. Below 100 all of them are looked at.
+        How many nodes there are. Below 100 all of them are examined.
     percentage : int
         `percentageOfNodesToScore`; 0 or less lets the size of the cluster decide.
 

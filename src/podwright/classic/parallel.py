@@ -1,8 +1,8 @@
-"""Many pieces of work that do not depend on each other.
+"""Loops over independent pieces of work.
 
-The scheduler of that time checked and scored nodes on 16 goroutines. Here the loop is an
-argument: `in_order` does one piece after the other; a thread pool does the same pieces on
-threads, and the results are the same, because each piece writes cells that nobody else does.
+The scheduler of 1.16 checked and scored nodes on 16 goroutines. Here the loop is an argument:
+`in_order` runs one piece after the other; a thread pool runs the same pieces on threads. The
+results are the same, because no two pieces write the same cells.
 
 Upstream: k8s.io/client-go/util/workqueue/parallelizer.go
 """
@@ -15,7 +15,7 @@ from typing import Final, Protocol
 __all__ = ["WORKERS", "ParallelizeUntil", "in_order"]
 
 WORKERS: Final = 16
-"""How many workers upstream asked for."""
+"""The number of workers upstream."""
 
 
 class ParallelizeUntil(Protocol):

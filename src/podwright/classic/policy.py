@@ -179,7 +179,7 @@ class PolicyError(InputError):
     errors : iterable of FieldError
         Everything that is wrong, with paths.
     upstream : str
-        What kube-scheduler would have said.
+        The error message of kube-scheduler.
     """
 
     def __init__(self, errors: Iterable[FieldError], upstream: str) -> None:
@@ -398,7 +398,7 @@ def _named(
 
 def _why_unknown(name: str, known: Sequence[str]) -> str:
     if name in _OF_CONDITIONS:
-        return "; conditions of nodes are taints, which PodToleratesNodeTaints looks at"
+        return "; conditions of nodes are taints, which PodToleratesNodeTaints checks"
     near = nearest(name, known)
     return f'; did you mean "{near}"?' if near else ""
 

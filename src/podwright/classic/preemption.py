@@ -54,7 +54,7 @@ class Victims(msgspec.Struct, frozen=True):
     ----------
     pods : tuple of Pod
         Those that violate a budget first, then the others; within each group the more
-        important first. The first is the one that criterion 2 looks at.
+        important first. Criterion 2 reads the first one.
     violations_count : int
         How many violate a budget.
     """
@@ -341,7 +341,7 @@ _Measure: TypeAlias = Callable[[Victims], int]
 
 
 def _first_priority(victims: Victims) -> int:
-    """Criterion 2 looks at the first of the list, which is not always the most important."""
+    """Return the priority of the first victim, which is not always the most important."""
     return victims.pods[0].priority
 
 
@@ -363,7 +363,7 @@ _CRITERIA: tuple[_Measure, ...] = (
     lambda victims: len(victims.pods),
     _newest_first,
 )
-"""The smallest wins; ties go on to the next."""
+"""The smallest wins; the next criterion breaks ties."""
 
 
 def choose(candidates: Mapping[str, Victims]) -> Choice:

@@ -14,19 +14,19 @@ Theory of operation
 *activeQ* is ordered by priority, then by when the pod last entered the queue: through `add`,
 an update of an unknown pod, or its return after a failure. Moves keep that time.
 
-*A move request* says that something in the cluster changed. It moves every unschedulable pod,
-whatever it waits for, and notes the current scheduling cycle. A pod that comes back from a
-cycle which is not newer goes to podBackoffQ: the change may have come too late for it. A pod
-that was bound moves only those that have a required affinity to it, but is noted all the same.
+*A move request* follows a change of the cluster. It moves every unschedulable pod, whatever
+rejected it, and records the current scheduling cycle. A pod that returns from that cycle or an
+older one goes to podBackoffQ, since its decision may not have seen the change. A pod that was
+bound moves only pods with a required affinity to it, but the cycle is recorded all the same.
 
-*Backoff* is in `backoff`. *Nominations* are kept by UID; one that exists in memory only
-survives an update that says nothing about it.
+*Backoff* is in `backoff`. *Nominations* are kept by UID; a nomination that exists in memory only
+survives an update without one.
 
-As a safety net, pods that were unschedulable for more than a minute are moved; this is looked
-at every 30 s.
+As a safety net, pods that were unschedulable for more than a minute are moved; this is checked
+every 30 seconds.
 
-Time is an argument. Nothing happens on its own: `next_due_ns` says when the next flush would
-do something, and whoever owns the clock calls it then.
+Time is an argument. `next_due_ns` returns the time of the next flush that would move a pod, and
+the driver calls the flush then.
 
 Upstream: pkg/scheduler/internal/queue/scheduling_queue.go
 """
@@ -306,10 +306,10 @@ class ClassicQueue:
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Tell the queue of a change in the cluster, in the words of later schedulers.
+        """Handle a change of the cluster that is given as an event of later schedulers.
 
-        A pod that was bound or changed moves those that want to be near it; a node that is
-        gone, or a pending pod, moves nobody; all else moves everybody.
+        A pod that was bound or changed moves pods with an affinity to it; a deleted node, or a
+        pending pod, moves no pod; every other event moves all pods.
         """
         if event.resource == UNSCHEDULABLE_POD:
             return []
@@ -480,7 +480,7 @@ class ClassicQueue:
         return queued
 
     def _take(self, name: str) -> QueuedPod | None:
-        """Take a waiting pod out of where it is; it still says where that was."""
+        """Remove a waiting pod from its queue; its entry keeps the name of that queue."""
         queued = self._waiting.pop(name, None)
         if queued is not None:
             self._leave(queued)

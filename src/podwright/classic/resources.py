@@ -1,4 +1,4 @@
-"""What a pod asks for, and what it occupies, by the rules of 1.16.
+"""What a pod requests, and what it occupies, by the rules of 1.16.
 
 Asking counts init containers (the largest one, if it exceeds the sum of the containers);
 occupying does not. Overhead counts in neither. Scoring assumes 100m and 200 MiB for a
@@ -26,7 +26,7 @@ from podwright.objects import (
     quantity_value,
 )
 
-__all__ = ["Resources", "allocatable", "asked", "occupied", "scoring_request"]
+__all__ = ["Resources", "allocatable", "occupied", "requested_by", "scoring_request"]
 
 
 class Resources(msgspec.Struct):
@@ -37,7 +37,7 @@ class Resources(msgspec.Struct):
     milli_cpu, memory_bytes, ephemeral_bytes : int
         The fixed ones.
     scalars : dict of str to int
-        Extended resources, huge pages and the like. A name with the amount 0 was asked for.
+        Extended resources, huge pages and the like. A name with the amount 0 was requested.
     """
 
     milli_cpu: int = 0
@@ -47,7 +47,7 @@ class Resources(msgspec.Struct):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing at all was asked for."""
+        """Whether nothing is requested."""
         return not (self.milli_cpu or self.memory_bytes or self.ephemeral_bytes or self.scalars)
 
     def add(self, other: Resources) -> None:
@@ -78,7 +78,7 @@ def occupied(pod: Pod) -> Resources:
     return _sum(pod.spec.containers)
 
 
-def asked(pod: Pod) -> Resources:
+def requested_by(pod: Pod) -> Resources:
     """Return what the pod needs to fit: the sum, or an init container that needs more."""
     result = occupied(pod)
     for container in pod.spec.init_containers:

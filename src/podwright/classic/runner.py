@@ -1,8 +1,8 @@
-"""The classic rules in the words of the machine: a `Runner` that decides by them.
+"""A `Runner` that decides by the v1.16 rules.
 
-Whoever asks a `Runner` (the machine, `Scheduler`, explanations) gets the same `Decision`,
-`Preemption` and `Explanation` as from plugins: a predicate stands where a filter would, a
-priority where a score plugin would, with its map as raw and its reduce as normalised score.
+It returns the same `Decision`, `Preemption` and `Explanation` as a runner of plugins: a predicate
+takes the place of a filter, and a priority that of a score plugin, with the result of its map as
+raw score and that of its reduce as normalized score.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from podwright.classic.algorithm import Algorithm, Weighted
 from podwright.classic.extender import ExtenderError
-from podwright.classic.extender_calls import AnswerWanted, PolicyExtenders
+from podwright.classic.extender_calls import PolicyExtenders, ReplyNeeded
 from podwright.classic.failure import NO_NODES, Failures, SchedulingError, is_unresolvable
 from podwright.classic.mirror import MirroredCluster, identified
 from podwright.classic.node_info import NodeInfo
@@ -53,7 +53,7 @@ _PREEMPTION = "Preemption"
 
 
 class ClassicCriterion(IntEnum):
-    """What left one candidate."""
+    """The criterion that left one candidate."""
 
     NO_VICTIMS = 0
     FEWEST_VIOLATIONS = 1
@@ -62,7 +62,7 @@ class ClassicCriterion(IntEnum):
     FEWEST_VICTIMS = 4
     LATEST_START = 5
     NAME = 6
-    """Nothing did: several are equal, and the first by name is taken."""
+    """No criterion: several candidates are equal, and the first by name is taken."""
 
     @property
     def description(self) -> str:
@@ -109,9 +109,9 @@ class ClassicRunner:
     Parameters
     ----------
     profile : Profile
-        The name, the order of the queue, and who binds; nothing in it decides.
+        The name, the order of the queue, and the Bind plugin; its other plugins are not called.
     cluster : MirroredCluster
-        Read; placing the pod is the caller's business.
+        Read only; placing the pod is up to the caller.
     algorithm : Algorithm
         Predicates, priorities, extenders.
     seed : int
@@ -143,7 +143,7 @@ class ClassicRunner:
         self.cluster = cluster
         self.seed = seed
         self.extenders = self._policy_extenders.called
-        self.rules = ClassicScheduler(
+        self.scheduler = ClassicScheduler(
             algorithm,
             cluster.classic,
             extenders=self._policy_extenders.extenders,
@@ -153,7 +153,7 @@ class ClassicRunner:
             workers=workers,
         )
         self.found = ClassicDecision()
-        """What came of the last cycle, in the rules' own words."""
+        """The result of the last cycle, as the rules return it."""
         self._named = _names_in(algorithm)
 
     def own_cycle(self, pod: Pod) -> Cycle:
@@ -167,7 +167,7 @@ class ClassicRunner:
     def restore_search_position(self, position: object) -> None:
         """Begin the next search at a position that `search_position` returned."""
         assert isinstance(position, tuple), position
-        self.cluster.classic.tree.go_back(position)
+        self.cluster.classic.tree.restore_position(position)
 
     def with_algorithm(self, algorithm: Algorithm) -> ClassicRunner:
         """Return a runner over the same cluster that decides by another algorithm."""
@@ -176,21 +176,21 @@ class ClassicRunner:
             self.cluster,
             algorithm,
             seed=self.seed,
-            percentage_of_nodes_to_score=self.rules.percentage_of_nodes_to_score,
-            non_preempting_priority=self.rules.non_preempting_priority,
-            parallelize_until=self.rules.parallelize_until,
-            workers=self.rules.workers,
+            percentage_of_nodes_to_score=self.scheduler.percentage_of_nodes_to_score,
+            non_preempting_priority=self.scheduler.non_preempting_priority,
+            parallelize_until=self.scheduler.parallelize_until,
+            workers=self.scheduler.workers,
         )
 
     @property
     def weights(self) -> Mapping[str, int]:
         """The weight of each priority, by name."""
-        priorities = self.rules.algorithm.priorities
+        priorities = self.scheduler.algorithm.priorities
         return {entry.priority.name: entry.weight for entry in priorities}
 
     def with_weights(self, weights: Mapping[str, int]) -> ClassicRunner:
         """Return a runner over the same cluster that uses other weights; the rest stay."""
-        algorithm = self.rules.algorithm
+        algorithm = self.scheduler.algorithm
         priorities = tuple(
             Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
             for entry in algorithm.priorities
@@ -205,30 +205,30 @@ class ClassicRunner:
     # ---------------------------------------------------------------- deciding
 
     def decide(self, pod: Pod, *, cycle_number: int) -> Decision:
-        """Choose a node for `pod`, or say why there is none; extenders are asked in `steps`."""
+        """Choose a node for `pod`, or report why none fits; `steps` calls extenders."""
         draw_below = seeded_draw(self.seed, cycle_number)
-        self.found = found = self.rules.decide(identified(pod), draw_below)
+        self.found = found = self.scheduler.decide(identified(pod), draw_below)
         return self._decision(pod, found)
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
-        """Choose a node for `pod`, asking extenders on the way."""
+        """Choose a node for `pod`; yields the calls to extenders."""
         tree = self.cluster.classic.tree
         position = tree.position()
 
-        def again() -> Decision:
-            tree.go_back(position)
+        def run() -> Decision:
+            tree.restore_position(position)
             return self.decide(pod, cycle_number=cycle_number)
 
-        return (yield from self._until_answered(again))
+        return (yield from self._until_answered(run))
 
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
-        """Look for room that evicting would make, if no node fits; nothing is changed."""
+        """Find the victims of a preemption, if no node fits; nothing is changed."""
         diagnosis = decision.diagnosis
         if diagnosis is None or not diagnosis.node_count:
             return decision
         pod = identified(decision.pod)
         try:
-            result = _result(pod, preempt(self.rules, pod, self.found.failed))
+            result = _result(pod, preempt(self.scheduler, pod, self.found.failed))
         except (SchedulingError, ExtenderError) as error:
             # Upstream logs it; the pod waits like any other that fits nowhere.
             result = PostFilterResult(status=Status.error(str(error)).by(_PREEMPTION))
@@ -237,22 +237,22 @@ class ClassicRunner:
     def post_filter_steps(
         self, decision: Decision, *, cycle_number: int, now_ns: int
     ) -> Steps[Decision]:
-        """Look for room, asking extenders on the way; see `post_filter`."""
+        """Find victims as `post_filter` does; yields the calls to extenders."""
 
-        def again() -> Decision:
+        def run() -> Decision:
             return self.post_filter(decision, cycle_number=cycle_number, now_ns=now_ns)
 
-        return (yield from self._until_answered(again))
+        return (yield from self._until_answered(run))
 
     def _until_answered(self, run: Callable[[], T]) -> Steps[T]:
-        """Run something from its beginning until it has all answers that it wants."""
+        """Run a function again and again until it has all replies that it needs."""
         replies: list[ExtenderReply] = []
         while True:
             self._policy_extenders.begin(replies)
             try:
                 return run()
-            except AnswerWanted as wanted:
-                replies.append((yield wanted.call))
+            except ReplyNeeded as needed:
+                replies.append((yield needed.call))
 
     def _decision(self, pod: Pod, found: ClassicDecision) -> Decision:
         node_count = len(self.cluster.classic.tree)
@@ -271,7 +271,7 @@ class ClassicRunner:
         if found.error == NO_NODES:
             return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
         if found.error:
-            # The condition says Unschedulable, whatever went wrong.
+            # Upstream sets the reason Unschedulable for every error.
             return Decision(pod=pod, error=Status.unschedulable(found.error))
         rejections = self._rejections(found.failed)
         return Decision(
@@ -315,7 +315,7 @@ class ClassicRunner:
         position = tree.position()
         decision = run_steps(self.steps(pod, cycle_number=cycle_number), call_extender)
         answers = self._policy_extenders.answers()
-        tree.go_back(position)
+        tree.restore_position(position)
         found = self.found
         decision = run_steps(
             self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
@@ -347,24 +347,26 @@ class ClassicRunner:
         )
 
     def _filters(self, pod: Pod, nodes: Sequence[NodeInfo]) -> tuple[FilterExplanation, ...]:
-        """Ask every predicate about every node, by itself."""
-        meta = self.rules.metadata(pod)
-        told = []
-        for predicate in self.rules.algorithm.predicates:
+        """Evaluate every predicate for every node on its own."""
+        meta = self.scheduler.metadata(pod)
+        filters = []
+        for predicate in self.scheduler.algorithm.predicates:
             if not predicate.concerns(meta):
-                told.append(FilterExplanation(plugin=predicate.name, applies=False))
+                filters.append(FilterExplanation(plugin=predicate.name, applies=False))
                 continue
             rejected = {
                 node.name: self._status(failures).by(predicate.name)
                 for node in nodes
                 if (failures := predicate.check(meta, node))
             }
-            told.append(FilterExplanation(plugin=predicate.name, applies=True, rejected=rejected))
-        return tuple(told)
+            filters.append(
+                FilterExplanation(plugin=predicate.name, applies=True, rejected=rejected)
+            )
+        return tuple(filters)
 
 
 def _names_in(algorithm: Algorithm) -> dict[str, str]:
-    """Return, for names in failures that are not a configured predicate's, whose they are."""
+    """Return the configured predicate of each name in failures that is a part of one."""
     configured = {predicate.name for predicate in algorithm.predicates}
     parts = {
         "PodFitsResources": "GeneralPredicates",

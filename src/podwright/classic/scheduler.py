@@ -150,7 +150,7 @@ class ClassicScheduler:
         return PredicateMetadata(pod, self.cluster, self.algorithm.ignored_resources)
 
     def find_nodes(self, pod: Pod) -> tuple[list[NodeInfo], dict[str, Failures]]:
-        """Return the nodes that fit, as many as are wanted, and the reasons of the others.
+        """Return the nodes that fit, as many as needed, and the reasons of the others.
 
         Raises
         ------

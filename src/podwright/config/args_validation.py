@@ -213,7 +213,7 @@ def validate_node_affinity_args(
 
     Notes
     -----
-    Terms without expressions, and preferred terms of weight 0, are not looked at.
+    Terms without expressions, and preferred terms of weight 0, are not checked.
     Upstream: staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity
     """
     affinity = args.added_affinity

@@ -1,6 +1,6 @@
-"""What a configuration means once everything it leaves out is filled in.
+"""Defaults of a configuration, and its effective form.
 
-`set_defaults` gives the v1 document with every default, as kube-scheduler would write it;
+`set_defaults` returns the v1 document with every default, as kube-scheduler would write it;
 `effective` validates that and expands it to the plugins that run at each extension point.
 
 Upstream: pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go
@@ -58,7 +58,7 @@ _BEFORE_GATES = (
     Plugin(name="VolumeZone"),
     Plugin(name="PodTopologySpread", weight=2),
     Plugin(name="InterPodAffinity", weight=2),
-    # Before DefaultPreemption: freeing a device nobody uses beats evicting a pod.
+    # Before DefaultPreemption: freeing an unused device is better than evicting a pod.
     Plugin(name="DynamicResources", weight=2),
     Plugin(name="DefaultPreemption"),
     Plugin(name="NodeResourcesBalancedAllocation", weight=1),
@@ -141,12 +141,12 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
         return rules is not None and rules.name == "classic"
 
     def profile(self, scheduler_name: str) -> EffectiveProfile | None:
-        """Give the profile for pods with this schedulerName, if there is one."""
+        """Return the profile for pods with this schedulerName; None if there is none."""
         return next((p for p in self.profiles if p.scheduler_name == scheduler_name), None)
 
 
 def default_plugins(gates: Gates = DEFAULT_GATES) -> tuple[Plugin, ...]:
-    """Give the multiPoint plugins of a profile that configures none."""
+    """Return the multiPoint plugins of a profile that configures none."""
     by_gate = (plugins for gate, plugins in _BY_GATE if gate in gates)
     return (*_BEFORE_GATES, *(plugin for plugins in by_gate for plugin in plugins))
 
@@ -189,10 +189,10 @@ def set_defaults(
     """Fill in every default, without judging the values.
 
     One departure from upstream: an absent percentageOfNodesToScore stays absent, because
-    podwright then scores every node, while 0 asks for upstream's adaptive rule.
+    podwright then scores every node, while 0 selects upstream's adaptive rule.
     """
     profiles = configuration.profiles or (KubeSchedulerProfile(),)
-    # With several profiles each must say its name; validation asks for it.
+    # With several profiles each must have a name; validation reports a missing one.
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         profiles = (replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     contention = configuration.enable_contention_profiling
@@ -285,7 +285,7 @@ _S = TypeVar("_S", LeaderElection, ClientConnection)
 
 
 def _zeros_to_defaults(struct: _S, *names: str) -> _S:
-    """Take "" and 0 in these fields for absent, as Go cannot tell them apart."""
+    """Treat "" and 0 in these fields as absent, since Go does not distinguish them."""
     defaults = type(struct)()
     zeros = {name: getattr(defaults, name) for name in names if not getattr(struct, name)}
     return replace(struct, **zeros)

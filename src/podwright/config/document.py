@@ -95,7 +95,7 @@ def decode(value: object, cls: type[_T], path: str, errors: list[FieldError]) ->
     """Make a struct of a plain value; None, with errors, when it cannot be made.
 
     Absent keys and nulls have the struct's default, or Go's zero value where the struct
-    wants one, so that validation can say what upstream says about it.
+    requires one, so that validation can report it with upstream's message.
     """
     before = len(errors)
     plain = _walk(value, _type_of(cls), path, errors)
@@ -224,8 +224,8 @@ def _scalar(*types: type, what: str) -> _Walker:
     return walk
 
 
-def _wrong(value: object, wanted: str, path: str, errors: list[FieldError]) -> object:
-    errors.append(invalid(path, value, f"must be {wanted}"))
+def _wrong(value: object, expected: str, path: str, errors: list[FieldError]) -> object:
+    errors.append(invalid(path, value, f"must be {expected}"))
     return value
 
 

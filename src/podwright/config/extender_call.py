@@ -1,8 +1,7 @@
-"""What goes to an extender and what comes back, as plain data.
+"""The calls to extenders and their replies, as plain data.
 
-The scheduler makes calls without making them: it hands out an `ExtenderCall` and is given an
-`ExtenderReply`. Here both are described, below everything that decides and everything that
-opens sockets.
+The scheduler opens no sockets: it returns an `ExtenderCall`, and the driver passes the
+`ExtenderReply` back. Both are defined here, below the rooms that decide and those that do I/O.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ Verb: TypeAlias = Literal["filter", "prioritize", "preempt", "bind"]
 
 
 class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that has to be made before the scheduler can go on.
+    """A request that the scheduler waits for.
 
     Parameters
     ----------
     extender : int
-        Its place in the configuration; TLS settings are found there.
+        Its index in the configuration, which has the TLS settings.
     verb : str
-        What is asked, whatever path the configuration gives it.
+        The purpose of the call, whatever its path in the configuration is.
     url : str
         Where to POST `body`, as `application/json`.
     body : bytes

@@ -124,7 +124,7 @@ class Gates(msgspec.Struct, frozen=True):
     changed: Mapping[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
-        """Report whether the gate is on; asking for an unknown one is a mistake in podwright."""
+        """Report whether a gate is on; an unknown gate is a programming error."""
         assert isinstance(name, str), name
         return self.changed.get(name, GATES[name].default)
 

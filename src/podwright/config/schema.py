@@ -131,7 +131,7 @@ class CoschedulingArgs(_Struct, frozen=True, kw_only=True):
 
 
 class DefaultPreemptionArgs(_Struct, frozen=True, kw_only=True):
-    """How many candidate nodes a dry run looks at."""
+    """The number of candidate nodes of a dry run."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
@@ -249,7 +249,7 @@ class ExtenderManagedResource(_Struct, frozen=True, kw_only=True):
 
 
 class Extender(_Struct, frozen=True, kw_only=True):
-    """An HTTP service that takes part in decisions; an empty verb is not supported."""
+    """An HTTP service that is called in decisions; an empty verb is not called."""
 
     url_prefix: str = ""
     filter_verb: str = ""
@@ -266,33 +266,33 @@ class Extender(_Struct, frozen=True, kw_only=True):
 
 
 class Rules(_Struct, frozen=True, kw_only=True):
-    """Which rule set decides: podwright's one key of its own, written `rules: classic` for short.
+    """The scheduling rules: podwright's only own key, `rules: classic` in its short form.
 
-    All but the name is for the classic rules, those of Kubernetes 1.16.
+    All fields but the name apply to the v1.16 rules only.
 
     Parameters
     ----------
     name : str
-        The rules of 1.36 are `modern`.
+        `modern` selects the v1.36 rules, `classic` the v1.16 rules.
     algorithm_provider : str
-        Predicates and priorities by the name of a fixed set; "" is DefaultProvider.
+        The name of a set of predicates and priorities; "" is DefaultProvider.
     policy : dict, optional
-        A Policy of that time instead of a provider.
+        A Policy (v1), used instead of a provider.
     hard_pod_affinity_symmetric_weight : int
-        The weight of required affinity in scores; a policy's own wins.
+        The weight of required affinity in scores; that of a policy takes precedence.
     non_preempting_priority : bool
-        The gate of that name, off by default: `preemptionPolicy: Never` is honoured.
+        The gate NonPreemptingPriority: whether `preemptionPolicy: Never` is honored.
     balanced_allocation : str
-        Whose rounding BalancedResourceAllocation has.
+        The version whose rounding BalancedResourceAllocation uses.
     backoff_flush_period_ns, unschedulable_flush_period_ns : int
-        How often pods whose backoff is over, or that wait too long, are looked for.
+        The time between two flushes of the backoff queue, and of unschedulable pods.
     max_unschedulable_duration_ns : int
-        What too long is.
+        How long a pod stays unschedulable before a flush moves it.
     """
 
     name: Literal["modern", "classic"] = "modern"
     algorithm_provider: str = ""
-    # The classic rules read it themselves, and say what is wrong with it.
+    # `podwright.classic` decodes and validates it.
     policy: dict[str, Any] | None = None
     hard_pod_affinity_symmetric_weight: Int32 = 1
     non_preempting_priority: bool = False

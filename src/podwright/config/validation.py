@@ -1,6 +1,6 @@
 """Whether a configuration with its defaults makes sense, in kube-scheduler's words.
 
-`validate` looks at everything and returns all it finds; nothing here raises.
+`validate` checks the whole configuration and returns all errors; it does not raise.
 
 Upstream: pkg/scheduler/apis/config/validation/validation.go,
 staging/src/k8s.io/component-base/config/validation/validation.go
@@ -66,12 +66,12 @@ _POINTS_WITH_REMOVED = tuple(p for p in POINT_TYPES if not p.startswith("placeme
 
 
 def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError]:
-    """Find what does not go together with the rules of a configuration, as it was written."""
+    """Return the errors of settings that the chosen rules do not allow."""
     rules = configuration.rules
     if rules is None:
         return []
     if rules.name == "modern":
-        return [] if rules == Rules() else [problem("rules", _MODERN_HAVE_NONE)]
+        return [] if rules == Rules() else [problem("rules", _NO_SETTINGS_OF_V136)]
     errors = []
     if rules.policy is not None and rules.algorithm_provider:
         errors.append(problem("rules.algorithmProvider", "a policy is used instead of a provider"))
@@ -80,7 +80,7 @@ def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError
             if value and value != Plugins():
                 errors.append(problem(f"profiles[{index}].{field}", _CLASSIC_HAVE_NO_PLUGINS))
     if configuration.extenders:
-        errors.append(problem("extenders", "the classic rules have theirs in rules.policy"))
+        errors.append(problem("extenders", "the v1.16 rules read extenders from rules.policy"))
     periods = ("backoffFlushPeriod", "unschedulableFlushPeriod", "maxUnschedulableDuration")
     for name, value_ns in zip(
         periods,
@@ -97,9 +97,9 @@ def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError
     return errors
 
 
-_MODERN_HAVE_NONE = 'settings of the classic rules, but not "name: classic"'
+_NO_SETTINGS_OF_V136 = 'settings of the v1.16 rules, but not "name: classic"'
 _CLASSIC_HAVE_NO_PLUGINS = (
-    "the classic rules have predicates and priorities, not plugins: see rules.policy"
+    "the v1.16 rules have predicates and priorities, not plugins: see rules.policy"
 )
 
 

@@ -26,7 +26,7 @@ from podwright.machine.state import State, object_key
 from podwright.objects import Node, Object, Pod
 from podwright.queueing import derive_events, derive_pod_update
 
-# Labels are made anew at each look.
+# `label` is computed at each access.
 _ADDED = ASSIGNED_POD_ADD.label
 _DELETED = ASSIGNED_POD_DELETE.label
 _PENDING_ADDED = UNSCHEDULABLE_POD_ADD.label
@@ -36,14 +36,14 @@ _PENDING_DELETED = ClusterEvent(UNSCHEDULABLE_POD, ActionType.DELETE).label
 
 
 class EventHandlers:
-    """Takes changes of objects in."""
+    """Handles changes of objects."""
 
     def __init__(self, state: State, bindings: BindingCycles) -> None:
         self._state = state
         self._bindings = bindings
 
     def put(self, obj: Object) -> None:
-        """Take in a new object or a new version of one."""
+        """Handle a new object or a new version of one."""
         if isinstance(obj, Pod):
             self._put_pod(obj)
             return
@@ -53,10 +53,10 @@ class EventHandlers:
         state.objects[key] = obj
         state.cluster.put(obj)
         for event in derive_events(old, obj):
-            self._tell(event, old=old, new=obj)
+            self._move_pods(event, old=old, new=obj)
 
     def delete(self, obj: Object) -> None:
-        """Take an object out; unknown ones are ignored."""
+        """Handle a deleted object; unknown ones are ignored."""
         if isinstance(obj, Pod):
             self._delete_pod(obj)
             return
@@ -67,13 +67,13 @@ class EventHandlers:
         if not isinstance(obj, Node):
             state.cluster.delete(old)
         for event in derive_events(old, None):
-            self._tell(event, old=old)
+            self._move_pods(event, old=old)
         if isinstance(obj, Node):
             # Hints look at the cluster as it was with the node.
             state.cluster.delete(old)
 
-    def _tell(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:
-        """Let pods know that wait for such a change."""
+    def _move_pods(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:
+        """Move the pods that the event may make schedulable."""
         state = self._state
         state.queue.move(event, state.now_ns, old=old, new=new)
         state.metrics.handled(event.label)
@@ -85,7 +85,7 @@ class EventHandlers:
         key = pod.key
         old = state.pods.get(key)
         if old is not None and old.metadata.uid != pod.metadata.uid:
-            # Deleted and made anew, and the deletion went unseen.
+            # Deleted and created again; the deletion was not observed.
             self._delete_pod(old)
             old = None
         node_name = pod.spec.node_name
@@ -114,12 +114,12 @@ class EventHandlers:
         state = self._state
         state.queue.add(pod, state.now_ns, key=key)
         if state.groups.has(GANG_SCHEDULING):
-            # Upstream tells others of new pods only if gangs are scheduled.
+            # Upstream moves pods on new pods only if gangs are scheduled.
             state.queue.move(UNSCHEDULABLE_POD_ADD, state.now_ns, new=pod)
         state.metrics.handled(_PENDING_ADDED)
 
     def _keep(self, key: str, old: Pod | None, pod: Pod) -> None:
-        """Store a version of a pod, and note to which groups it belongs."""
+        """Store a version of a pod, and update the groups that it belongs to."""
         state = self._state
         state.pods[key] = pod
         if state.expired and (old is None or not _is_same_version(old, pod)):
@@ -141,11 +141,11 @@ class EventHandlers:
         state.metrics.handled(_ADDED)
 
     def _update_assigned(self, key: str, old: Pod, pod: Pod) -> None:
-        """Take in a newer version of a pod that has a node."""
+        """Handle a newer version of a pod that has a node."""
         state = self._state
         state.cluster.put_pod(key, pod)
         for event in derive_pod_update(old, pod):
-            self._tell(event, old=old, new=pod)
+            self._move_pods(event, old=old, new=pod)
 
     def _update_pending(self, old: Pod, pod: Pod) -> None:
         state = self._state
@@ -167,7 +167,7 @@ class EventHandlers:
         key = pod.key
         old = state.pods.get(key)
         if old is None or old.metadata.uid != pod.metadata.uid:
-            # Old news: it is gone already, and may have a successor of that name.
+            # An outdated event: the pod is gone already, and another one may have its name.
             return
         del state.pods[key]
         state.expired.discard(old.metadata.uid)
@@ -192,7 +192,7 @@ class EventHandlers:
     def _assumed_pod_goes(self, binding: Binding) -> None:
         """Free the node of an assumed pod that is deleted, or is being deleted.
 
-        A binding cycle past Permit goes on and fails by itself.
+        A binding cycle past Permit continues and fails by itself.
         """
         state = self._state
         assumed_pod = binding.assumed_pod
@@ -201,7 +201,7 @@ class EventHandlers:
         state.queue.move(ASSIGNED_POD_DELETE, state.now_ns, old=assumed_pod)
 
     def _nomination_ended(self, pod: Pod) -> None:
-        """Wake the pods that had to leave room for a nominated one."""
+        """Move the pods that had to leave room for a nominated one."""
         state = self._state
         priority = pod.priority
         state.queue.move(
@@ -213,7 +213,7 @@ class EventHandlers:
 
 
 def has_lost_its_node(old: Pod | None, new: Pod) -> bool:
-    """Report whether this is old news: no pod that had a node is without one later."""
+    """Report whether an event is outdated: a pod that had a node never loses it."""
     return old is not None and bool(old.spec.node_name) and not new.spec.node_name
 
 

@@ -263,7 +263,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
     timer_count, timers = state.timers.snapshot()
     claims, volumes = cluster.storage.assumptions()
     bindings = {binding.number: binding for binding in state.assumed.values()} | state.bindings
-    queue = _modern(state.queue).snapshot(numbering)
+    queue = _scheduling_queue(state.queue).snapshot(numbering)
     written = tuple(_binding(state, bindings[number], numbering) for number in sorted(bindings))
     return MachineSnapshot(
         now_ns=state.now_ns,
@@ -314,7 +314,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
     )
 
 
-def _modern(queue: PodQueue) -> SchedulingQueue:
+def _scheduling_queue(queue: PodQueue) -> SchedulingQueue:
     assert isinstance(queue, SchedulingQueue), f"{type(queue).__name__} cannot be written down"
     return queue
 
@@ -396,7 +396,7 @@ def restore(
         pod = numbers.pod(number)
         state.pods[pod.key] = pod
     places = {number: QueueName(entry.place) for number, entry in enumerate(snapshot.queued)}
-    _modern(state.queue).restore(snapshot.queue, numbers, places)
+    _scheduling_queue(state.queue).restore(snapshot.queue, numbers, places)
     bindings = {entry.number: _binding_from(state, entry, numbers) for entry in snapshot.bindings}
     for entry in snapshot.bindings:
         binding = bindings[entry.number]

@@ -42,7 +42,7 @@ def _no_pod_is_lost(state: State, being_tried: frozenset[str]) -> None:
             assert not is_queued, f"{key} has a node and is queued: {state.queue.story(key)}"
             continue
         if is_queued and uid in state.assumed and not isinstance(state.queue, SchedulingQueue):
-            # Under the classic rules an update queues an assumed pod again; its cycle is skipped.
+            # Under the v1.16 rules an update queues an assumed pod again; its cycle is skipped.
             continue
         places = is_queued + is_under_way + (uid in state.expired)
         if uid in in_flight:

@@ -68,7 +68,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     configuration : KubeSchedulerConfiguration, optional
         Decide by this one.
     weights : mapping of str to int, optional
-        Weights of score plugins, or of priorities under the classic rules; those of others stay.
+        Weights of score plugins, or of priorities under the v1.16 rules; those of others stay.
     taint : (str, Taint, "add" or "remove"), optional
         A node, and a taint that it has or has not. One is removed by key and effect.
     add_nodes : sequence of Node
@@ -131,7 +131,7 @@ def _runner(
     cluster = past.machine.cluster
     if not parts.reads(cluster):
         raise ImpossibleChange(
-            "this run was decided by the modern rules, which do not keep what the classic ones"
+            "this run was decided by the v1.36 rules, which do not keep what the v1.16 rules"
             " read; podwright compare-rules places the same pods by both"
         )
     runner = parts.runner(parts.profiles[name], cluster)

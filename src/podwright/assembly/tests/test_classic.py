@@ -1,4 +1,4 @@
-"""The classic rules in the machine, in `Scheduler`, and what a configuration may say of them."""
+"""The v1.16 rules in the machine, in `Scheduler`, and what a configuration may say of them."""
 
 from __future__ import annotations
 
@@ -139,15 +139,15 @@ def problems(written: KubeSchedulerConfiguration) -> list[str]:
                 extenders=(Extender(url_prefix="http://e", filter_verb="f", weight=1),),
             ),
             [
-                "c: profiles[0].plugins: the classic rules have predicates and "
+                "c: profiles[0].plugins: the v1.16 rules have predicates and "
                 "priorities, not plugins: see rules.policy",
-                "c: extenders: the classic rules have theirs in rules.policy",
+                "c: extenders: the v1.16 rules read extenders from rules.policy",
             ],
-            id="what only the modern rules have",
+            id="what only the v1.36 rules have",
         ),
         pytest.param(
             KubeSchedulerConfiguration(rules=Rules(algorithm_provider="DefaultProvider")),
-            ['c: rules: settings of the classic rules, but not "name: classic"'],
+            ['c: rules: settings of the v1.16 rules, but not "name: classic"'],
             id="settings without the name",
         ),
         pytest.param(

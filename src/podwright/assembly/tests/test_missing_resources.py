@@ -1,4 +1,4 @@
-"""Resources that pods ask for and no node has."""
+"""Resources that pods request and no node has."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_asked_for_and_nowhere(nodes, pods, found):
 
 
 def test_it_is_told_in_a_line():
-    assert str(MissingResource("a/gpus", 1)) == "1 pod asks for a/gpus, which no node has"
+    assert str(MissingResource("a/gpus", 1)) == "1 pod requests a/gpus, which no node has"
     assert str(MissingResource("a/gpus", 2, "a/gpu")) == (
-        '2 pods ask for a/gpus, which no node has; did they mean "a/gpu"?'
+        '2 pods request a/gpus, which no node has; did they mean "a/gpu"?'
     )

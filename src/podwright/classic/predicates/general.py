@@ -1,6 +1,6 @@
 """GeneralPredicates: resources, host name, ports and selector, with all reasons together.
 
-It is the one predicate that goes on after a failure.
+It is the only predicate that continues after a failure.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, GeneralPredicates
 """

@@ -18,7 +18,7 @@ _FAILURES: Final = (
 
 
 def concerns(meta: PredicateMetadata) -> bool:
-    """Whether the pod wants ports of the node."""
+    """Whether the pod requests ports of the node."""
     return bool(meta.ports)
 
 

@@ -1,6 +1,6 @@
 """CheckNodeLabelPresence: nodes must have, or must not have, labels whatever their values.
 
-Only a policy can ask for it, and only under this name: one with an argument under another
+Only a policy can configure it, and only under this name: one with an argument under another
 name never runs, as the name is not in the fixed order.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, NodeLabelChecker
@@ -20,7 +20,7 @@ _FAILURES: Final = (Failure("CheckNodeLabelPresence", "node(s) didn't have the r
 
 
 def label_presence(name: str, labels: Sequence[str], *, presence: bool) -> Predicate:
-    """Make the predicate that wants all the labels to be there, or none of them."""
+    """Return a predicate that requires all of the labels, or none of them."""
 
     def check(_meta: PredicateMetadata, node: NodeInfo) -> Failures:
         """Reject a node with the wrong labels."""

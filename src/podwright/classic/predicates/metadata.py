@@ -8,7 +8,7 @@ up its labels:
 - `attracting`: pairs with a pod that matches *all* of this pod's required affinity terms;
 - `repelling`: pairs with a pod that this pod's required anti-affinity keeps away from.
 
-Preemption and nominated pods ask "what if": they copy the metadata and add or remove pods.
+Preemption and the check of nominated pods copy the metadata and add or remove pods.
 
 Upstream: pkg/scheduler/algorithm/predicates/metadata.go
 """
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from podwright.classic.affinity import Term, compile_terms, required_affinity, required_anti
 from podwright.classic.cluster import ClassicCluster
 from podwright.classic.node_info import HostPort, NodeInfo, host_ports
-from podwright.classic.resources import asked
+from podwright.classic.resources import requested_by
 from podwright.objects import Labels, NodeTerms, Pod, labels_as_selector, node_selector
 
 __all__ = ["Pair", "PairTable", "PredicateMetadata"]
@@ -70,7 +70,7 @@ class PairTable:
 
 
 class PredicateMetadata:
-    """One pod, looked at by predicates.
+    """What predicates read of one pod.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class PredicateMetadata:
         self.pod = pod
         self.cluster = cluster
         self.ignored_resources = ignored_resources
-        self.request = asked(pod)
+        self.request = requested_by(pod)
         self.ports: list[HostPort] = list(host_ports(pod))
         self.node_selector = labels_as_selector(pod.spec.node_selector)
         self.node_terms: NodeTerms | None = _required_node_terms(pod)
@@ -110,7 +110,7 @@ class PredicateMetadata:
 
     @property
     def starts_series(self) -> bool:
-        """Whether nobody matches the pod's affinity yet, but the pod itself does.
+        """Whether no pod matches the pod's affinity yet, but the pod itself does.
 
         Such a pod may go anywhere, or the first of a series that wants to be together could
         never be placed.

@@ -23,8 +23,8 @@ class Predicate(NamedTuple):
     name : str
         As policies write it.
     concerns : callable
-        Whether the rule can reject any node at all for this pod; asked once, so that nodes
-        are not asked in vain.
+        Whether the rule can reject any node at all for this pod; called once per pod, to
+        avoid calls per node that have no effect.
     check : Check
         The rule.
     """

@@ -1,7 +1,7 @@
 """PodFitsResources: there must be room.
 
-A pod that asks for nothing at all needs no more than a place among the node's pods. One that
-asks for anything is compared in cpu, memory and ephemeral storage, so a pod that asks for
+A pod that requests nothing needs only a free place among the node's pods. A pod with any
+request is compared in cpu, memory and ephemeral storage, so a pod that requests
 memory only is rejected for cpu by a node whose cpu is overcommitted.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsResources

@@ -1,7 +1,7 @@
 """ImageLocalityPriority: prefer nodes that have the pod's images already.
 
 Each image counts with its size times the share of the cluster's nodes that have it, so that
-one node with a rare image does not attract everybody. The sum lies between 23 MiB, which
+one node with a rare image does not attract all pods. The sum lies between 23 MiB, which
 gives 0, and 1000 MiB, which gives 10.
 
 Upstream: pkg/scheduler/algorithm/priorities/image_locality.go

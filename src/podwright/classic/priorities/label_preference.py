@@ -1,6 +1,6 @@
 """labelPreference: prefer nodes that have, or do not have, a label.
 
-Only a policy can ask for it.
+Only a policy can configure it.
 
 Upstream: pkg/scheduler/algorithm/priorities/node_label.go
 """

@@ -21,7 +21,7 @@ DEFAULT_HARD_POD_AFFINITY_WEIGHT: Final = 1
 
 
 class PriorityMetadata:
-    """One pod, looked at by priorities.
+    """What priorities read of one pod.
 
     Parameters
     ----------

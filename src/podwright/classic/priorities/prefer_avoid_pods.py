@@ -1,8 +1,8 @@
-"""NodePreferAvoidPodsPriority: nodes may ask that a controller's pods go elsewhere.
+"""NodePreferAvoidPodsPriority: nodes may ask for the pods of a controller to be placed elsewhere.
 
 0 on nodes whose annotation names the pod's controller, 10 on all others; with a weight of
-10000 this decides. Only replication controllers and replica sets are looked at, and an
-annotation that cannot be read asks for nothing.
+10000 this decides. Only replication controllers and replica sets are considered, and an
+annotation that cannot be parsed has no effect.
 
 Upstream: pkg/scheduler/algorithm/priorities/node_prefer_avoid_pods.go
 """
@@ -51,7 +51,7 @@ class _AvoidPods(_Part, frozen=True):
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Look whether the node asks to be spared."""
+    """Report whether the node's annotation names the pod's controller."""
     controller = meta.controller
     if controller is None or controller.kind not in ("ReplicationController", "ReplicaSet"):
         return lambda _node: MAX_PRIORITY  # the same for every node

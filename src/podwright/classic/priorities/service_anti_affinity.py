@@ -1,6 +1,6 @@
 """serviceAntiAffinity: spread the pods of a service over the values of a node label.
 
-Only a policy can ask for it. Map: the node's pods of the pod's first service. Reduce:
+Only a policy can configure it. Map: the node's pods of the pod's first service. Reduce:
 `10 * (all - those with the node's value) / all`; nodes without the label get 0.
 
 Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go, ServiceAntiAffinity

@@ -128,7 +128,7 @@ def ratio(*shape):
             policy(predicates=[{"name": "CheckNodeCondition"}]),
             "predicates[0].name",
             "Invalid configuration: Predicate type not found for CheckNodeCondition; "
-            "conditions of nodes are taints, which PodToleratesNodeTaints looks at",
+            "conditions of nodes are taints, which PodToleratesNodeTaints checks",
             id="conditions are taints",
         ),
         pytest.param(
