@@ -337,11 +337,11 @@ def targets(pods):
 def test_pods_are_disrupted_with_the_words_of_the_record(history, events):
     cluster = Cluster(CLUSTER_CONTROLLERS)
     seen: list[Any] = []
-    cluster.laws.append(lambda c: seen.extend(pod.raw for pod in c.pods()))
+    cluster.invariants.append(lambda c: seen.extend(pod.raw for pod in c.pods()))
     slow = {STOP_DELAY: "20s"}
     for name in ("drained", "tainted", "gone"):
         cluster.add(document("Node", name), a_pod(name, nodeName=name, annotations=slow))
-    cluster.tell(DrainNode("drained"))
+    cluster.send(DrainNode("drained"))
     cluster.edit(NODE, "tainted", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
     cluster.delete(NODE, "gone")
     cluster.run(100)
@@ -354,7 +354,7 @@ def test_pods_are_disrupted_with_the_words_of_the_record(history, events):
     }
     assert targets(seen) == expected
     words = {masked_pod(t) for *_, reason, t in events if reason == "TaintManagerEviction"}
-    assert {masked_pod(text) for text in cluster.said("TaintManagerEviction")} == words
+    assert {masked_pod(text) for text in cluster.event_notes("TaintManagerEviction")} == words
 
 
 def masked_pod(text):
@@ -413,7 +413,7 @@ def test_a_namespace_of_the_record_ends_with_the_same_words(history):
     cluster.add(document("Namespace", "preview-17"), document("Node", "n1"))
     cluster.add(a_pod("p", namespace="preview-17"))
     last: list[Any] = []
-    cluster.laws.append(lambda c: last.extend(c.writes[-1:]))
+    cluster.invariants.append(lambda c: last.extend(c.writes[-1:]))
     cluster.delete(("", "Namespace"), "preview-17")
     cluster.run(10)
     assert not cluster.has(("", "Namespace"), "preview-17")

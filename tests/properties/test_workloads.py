@@ -160,14 +160,14 @@ def test_a_rollout_keeps_within_its_bounds(
     replicas: int,
     surge: int | str,
     unavailable: int | str,
-    gone_after: float,
+    removed_after: float,
     history: list[Step],
 ) -> None:
     rolling = f"{{maxSurge: {surge}, maxUnavailable: {unavailable}}}"
     world = started(
         "deployment",
         f"\n  replicas: {replicas}\n  strategy: {{rollingUpdate: {rolling}}}",
-        gone_after=gone_after,
+        removed_after=removed_after,
     )
 
     def share(value: int | str, *, up: bool) -> int:
@@ -198,7 +198,7 @@ def test_a_rollout_keeps_within_its_bounds(
 
 
 class Ordered(Cluster):
-    """A cluster that looks whether pods of a stateful set come in order."""
+    """A cluster that syncs whether pods of a stateful set come in order."""
 
     def _do(self, action: ControllerAction) -> None:
         if isinstance(action, CreateObject) and isinstance(action.obj, Pod):
@@ -282,12 +282,12 @@ def test_who_goes_on_from_what_was_written_down_does_the_same(
 ) -> None:
     replicas = "" if kind == "daemonset" else "\n  replicas: 3"
     world, other = (started(kind, spec + replicas) for _ in range(2))
-    looks = 0
+    syncs = 0
 
     def restart() -> None:
-        nonlocal looks
-        looks += 1
-        if looks % every == 0:
+        nonlocal syncs
+        syncs += 1
+        if syncs % every == 0:
             other.restart()
 
     other.before_each = restart

@@ -1,4 +1,4 @@
-"""What pods are given on their way in."""
+"""Admission completes pods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def priority_of(admission: Admission, pod: Pod) -> int:
     return admitted.priority
 
 
-def test_a_pod_that_is_created_again_has_the_priority_that_holds_then():
+def test_a_pod_gets_the_current_default_priority_at_each_creation():
     admission, pod = Admission(ObjectStore()), make_pod("web")
     given = [priority_of(admission, pod)]
     for value in (5, 7):

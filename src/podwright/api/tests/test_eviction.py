@@ -1,4 +1,4 @@
-"""Evictions are allowed and refused as `pods/eviction` does it."""
+"""Evictions are allowed and rejected as by `pods/eviction`."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
         pytest.param(a_web_pod(), [a_budget(**EXHAUSTED)], 429, False, id="none left"),
         pytest.param(a_web_pod(), [a_budget(disruptionsAllowed=-1)], 403, False, id="negative"),
         pytest.param(a_web_pod(), [a_budget("a"), a_budget("b")], 500, False, id="two budgets"),
-        pytest.param(a_web_pod(), [a_budget(generation=2)], 429, False, id="not worked out yet"),
+        pytest.param(a_web_pod(), [a_budget(generation=2)], 429, False, id="an outdated status"),
         pytest.param(
             a_web_pod(),
             [a_budget(disruptedPods={f"p{n}": at(0) for n in range(2_001)})],
             403,
             False,
-            id="too many on their way",
+            id="too many evicted pods",
         ),
         pytest.param(a_web_pod("Pending"), [a_budget(**EXHAUSTED)], 201, False, id="pending"),
         pytest.param(a_web_pod("Succeeded"), [a_budget(**EXHAUSTED)], 201, False, id="ended"),
@@ -96,7 +96,7 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
         ),
     ],
 )
-def test_whether_a_pod_may_be_evicted(pod, budgets, code, charges):
+def test_decisions_about_evictions(pod, budgets, code, charges):
     eviction = decide_eviction(pod, budgets, NOW)
     assert eviction.code == code
     assert eviction.is_allowed == (code == 201)
@@ -104,7 +104,7 @@ def test_whether_a_pod_may_be_evicted(pod, budgets, code, charges):
     assert (eviction.budget is not None) == charges
 
 
-def test_an_eviction_is_written_into_its_budget():
+def test_an_eviction_is_stored_in_its_budget():
     eviction = decide_eviction(a_web_pod(), [a_budget()], NOW)
     assert eviction.budget is not None
     status = eviction.budget.raw["status"]
@@ -114,7 +114,7 @@ def test_an_eviction_is_written_into_its_budget():
     assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
 
 
-def test_a_refusal_says_what_the_budget_needs():
+def test_a_rejection_reports_the_needs_of_the_budget():
     message = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED)], NOW).message
     assert message == (
         "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget"
@@ -122,12 +122,12 @@ def test_a_refusal_says_what_the_budget_needs():
     )
 
 
-def test_a_client_waits_for_a_budget_that_is_not_worked_out():
+def test_a_client_retries_while_the_budget_is_outdated():
     assert decide_eviction(a_web_pod(), [a_budget(generation=2)], NOW).retry_after_seconds == 10
 
 
 @pytest.mark.parametrize("sets_observed_generation", [True, False])
-def test_a_pod_says_why_it_is_disrupted(sets_observed_generation):
+def test_a_disrupted_pod_has_the_condition(sets_observed_generation):
     pod = with_disruption_target(
         a_web_pod(), "Why", "because", NOW, sets_observed_generation=sets_observed_generation
     )

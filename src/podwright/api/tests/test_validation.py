@@ -1,4 +1,4 @@
-"""Workloads that an API server would refuse."""
+"""Workloads that an API server rejects."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def workload(kind: str, **spec: Any) -> KubernetesObject:
 
 
 @pytest.mark.parametrize("kind", SPECS)
-def test_a_workload_that_is_right_has_nothing_wrong(kind):
+def test_a_valid_workload_has_no_errors(kind):
     assert list(validate_workload(workload(kind))) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPECS if kind != "PodDisruptionBudget"])
-def test_a_workload_says_what_its_pods_are_like(kind):
+def test_a_workload_needs_a_template(kind):
     inner = "jobTemplate" if kind == "CronJob" else "template"
     (path, message, _), *_ = validate_workload(workload(kind, **{inner: None}))
     assert path.startswith(f"spec.{inner}")
@@ -50,7 +50,7 @@ def test_a_workload_says_what_its_pods_are_like(kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec", "told"),
+    ("kind", "spec", "reported"),
     [
         pytest.param("Deployment", {"replicas": "3"}, "spec.replicas", id="a number in quotes"),
         pytest.param("ReplicaSet", {"replicas": -1}, "spec.replicas", id="fewer than none"),
@@ -149,7 +149,7 @@ def test_a_workload_says_what_its_pods_are_like(kind):
         ),
     ],
 )
-def test_a_workload_that_is_wrong_says_where(kind, spec, told):
+def test_an_invalid_workload_reports_the_path(kind, spec, reported):
     wrong = list(validate_workload(workload(kind, **spec)))
-    assert " ".join(path for path, _, _ in wrong) == told
+    assert " ".join(path for path, _, _ in wrong) == reported
     assert all(message for _, message, _ in wrong)

@@ -1,8 +1,8 @@
-"""A cluster for tests of controllers: a store, nodes, and pods that run when told to.
+"""A test driver of controllers: a real store, and pods with a simple simulated life.
 
-Whatever the controllers want is done to a real store, and its changes are what they hear of. A
-pod is bound as soon as it is there; it is ready `ready_after` seconds later and gone
-`gone_after` seconds after its deletion began (None: never, until a test says so).
+The driver executes the actions of the controllers on the store and delivers its changes to them.
+A pod is bound as soon as it is added, ready `ready_after` seconds later, and removed
+`removed_after` seconds after its deletion (None: only when a test does it).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Maker = Callable[[Lister], Controller]
 
 
 class Cluster:
-    """Controllers at work."""
+    """A cluster with controllers, and a bind-first scheduler."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Cluster:
         *,
         nodes: int = 3,
         ready_after: float | None = 1,
-        gone_after: float | None = 1,
+        removed_after: float | None = 1,
         seed: int = 1,
     ) -> None:
         self.makers = tuple(makers)
@@ -85,7 +85,7 @@ class Cluster:
         self.api = Api(self.store)
         self.admission = self.api.admission
         self.ready_after = ready_after
-        self.gone_after = gone_after
+        self.removed_after = removed_after
         self.now_ns = NOW
         self.binds = True
         self.story: list[str] = []
@@ -98,7 +98,7 @@ class Cluster:
         for index in range(nodes):
             self.add_node(f"n{index}")
 
-    # ----------------------------------------------------------------------- what a test does
+    # --------------------------------------------------------------------- actions of a test
 
     def add_node(self, name: str, **spec: Any) -> None:
         labels = {"kubernetes.io/hostname": name} | spec.pop("labels", {})
@@ -108,7 +108,7 @@ class Cluster:
         )
 
     def apply(self, text: str) -> None:
-        """Create or change objects, as YAML has them; a change leaves what it does not say."""
+        """Create or patch the objects of a YAML text."""
         for document in yaml.safe_load_all(text):
             new = decode(document)
             kind = (new.api_version.rpartition("/")[0], new.kind)
@@ -160,7 +160,7 @@ class Cluster:
         return [obj.name for obj in self.all(kind)]
 
     def run(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the time, and process what is due."""
         until_ns = self.now_ns + int(seconds * SECOND)
         self.settle()
         while self._heap and self._heap[0][0] <= until_ns:
@@ -171,7 +171,7 @@ class Cluster:
         self.now_ns = until_ns
 
     def ready(self, name: str) -> None:
-        """Let a pod become ready, now."""
+        """Set a pod to ready now."""
         self._set_status(name, "Running", "True")
 
     def unready(self, name: str) -> None:
@@ -180,12 +180,12 @@ class Cluster:
     def fail(self, name: str) -> None:
         self._set_status(name, "Failed", "False")
 
-    def told(self) -> list[str]:
-        """Return the Events since the last time this was asked."""
-        told, self.story = self.story, []
-        return told
+    def new_events(self) -> list[str]:
+        """Return the Events since the last call."""
+        events, self.story = self.story, []
+        return events
 
-    # --------------------------------------------------------------------------- what happens
+    # ---------------------------------------------------------------------------- processing
 
     def at(self, due_ns: int, do: Callable[[], None]) -> None:
         self._count += 1
@@ -197,11 +197,11 @@ class Cluster:
                 if event.object is None:
                     continue
                 obj: Any = event.object
-                gone = event.type == "DELETED"
-                change = ObjectDeleted(obj) if gone else ObjectPut(obj)
+                is_removed = event.type == "DELETED"
+                change = ObjectDeleted(obj) if is_removed else ObjectPut(obj)
                 self.controllers.handle(change, self.now_ns)
-                if isinstance(obj, Pod) and not gone:
-                    self._live(obj, event.old)
+                if isinstance(obj, Pod) and not is_removed:
+                    self._run_pod(obj, event.old)
             if self._changes.is_behind:
                 continue
             self.before_each()
@@ -220,9 +220,9 @@ class Cluster:
                     self.story.append(f"! {obj.kind} {obj.key} exists")
                 except Forbidden as error:
                     self.story.append(f"! {error}")
-                    refusal = CreateRejected(action, str(error))
-                    for wanted in self.controllers.handle(refusal, self.now_ns):
-                        self._do(wanted)
+                    rejection = CreateRejected(action, str(error))
+                    for following in self.controllers.handle(rejection, self.now_ns):
+                        self._do(following)
             case UpdateObject(obj, scope):
                 self.store.update(obj, scope=scope)
             case DeleteObject():
@@ -243,17 +243,17 @@ class Cluster:
                 name = action.key.rpartition("/")[2]
                 self.story.append(f"{name}: {action.reason}: {action.note}")
             case SyncAt(due_ns, event):
-                self.at(due_ns, lambda: self._wake(event))
+                self.at(due_ns, lambda: self._requeue(event))
 
-    def _wake(self, event: SyncDue) -> None:
+    def _requeue(self, event: SyncDue) -> None:
         self.controllers.handle(event, self.now_ns)
 
-    def _live(self, pod: Pod, old: KubernetesObject | None) -> None:
+    def _run_pod(self, pod: Pod, old: KubernetesObject | None) -> None:
         name, uid = pod.key, pod.uid
         if pod.is_terminating:
             is_news = not isinstance(old, Pod) or not old.is_terminating
-            if is_news and self.gone_after is not None and not pod.metadata.finalizers:
-                self.at(self.now_ns + int(self.gone_after * SECOND), lambda: self.end(name, uid))
+            if is_news and self.removed_after is not None and not pod.metadata.finalizers:
+                self.at(self.now_ns + int(self.removed_after * SECOND), lambda: self.end(name, uid))
         elif not pod.spec.node_name and not pod.spec.scheduling_gates:
             node = self._node_for(pod) if self.binds else ""
             present = self.find("pod", name)
@@ -283,7 +283,7 @@ class Cluster:
             self._set_status(name, "Running", "True", settle=False)
 
     def end(self, name: str, uid: str = "") -> None:
-        """Let a pod that is being deleted go."""
+        """Remove a pod that is being deleted."""
         pod = self.find("pod", name)
         if pod is not None and uid in ("", pod.uid):
             self.store.delete(POD, pod.key, self.now_ns, grace_seconds=0)
@@ -297,10 +297,10 @@ class Cluster:
         if settle:
             self.settle()
 
-    # ------------------------------------------------------------------------- written down
+    # -------------------------------------------------------------------------- checkpoints
 
     def restart(self) -> None:
-        """Go on with new controllers that know only what was written down."""
+        """Continue with new controllers, restored from the state of the old ones."""
         state = msgspec.json.decode(msgspec.json.encode(self.controllers.state()))
         other = ControllerLoop(self.makers)
         objects = [obj for kind in sorted(KINDS.values()) for obj in self.store.list(kind).objects]
@@ -308,8 +308,8 @@ class Cluster:
         self.controllers = other
 
 
-def counting(maker: Maker, looks: list[Counter[str]]) -> Maker:
-    """Return a maker whose controller counts the pods that it creates and deletes at each look."""
+def counting(maker: Maker, syncs: list[Counter[str]]) -> Maker:
+    """Return a maker whose controller counts its created and deleted pods in each sync."""
 
     def make(lister: Lister) -> Controller:
         controller: Any = maker(lister)
@@ -319,7 +319,7 @@ def counting(maker: Maker, looks: list[Counter[str]]) -> Maker:
             actions: list[ControllerAction] = sync(key, now_ns)
             created = sum(isinstance(a, CreateObject) and type(a.obj) is Pod for a in actions)
             deleted = sum(isinstance(a, DeleteObject) and a.object_kind == "Pod" for a in actions)
-            looks.append(Counter(created=created, deleted=deleted))
+            syncs.append(Counter(created=created, deleted=deleted))
             return actions
 
         controller.sync = count
@@ -328,9 +328,9 @@ def counting(maker: Maker, looks: list[Counter[str]]) -> Maker:
     return make
 
 
-def counts(looks: Iterable[Counter[str]], what: str) -> list[int]:
+def counts(syncs: Iterable[Counter[str]], what: str) -> list[int]:
     """Return the counts that are not 0."""
-    return [look[what] for look in looks if look[what]]
+    return [each_sync[what] for each_sync in syncs if each_sync[what]]
 
 
 def key_of(kind: str, name: str) -> str:

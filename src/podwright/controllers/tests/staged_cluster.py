@@ -1,4 +1,4 @@
-"""A driver for tests: a store, the life of nodes and pods, controllers, and a trivial scheduler."""
+"""A test driver of controllers: a store, stages for nodes and pods, and a trivial scheduler."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def a_pod(name: str, *, namespace: str = "default", **spec: Any) -> Any:
 
 
 class Cluster:
-    """What a world is, without its scheduler: pods go to the first node that is schedulable.
+    """A world with a trivial scheduler, which binds pods to the first schedulable node.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class Cluster:
     schedules : bool
         Whether pods are bound.
     stages : iterable of Stage, optional
-        Another life for nodes and pods.
+        The stages of nodes and pods; the default ones if None.
     start_ns : int
-        When it begins.
+        The start time.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Cluster:
         self.events: list[tuple[float, str, str, str]] = []
         self.creations: list[KubernetesObject] = []
         self.writes: list[CreateObject | UpdateObject | DeleteObject] = []
-        self.laws: list[Callable[[Cluster], None]] = []
+        self.invariants: list[Callable[[Cluster], None]] = []
 
-    # ----------------------------------------------------------------------- from outside
+    # --------------------------------------------------------------------- actions of a test
 
     @property
     def now(self) -> float:
@@ -118,13 +118,13 @@ class Cluster:
         self.store.delete(kind, key, self.heap.now_ns, **options)
         self.settle()
 
-    def tell(self, event: NodeEvent) -> None:
+    def send(self, event: NodeEvent) -> None:
         self.controllers.handle(event, self.heap.now_ns)
         if not isinstance(event, DrainNode):
             self.do(self.life.handle(event, self.heap.now_ns))
         self.settle()
 
-    # ---------------------------------------------------------------------------- looking
+    # ---------------------------------------------------------------------------- reading
 
     def get(self, kind: tuple[str, str], key: str) -> KubernetesObject:
         found = self.store.get(kind, key)
@@ -149,13 +149,14 @@ class Cluster:
     def nodes(self) -> list[Node]:
         return cast(list[Node], self.all(("", "Node")))
 
-    def said(self, reason: str) -> list[str]:
-        return [note for _, _, said, note in self.events if said == reason]
+    def event_notes(self, reason: str) -> list[str]:
+        """Return the notes of the Events with a reason."""
+        return [note for _, _, each, note in self.events if each == reason]
 
     # ---------------------------------------------------------------------------- the run
 
     def run(self, seconds: float) -> None:
-        """Go on until a time, in seconds since the beginning."""
+        """Advance to a time, in seconds since the start."""
         until_ns = self.start_ns + int(seconds * SECOND)
         self.settle()
         while due := self.heap.pop(until_ns):
@@ -167,9 +168,9 @@ class Cluster:
         self.heap.advance(until_ns)
 
     def settle(self) -> None:
-        """Tell of changes and do what is wanted, until nothing is wanted now."""
+        """Deliver changes and execute actions, until none is due now."""
         for _ in range(200_000):
-            if self._announce():
+            if self._deliver_changes():
                 continue
             next_ns = self.heap.next_ns
             if next_ns is not None and next_ns <= self.heap.now_ns:
@@ -183,20 +184,20 @@ class Cluster:
                 return
         raise AssertionError(f"no end at {self.now}: {self.events[-5:]}")
 
-    def _announce(self) -> bool:
+    def _deliver_changes(self) -> bool:
         events = list(self.changes.poll())
         for event in events:
             obj: Any = event.object
             if obj is None:
                 continue
-            told = ObjectDeleted(obj) if event.type == "DELETED" else ObjectPut(obj)
+            change = ObjectDeleted(obj) if event.type == "DELETED" else ObjectPut(obj)
             if event.type == "ADDED":
                 self.creations.append(obj)
-            self.do(self.life.handle(told, self.heap.now_ns))
-            self.controllers.handle(told, self.heap.now_ns)
+            self.do(self.life.handle(change, self.heap.now_ns))
+            self.controllers.handle(change, self.heap.now_ns)
         if events:
-            for law in self.laws:
-                law(self)
+            for check in self.invariants:
+                check(self)
         return bool(events)
 
     def _sync(self) -> bool:
@@ -204,7 +205,7 @@ class Cluster:
             return False
         for action in self.controllers.handle(SyncNext(), self.heap.now_ns):
             self.do([action])
-            while self._announce():
+            while self._deliver_changes():
                 pass
         return True
 
@@ -237,7 +238,7 @@ class Cluster:
                 case UpdateObject():
                     if not action.user.startswith("kwok:"):
                         self.writes.append(action)
-                    # A conflict is an error: two writes of one look are in each other's way.
+                    # A conflict is an error: two writes of one sync contradict each other.
                     with suppress(NotFound):
                         self.store.update(action.obj, scope=action.scope)
                 case DeleteObject():
@@ -263,7 +264,7 @@ class Cluster:
     # ------------------------------------------------------------------------ checkpoints
 
     def replace_controllers(self) -> None:
-        """Go on with new controllers that were told only what the old ones wrote down."""
+        """Continue with new controllers, restored from the state of the old ones."""
         state = self.controllers.state()
         other = ControllerLoop(self.makers)
         other.restore(state, list(self._everything()))

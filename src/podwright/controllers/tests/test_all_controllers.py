@@ -1,4 +1,4 @@
-"""All controllers of the cluster together: what is written down goes on as it would have."""
+"""All controllers together: a run restored from its state continues the same."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def do(cluster: Cluster, step: int, what: str, number: int) -> None:
     if what in made:
         cluster.add(made[what]())
     elif what in FAULTS:
-        cluster.tell(FAULTS[what](node))
+        cluster.send(FAULTS[what](node))
     elif what == "wait":
         cluster.run(cluster.now + (1, 5, 20, 61, 400)[number % 5])
     elif what == "delete pod" and cluster.pods():
@@ -83,7 +83,7 @@ def everything(cluster: Cluster) -> list[Any]:
 
 @effort(60)
 @given(history=steps(), breaks=st.sets(st.integers(0, 20)))
-def test_a_run_that_is_written_down_and_restored_is_the_same_run(history, breaks):
+def test_a_run_restored_from_its_state_continues_the_same(history, breaks):
     whole, broken = a_cluster(), a_cluster()
     for step, (what, number) in enumerate(history):
         do(whole, step, what, number)
@@ -100,12 +100,12 @@ def test_a_run_that_is_written_down_and_restored_is_the_same_run(history, breaks
 
 @effort(40)
 @given(history=steps())
-def test_a_namespace_takes_everything_with_it_whatever_happened(history):
+def test_deleting_a_namespace_deletes_its_content_after_any_history(history):
     cluster = a_cluster()
     for step, (what, number) in enumerate(history):
         do(cluster, step, what, number)
     for name in ("n1", "n2", "n3"):
-        cluster.tell(NodeUp(name))
+        cluster.send(NodeUp(name))
     cluster.delete(("", "Namespace"), "default")
     cluster.run(cluster.now + 1_000)
     left = [obj for obj in everything(cluster) if obj["metadata"].get("namespace")]

@@ -1,4 +1,4 @@
-"""Controllers take turns, see what the others did, and can be written down."""
+"""The controller loop: order of syncs, requeues, and checkpoints."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def running() -> tuple[ControllerLoop, Watcher]:
     return controllers, made[0]
 
 
-def test_many_changes_of_one_object_are_looked_at_once():
+def test_many_changes_of_one_object_cause_one_sync():
     controllers, watcher = running()
     for cpu in ("1", "2", "3"):
         assert controllers.handle(ObjectPut(make_pod("a", cpu=cpu)), 0) == []
@@ -76,7 +76,7 @@ def test_many_changes_of_one_object_are_looked_at_once():
     assert watcher.looked == [("default/a", 5), ("default/b", 5)]
 
 
-def test_an_object_that_is_gone_is_looked_at_and_an_unknown_one_is_not():
+def test_a_removed_object_is_synced_and_an_unknown_one_is_not():
     controllers, watcher = running()
     controllers.handle(ObjectPut(make_pod("a")), 0)
     controllers.handle(SyncNext(), 0)
@@ -87,7 +87,7 @@ def test_an_object_that_is_gone_is_looked_at_and_an_unknown_one_is_not():
     assert watcher.looked == [("default/a", 0), ("default/a", 1)]
 
 
-def test_a_time_that_was_asked_for_comes_once_and_others_change_nothing():
+def test_a_requeue_happens_once_at_its_time():
     controllers, watcher = running()
     controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
     (wake,) = controllers.handle(SyncNext(), 0)
@@ -101,7 +101,7 @@ def test_a_time_that_was_asked_for_comes_once_and_others_change_nothing():
     assert watcher.looked == [("default/a", 0), ("default/a", 10)]
 
 
-def test_what_was_written_down_goes_on_as_it_would_have():
+def test_a_restored_loop_continues_the_same():
     controllers, _ = running()
     controllers.handle(ObjectPut(make_pod("a", labels={"again": "10"})), 0)
     controllers.handle(SyncNext(), 0)
@@ -117,7 +117,7 @@ def test_what_was_written_down_goes_on_as_it_would_have():
 
 
 @pytest.mark.parametrize("is_controller", [True, False])
-def test_the_view_knows_who_controls_whom(is_controller):
+def test_the_lister_indexes_objects_by_their_controller(is_controller):
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u1"}
     metadata = {
         "name": "a",
@@ -158,7 +158,7 @@ def owner_uid(pod: Pod) -> str:
 
 @pytest.mark.property
 @given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
-def test_a_view_has_what_was_put_into_it_whenever_it_is_asked(history):
+def test_a_lister_returns_the_stored_objects_after_any_history(history):
     asked, unasked = Lister(), Lister()
     there: dict[str, Pod] = {}
     asked.in_namespace(POD, "a")
@@ -202,7 +202,7 @@ class SetWatcher(Watcher):
         pytest.param(["ReplicaSet", None], True, id="a pod that is let go"),
     ],
 )
-def test_a_controller_hears_only_of_pods_that_may_be_its_own(owners, is_told):
+def test_a_controller_observes_only_pods_that_it_may_own(owners, is_told):
     def pod(kind: str | None) -> Any:
         document = dict(make_pod("web").raw)
         if kind is not None:

@@ -1,4 +1,4 @@
-"""Cron jobs start their jobs on the minute, and schedules are read as upstream reads them."""
+"""Cron jobs create their jobs on time, and schedules are parsed as upstream parses them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def jobs(cluster: Cluster) -> list[str]:
     return [obj.name for obj in cluster.creations if obj.kind == "Job"]
 
 
-def test_a_cron_job_starts_a_job_every_minute_and_keeps_the_last_ones():
+def test_a_cron_job_creates_a_job_every_minute_and_keeps_the_last_ones():
     cluster = cluster_with(a_cron_job(successfulJobsHistoryLimit=2))
     cluster.run(59)
     assert jobs(cluster) == []
@@ -66,26 +66,30 @@ def test_a_cron_job_starts_a_job_every_minute_and_keeps_the_last_ones():
     status = cluster.status(CRON_JOB, "default/c")
     assert status["lastSuccessfulTime"] == at(5 * MINUTE + 21)
     assert "active" not in status
-    assert cluster.said("SuccessfulCreate")[0] == f"Created job {name}"
-    assert f"Saw completed job: {name}, condition: Complete" in cluster.said("SawCompletedJob")
-    assert cluster.said("SuccessfulDelete") == [f"Deleted job c-{FIRST + n}" for n in (1, 2, 3)]
+    assert cluster.event_notes("SuccessfulCreate")[0] == f"Created job {name}"
+    assert f"Saw completed job: {name}, condition: Complete" in cluster.event_notes(
+        "SawCompletedJob"
+    )
+    assert cluster.event_notes("SuccessfulDelete") == [
+        f"Deleted job c-{FIRST + n}" for n in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize(
     ("policy", "started", "running"),
     [("Allow", [1, 2, 3], 2), ("Forbid", [1, 2], 1), ("Replace", [1, 2, 3], 1)],
 )
-def test_the_policy_says_what_becomes_of_a_job_that_still_runs(policy, started, running):
+def test_the_concurrency_policy_decides_about_a_running_job(policy, started, running):
     # What was forbidden at its minute starts when the other one is over.
     cluster = cluster_with(a_cron_job(seconds=90, concurrencyPolicy=policy))
     cluster.run(3 * MINUTE + 5)
     assert jobs(cluster) == [f"c-{FIRST + n}" for n in started]
     assert len(cluster.status(CRON_JOB, "default/c")["active"]) == running
-    said = cluster.said("JobAlreadyActive")
+    said = cluster.event_notes("JobAlreadyActive")
     assert bool(said) == (policy == "Forbid")
 
 
-def test_a_suspended_cron_job_starts_one_job_when_it_goes_on():
+def test_a_resumed_cron_job_creates_one_job():
     cluster = cluster_with(a_cron_job(suspend=True))
     cluster.run(5 * MINUTE + 10)
     assert jobs(cluster) == []
@@ -116,11 +120,11 @@ def test_failed_jobs_are_kept_by_their_own_limit():
         ({"timeZone": "Mars/Olympus"}, "UnknownTimeZone"),
     ],
 )
-def test_what_cannot_be_read_is_told_and_starts_nothing(fields, reason):
+def test_an_invalid_schedule_or_zone_is_reported_and_creates_no_job(fields, reason):
     cluster = cluster_with(a_cron_job(**fields))
     cluster.run(5 * MINUTE)
     assert jobs(cluster) == []
-    assert len(cluster.said(reason)) == 1
+    assert len(cluster.event_notes(reason)) == 1
 
 
 # ---------------------------------------------------------------------------- schedules
@@ -145,7 +149,7 @@ def test_what_cannot_be_read_is_told_and_starts_nothing(fields, reason):
         ("0 0 31 2 *", "2026-01-01T00:00:00Z", None),
     ],
 )
-def test_a_schedule_says_what_is_next(schedule, after, due):
+def test_a_schedule_returns_the_next_time(schedule, after, due):
     next_ns = parse_schedule(schedule).next_ns(timestamp_ns(after) or 0)
     assert (None if next_ns is None else timestamp_text(next_ns)) == due
 
@@ -162,7 +166,7 @@ def test_a_schedule_says_what_is_next(schedule, after, due):
         ),
     ],
 )
-def test_a_schedule_goes_by_the_clocks_of_its_zone(schedule, after, due):
+def test_a_schedule_uses_the_local_time_of_its_zone(schedule, after, due):
     zone = time_zone("Europe/Berlin")
     next_ns = parse_schedule(schedule).next_ns(timestamp_ns(after) or 0, zone)
     assert next_ns is not None
@@ -184,7 +188,7 @@ def test_a_schedule_goes_by_the_clocks_of_its_zone(schedule, after, due):
         ("@every soon", "duration"),
     ],
 )
-def test_a_schedule_that_is_none_is_refused(schedule, says):
+def test_an_invalid_schedule_is_rejected(schedule, says):
     with pytest.raises(ValueError, match=says):
         parse_schedule(schedule)
 
@@ -194,7 +198,7 @@ def test_a_schedule_that_is_none_is_refused(schedule, says):
     st.integers(1_700_000_000, 1_800_000_000),
     st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"]),
 )
-def test_the_next_time_is_the_first_minute_whose_clock_matches(schedule, after, zone):
+def test_the_next_time_is_the_first_matching_minute_of_local_time(schedule, after, zone):
     """Walk minute by minute, the slow way."""
     parsed = parse_schedule(schedule)
     moment = datetime.fromtimestamp(after // 60 * 60, tz=UTC)

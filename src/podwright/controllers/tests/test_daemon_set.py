@@ -1,4 +1,4 @@
-"""Stories of daemon sets."""
+"""Daemon sets, by their Events and pods."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def shapes(world: Cluster, seconds: int) -> list[str]:
     return found
 
 
-def test_every_node_gets_a_pod_that_is_tied_to_it():
+def test_every_node_gets_a_pod_with_its_node_affinity():
     world = cluster()
     world.apply(SET)
     assert shape(world) == "n0:1! n1:1! n2:1!"
@@ -83,12 +83,12 @@ def test_every_node_gets_a_pod_that_is_tied_to_it():
             ]
         }
     }
-    assert sorted(world.told()) == [
+    assert sorted(world.new_events()) == [
         f"agent: SuccessfulCreate: Created pod: {pod.name}" for pod in world.pods()
     ]
 
 
-def test_pods_of_a_dump_without_revisions_stay_until_the_template_changes():
+def test_imported_pods_without_revisions_are_kept_until_the_template_changes():
     world = cluster()
     document = yaml.safe_load(SET)
     document["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "7"}
@@ -140,7 +140,7 @@ def test_the_status_of_a_set():
     }
 
 
-def test_nodes_that_come_get_a_pod_and_those_that_go_lose_what_was_not_bound():
+def test_new_nodes_get_a_pod_and_removed_ones_lose_unbound_pods():
     world = cluster()
     world.apply(SET)
     world.run(2)
@@ -184,7 +184,7 @@ def test_nodes_that_come_get_a_pod_and_those_that_go_lose_what_was_not_bound():
         ),
     ],
 )
-def test_on_which_nodes_it_belongs(template, nodes):
+def test_eligible_nodes(template, nodes):
     world = cluster(nodes=0)
     world.add_node("plain")
     taint = {"key": "gpu", "effect": "NoSchedule"}
@@ -196,7 +196,7 @@ def test_on_which_nodes_it_belongs(template, nodes):
     assert " ".join(sorted(map(target_node, world.pods()))) == nodes
 
 
-def test_a_cordoned_node_keeps_its_pod_and_a_tainted_one_as_its_effect_says():
+def test_a_cordoned_node_keeps_its_pod_and_a_tainted_one_depends_on_the_effect():
     world = cluster()
     world.apply(SET)
     world.run(2)
@@ -222,7 +222,7 @@ def test_a_node_whose_label_changes_loses_its_pod():
     assert shape(world) == "a:1!"
 
 
-def test_a_rolling_update_takes_one_node_after_the_other():
+def test_a_rolling_update_replaces_one_node_at_a_time():
     world = cluster()
     world.apply(SET)
     world.run(2)
@@ -239,7 +239,7 @@ def test_a_rolling_update_takes_one_node_after_the_other():
     assert {pod.metadata.labels["pod-template-generation"] for pod in world.pods()} == {"2"}
 
 
-def test_a_rolling_update_may_take_more_and_counts_what_is_broken():
+def test_a_rolling_update_counts_unavailable_pods_against_max_unavailable():
     world = cluster(nodes=4)
     world.apply(SET)
     world.run(2)
@@ -252,7 +252,7 @@ def test_a_rolling_update_may_take_more_and_counts_what_is_broken():
     assert shape(world) == "n0:2 n1:2 n2:2 n3:2"
 
 
-def test_a_surge_makes_the_new_pod_first():
+def test_a_surge_creates_the_new_pod_first():
     world = cluster()
     world.apply(SET)
     world.run(2)
@@ -267,7 +267,7 @@ def test_a_surge_makes_the_new_pod_first():
     ]
 
 
-def test_on_delete_waits_for_somebody_to_delete():
+def test_on_delete_replaces_only_deleted_pods():
     world = cluster()
     world.apply(SET)
     world.run(2)
@@ -280,7 +280,7 @@ def test_on_delete_waits_for_somebody_to_delete():
     assert shape(world).count(":2") == 1
 
 
-def test_failed_pods_are_replaced_ever_more_slowly():
+def test_failed_pods_are_replaced_with_increasing_delay():
     world = cluster(nodes=1, ready_after=None)
     world.apply(SET)
     waits = []
@@ -296,10 +296,12 @@ def test_failed_pods_are_replaced_ever_more_slowly():
     assert waits == sorted(waits)
     assert waits[0] < 2
     assert waits[-1] >= 4
-    assert any("FailedDaemonPod: Found failed daemon pod default/agent-" in t for t in world.told())
+    assert any(
+        "FailedDaemonPod: Found failed daemon pod default/agent-" in t for t in world.new_events()
+    )
 
 
-def test_one_pod_too_many_goes_the_youngest_first():
+def test_the_youngest_surplus_pod_is_deleted_first():
     world = cluster(nodes=1)
     world.apply(SET)
     world.run(2)
@@ -317,7 +319,7 @@ def test_one_pod_too_many_goes_the_youngest_first():
     assert world.get("pod", pod.name).metadata.deletion_timestamp is None
 
 
-def test_a_pod_whose_labels_change_is_let_go_and_replaced():
+def test_a_pod_whose_labels_change_is_released_and_replaced():
     world = cluster(nodes=1)
     world.apply(SET)
     world.run(2)
@@ -327,7 +329,7 @@ def test_a_pod_whose_labels_change_is_let_go_and_replaced():
     assert len(world.pods()) == 2
 
 
-def test_only_so_many_revisions_are_kept():
+def test_revisions_beyond_the_history_limit_are_deleted():
     world = cluster(nodes=1)
     world.apply(SET.replace("spec:\n  selector", "spec:\n  revisionHistoryLimit: 1\n  selector"))
     for version in range(2, 6):
@@ -348,7 +350,7 @@ def test_pods_are_available_when_they_have_been_ready_for_long_enough():
 
 
 @pytest.mark.parametrize("host_network", [False, True])
-def test_tolerations_are_added_and_their_own_replaced(host_network):
+def test_daemon_tolerations_are_added_or_replace_equal_ones(host_network):
     own = [
         {"key": "gpu", "operator": "Exists"},
         {
@@ -375,22 +377,22 @@ def test_tolerations_are_added_and_their_own_replaced(host_network):
 @pytest.mark.parametrize(
     ("nodes", "per_look"), [(249, [249]), (250, [250]), (251, [250, 1]), (600, [250, 250, 100])]
 )
-def test_at_most_250_pods_are_created_or_deleted_at_one_look(nodes, per_look):
-    looks: list[Counter[str]] = []
+def test_a_sync_creates_or_deletes_at_most_250_pods(nodes, per_look):
+    syncs: list[Counter[str]] = []
 
-    world = Cluster([counting(DaemonSetController, looks)], nodes=nodes)
+    world = Cluster([counting(DaemonSetController, syncs)], nodes=nodes)
     world.apply(SET + "  updateStrategy: {type: OnDelete}\n")
     world.run(2)
-    assert counts(looks, "created") == per_look
+    assert counts(syncs, "created") == per_look
     assert len(world.pods()) == nodes
     nowhere = {"nodeSelector": {"x": "y"}}
     world.patch("daemonset", "agent", {"spec": {"template": {"spec": nowhere}}})
     world.run(2)
-    assert counts(looks, "deleted") == per_look
+    assert counts(syncs, "deleted") == per_look
     assert world.pods() == []
 
 
-def test_what_was_written_down_goes_on_in_the_middle_of_an_update():
+def test_an_update_continues_after_a_restore():
     world, other = cluster(), cluster()
     other.before_each = other.restart
     for each in (world, other):

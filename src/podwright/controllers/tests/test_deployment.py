@@ -1,4 +1,4 @@
-"""Stories of deployments, told by their Events and the sizes of their replica sets."""
+"""Deployments, by their Events and the sizes of their replica sets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sizes(world: Cluster) -> str:
 def told(world: Cluster) -> list[str]:
     """Return Events about deployments, replica sets called by their version."""
     names = {rs.name: f"v{version_of(rs)}" for rs in world.all("replicaset")}
-    lines = [line for line in world.told() if ": Scal" in line or "Error" in line]
+    lines = [line for line in world.new_events() if ": Scal" in line or "Error" in line]
     return [re.sub(f"web-{HASH}", lambda m: names.get(m[0], m[0]), line) for line in lines]
 
 
@@ -65,7 +65,7 @@ def condition(world: Cluster, kind: str) -> tuple[str, str, str]:
     return found["status"], found["reason"], message
 
 
-def test_a_new_deployment_makes_a_replica_set_with_upstreams_names():
+def test_a_new_deployment_creates_a_replica_set_with_upstreams_names():
     world = cluster()
     world.apply(DEPLOYMENT)
     (made,) = world.all("replicaset")
@@ -152,8 +152,8 @@ def test_a_rolling_update_goes_step_by_step():
     assert world.status("deployment", "web")["observedGeneration"] == 2
 
 
-def test_recreate_waits_until_the_last_old_pod_is_gone():
-    world = cluster(gone_after=10)
+def test_recreate_waits_until_the_last_old_pod_is_removed():
+    world = cluster(removed_after=10)
     text = DEPLOYMENT.replace(
         "{rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}", "{type: Recreate}"
     )
@@ -167,7 +167,7 @@ def test_recreate_waits_until_the_last_old_pod_is_gone():
     assert sizes(world) == "1: 0/0 2: 4/4"
 
 
-def test_a_rollback_takes_the_old_set_again_and_gives_it_a_newer_revision():
+def test_a_rollback_reuses_the_old_set_with_a_new_revision():
     world = cluster()
     world.apply(DEPLOYMENT)
     for version in (2, 1):
@@ -183,7 +183,7 @@ def test_a_rollback_takes_the_old_set_again_and_gives_it_a_newer_revision():
     assert deployment.metadata.annotations["deployment.kubernetes.io/revision"] == "3"
 
 
-def test_another_size_in_the_middle_of_a_rollout_is_spread_in_proportion():
+def test_scaling_during_a_rollout_is_proportional():
     world = cluster(ready_after=None)
     world.apply(DEPLOYMENT.replace("replicas: 4", "replicas: 10"))
     for name in world.names():
@@ -216,7 +216,7 @@ def test_a_paused_deployment_is_scaled_but_not_rolled_out():
     assert condition(world, "Progressing")[1] == "NewReplicaSetAvailable"
 
 
-def test_a_rollout_that_does_not_move_is_late_after_its_deadline():
+def test_a_rollout_without_progress_times_out_after_its_deadline():
     world = cluster()
     world.apply(DEPLOYMENT.replace("replicas: 4", "replicas: 4\n  progressDeadlineSeconds: 60"))
     world.run(5)
@@ -237,7 +237,7 @@ def test_a_rollout_that_does_not_move_is_late_after_its_deadline():
     assert condition(world, "Progressing")[:2] == ("True", "NewReplicaSetAvailable")
 
 
-def test_only_so_many_old_sets_are_kept():
+def test_old_sets_beyond_the_history_limit_are_deleted():
     world = cluster()
     world.apply(DEPLOYMENT.replace("replicas: 4", "replicas: 1\n  revisionHistoryLimit: 2"))
     for version in range(2, 7):
@@ -248,7 +248,7 @@ def test_only_so_many_old_sets_are_kept():
     assert sizes(world) == "4: 0/0 5: 0/0 6: 1/1"
 
 
-def test_a_set_that_matches_is_adopted():
+def test_a_matching_replica_set_is_adopted():
     world = cluster()
     world.apply(DEPLOYMENT)
     (made,) = world.all("replicaset")
@@ -257,7 +257,7 @@ def test_a_set_that_matches_is_adopted():
     assert world.all("replicaset")[0].metadata.owner_references[0].name == "web"
 
 
-def test_a_name_that_is_taken_makes_another_hash():
+def test_a_name_collision_changes_the_hash():
     world = cluster()
     world.apply(DEPLOYMENT)
     (made,) = world.all("replicaset")
@@ -276,14 +276,14 @@ def test_a_name_that_is_taken_makes_another_hash():
         ("{matchLabels: {app: other}}", "This deployment does not select its own pods."),
     ],
 )
-def test_a_selector_that_the_api_would_refuse_makes_nothing(selector, text):
+def test_a_selector_that_the_api_would_reject_creates_nothing(selector, text):
     world = cluster()
     world.apply(DEPLOYMENT.replace("{matchLabels: {app: web}}", selector))
     assert world.all("replicaset") == []
-    assert world.told() == [f"web: SelectingAll: {text}"]
+    assert world.new_events() == [f"web: SelectingAll: {text}"]
 
 
-def test_a_template_that_is_none_is_said_to_be_wrong():
+def test_an_invalid_template_is_reported():
     world = cluster()
     world.apply(DEPLOYMENT.replace('image: "web:1"', "image: 5"))
     (line,) = told(world)
@@ -310,7 +310,7 @@ def test_a_percentage_can_be_more_than_a_hundred():
     assert scaled_value("150%", 4, round_up=False) == 6
 
 
-def test_what_was_written_down_goes_on_in_the_middle_of_a_rollout():
+def test_a_rollout_continues_after_a_restore():
     world, other = cluster(), cluster()
     other.before_each = other.restart
     for each in (world, other):

@@ -1,4 +1,4 @@
-"""The numbers of budgets are those that counting everything again would give."""
+"""The status of budgets equals the result of a full recount."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def test_counts_and_percentages(spec, expected):
     }
 
 
-def test_pods_that_are_not_there_yet_are_expected():
+def test_missing_pods_of_a_scale_are_expected():
     assert numbers(cluster_with(4, a_budget(maxUnavailable=1), pods=3)) == (4, 3, 3, 0)
 
 
-def test_a_budget_follows_its_pods():
+def test_the_status_of_a_budget_follows_its_pods():
     cluster = cluster_with(3, a_budget(maxUnavailable=1))
     cluster.edit(POD, "default/web-0", "status", conditions=[{"type": "Ready", "status": "False"}])
     assert numbers(cluster) == (3, 2, 2, 0)
@@ -109,20 +109,20 @@ def test_a_budget_follows_its_pods():
     assert numbers(cluster) == (3, 2, 0, 0)
 
 
-def test_a_budget_without_pods_says_so():
+def test_a_budget_without_pods_records_an_event():
     cluster = cluster_with(0, a_budget(minAvailable=1))
     assert numbers(cluster) == (0, 1, 0, 0)
-    assert cluster.said("NoPods") == ["No matching pods found"]
+    assert cluster.event_notes("NoPods") == ["No matching pods found"]
 
 
-def test_a_changed_selector_counts_other_pods():
+def test_a_changed_selector_changes_the_counted_pods():
     cluster = cluster_with(3, a_budget(minAvailable=1))
     cluster.edit(PDB, "default/b", "spec", selector={"matchLabels": {"app": "none"}})
     assert numbers(cluster) == (0, 1, 0, 0)
     assert cluster.status(PDB, "default/b")["observedGeneration"] == 2
 
 
-def test_what_cannot_be_scaled_has_no_expectation_and_allows_nothing():
+def test_owners_without_a_scale_allow_no_disruption():
     cluster = Cluster((DisruptionController,))
     job = document("Job", "j", api="batch/v1", namespace="default")
     cluster.add(job)
@@ -131,13 +131,13 @@ def test_what_cannot_be_scaled_has_no_expectation_and_allows_nothing():
     status = cluster.status(PDB, "default/b")
     assert status["disruptionsAllowed"] == 0
     assert status["conditions"][0]["reason"] == "SyncFailed"
-    assert cluster.said("CalculateExpectedPodCountFailed") == [
+    assert cluster.event_notes("CalculateExpectedPodCountFailed") == [
         "Failed to calculate the number of expected pods: jobs.batch does not implement the scale"
         " subresource"
     ]
 
 
-def test_an_evicted_pod_counts_as_gone_until_it_is_or_for_two_minutes():
+def test_an_evicted_pod_counts_as_unhealthy_for_at_most_two_minutes():
     cluster = cluster_with(3, a_budget(maxUnavailable=1))
     cluster.edit(
         PDB,
@@ -152,20 +152,20 @@ def test_an_evicted_pod_counts_as_gone_until_it_is_or_for_two_minutes():
     assert numbers(cluster) == (3, 2, 2, 0)
     cluster.run(121)
     assert numbers(cluster) == (3, 2, 3, 1)
-    assert cluster.said("NotDeleted") == [
+    assert cluster.event_notes("NotDeleted") == [
         "Pod was expected by PDB default/b to be deleted but it wasn't"
     ]
     assert "disruptedPods" not in cluster.status(PDB, "default/b")
 
 
-def test_pods_nobody_controls_count_for_a_number_and_not_for_a_share():
+def test_unmanaged_pods_count_for_numbers_but_not_for_percentages():
     cluster = Cluster((DisruptionController,))
     pods = [a_pod(f"p{number}", labels={"app": "web"}) for number in range(2)]
     cluster.add(document("Node", "n1"), *pods)
     cluster.add(a_budget("number", minAvailable=1), a_budget("share", minAvailable="50%"))
     assert numbers(cluster, "number") == (2, 1, 2, 1)
     assert numbers(cluster, "share") == (0, 0, 2, 0)
-    assert len(cluster.said("UnmanagedPods")) == 1
+    assert len(cluster.event_notes("UnmanagedPods")) == 1
 
 
 LABELS = [{"app": "web"}, {"app": "db"}, {"app": "web", "tier": "a"}]
@@ -173,10 +173,10 @@ LABELS = [{"app": "web"}, {"app": "db"}, {"app": "web", "tier": "a"}]
 
 @effort(50)
 @given(data=st.data())
-def test_budgets_are_right_after_any_history(data):
+def test_budgets_equal_a_full_recount_after_any_history(data):
     cluster = Cluster((DisruptionController,))
     cluster.add(document("Node", "n1"))
-    cluster.laws.append(lambda _: None)
+    cluster.invariants.append(lambda _: None)
     made = 0
     for _ in range(data.draw(st.integers(1, 15))):
         pods, budgets = cluster.pods(), cluster.all(PDB)

@@ -1,4 +1,4 @@
-"""A drained node ends empty, unless a budget forbids it."""
+"""A drain evicts all pods, unless a budget blocks it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def slow(name: str, seconds: int = 20, **parts: Any) -> Any:
 
 def test_a_drain_cordons_the_node_and_evicts_its_pods():
     cluster = cluster_with(slow("a"), a_pod("b"))
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     assert cluster.raw(NODE, "n1")["spec"]["unschedulable"] is True
     assert on_node(cluster) == ["a"]
     condition = cluster.status(POD, "default/a")["conditions"][-1]
@@ -51,23 +51,23 @@ def test_a_drain_cordons_the_node_and_evicts_its_pods():
     assert cluster.controllers.state().controllers["drain"] == {"leaving": {}, "tried_ns": {}}
 
 
-def test_daemons_and_mirror_pods_stay():
+def test_daemon_and_mirror_pods_are_skipped():
     daemon = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u"}]
     cluster = cluster_with(
         a_pod("agent", owners=[daemon[0] | {"controller": True}]),
         a_pod("static", annotations={"kubernetes.io/config.mirror": "x"}),
         a_pod("plain"),
     )
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     assert on_node(cluster) == ["agent", "static"]
 
 
-def test_a_budget_lets_pods_go_one_after_the_other():
+def test_a_budget_allows_one_eviction_at_a_time():
     pods = [slow(f"p{n}", 7, labels=WEB) for n in range(3)]
     cluster = cluster_with(*pods, a_budget(minAvailable=2))
     cluster.add(document("Node", "n2"))
     gone: list[tuple[float, list[str]]] = []
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     for second in range(1, 60):
         cluster.run(second)
         if not gone or gone[-1][1] != on_node(cluster):
@@ -79,9 +79,9 @@ def test_a_budget_lets_pods_go_one_after_the_other():
     assert gone == [(1, ["p0", "p1", "p2"]), (7, ["p1", "p2"]), (17, ["p2"]), (27, [])]
 
 
-def test_a_budget_that_allows_nothing_holds_the_drain_up_until_it_does():
+def test_a_budget_without_disruptions_blocks_the_drain():
     cluster = cluster_with(a_pod("p", labels=WEB), a_budget(minAvailable=1))
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     cluster.run(10)
     assert cluster.heap.next_ns is None  # nothing to wait for
     cluster.run(601)
@@ -92,24 +92,24 @@ def test_a_budget_that_allows_nothing_holds_the_drain_up_until_it_does():
     assert on_node(cluster) == []
 
 
-def test_pods_that_come_later_are_not_evicted():
+def test_pods_added_during_a_drain_are_not_evicted():
     cluster = cluster_with(slow("a"))
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     cluster.add(a_pod("late", nodeName="n1"))
     cluster.run(60)
     assert on_node(cluster) == ["late"]
 
 
-def test_a_drain_of_a_node_that_is_not_there_ends_at_once():
+def test_a_drain_of_a_missing_node_ends_at_once():
     cluster = cluster_with(a_pod("a"))
-    cluster.tell(DrainNode("n2"))
+    cluster.send(DrainNode("n2"))
     assert cluster.controllers.state().controllers["drain"] == {"leaving": {}, "tried_ns": {}}
     assert on_node(cluster) == ["a"]
 
 
 @effort(40)
 @given(data=st.data())
-def test_no_drain_breaks_a_budget_and_all_end_empty_unless_one_forbids(data):
+def test_no_drain_violates_a_budget_and_unblocked_drains_complete(data):
     count = data.draw(st.integers(1, 5))
     healthy = data.draw(st.integers(0, 5))
     seconds = data.draw(st.sampled_from([0, 3, 12]))
@@ -117,7 +117,7 @@ def test_no_drain_breaks_a_budget_and_all_end_empty_unless_one_forbids(data):
     cluster = cluster_with(*pods, a_budget(minAvailable=healthy))
     cluster.add(document("Node", "n2"))
     replaces = data.draw(st.booleans())
-    cluster.tell(DrainNode("n1"))
+    cluster.send(DrainNode("n1"))
     for second in range(1, 150):
         if data.draw(st.integers(0, 40)) == 0:
             cluster.replace_controllers()

@@ -1,4 +1,4 @@
-"""What has lost its owners goes, in the order that the deletion asks for."""
+"""Dependents of deleted owners are deleted, in the order of the propagation policy."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def names(cluster: Cluster) -> list[str]:
     return [obj.name for obj in cluster.all(MAP)]
 
 
-def test_background_deletion_takes_the_owner_first():
+def test_background_deletion_removes_the_owner_first():
     cluster = a_family()
-    cluster.laws.append(lambda c: seen.append(names(c)))
+    cluster.invariants.append(lambda c: seen.append(names(c)))
     seen: list[list[str]] = []
     cluster.delete(MAP, "default/g", propagation="Background")
     assert seen == [["c", "p"], ["c"], []]
 
 
-def test_foreground_deletion_takes_the_owner_last():
+def test_foreground_deletion_removes_the_owner_last():
     cluster = a_family()
-    cluster.laws.append(lambda c: seen.append(names(c)))
+    cluster.invariants.append(lambda c: seen.append(names(c)))
     seen: list[list[str]] = []
     cluster.delete(MAP, "default/g", propagation="Foreground")
     assert [after for before, after in zip([[], *seen], seen, strict=False) if before != after] == [
@@ -68,7 +68,7 @@ def test_foreground_deletion_takes_the_owner_last():
     ]
 
 
-def test_an_owner_does_not_wait_for_a_dependent_that_does_not_block():
+def test_an_owner_does_not_wait_for_a_non_blocking_dependent():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "g")
     owned(cluster, "p", "g", blocks=False, finalizers=["example.com/hold"])
@@ -77,7 +77,7 @@ def test_an_owner_does_not_wait_for_a_dependent_that_does_not_block():
     assert cluster.get(MAP, "default/p").metadata.deletion_timestamp is not None
 
 
-def test_an_owner_waits_for_a_dependent_that_somebody_holds():
+def test_an_owner_waits_for_a_dependent_with_a_finalizer():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "g")
     held = owned(cluster, "p", "g", finalizers=["example.com/hold"])
@@ -87,7 +87,7 @@ def test_an_owner_waits_for_a_dependent_that_somebody_holds():
     assert names(cluster) == []
 
 
-def test_orphans_forget_their_owner():
+def test_orphaned_dependents_lose_their_owner_reference():
     cluster = a_family()
     cluster.delete(MAP, "default/g", propagation="Orphan")
     assert names(cluster) == ["c", "p"]
@@ -103,7 +103,9 @@ def test_orphans_forget_their_owner():
         pytest.param("other", False, False, id="its owner is in another namespace"),
     ],
 )
-def test_a_twin_of_a_dependent_shares_its_owner_only_if_it_has_it(namespace, owner_goes, stays):
+def test_a_dependent_with_shared_references_is_checked_against_its_own_owner(
+    namespace, owner_goes, stays
+):
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "g")
     child = owned(cluster, "c", "g")
@@ -115,7 +117,7 @@ def test_a_twin_of_a_dependent_shares_its_owner_only_if_it_has_it(namespace, own
     assert cluster.has(MAP, f"{namespace}/d") == stays
 
 
-def test_a_twin_goes_whose_owner_was_replaced_by_another_of_its_name():
+def test_a_dependent_of_a_replaced_owner_is_deleted():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "g")
     twin = with_metadata(owned(cluster, "c", "g"), name="d")
@@ -125,7 +127,7 @@ def test_a_twin_goes_whose_owner_was_replaced_by_another_of_its_name():
     assert not cluster.has(MAP, "default/d")
 
 
-def test_one_owner_of_several_is_enough():
+def test_one_existing_owner_keeps_an_object():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "a")
     owned(cluster, "b")
@@ -144,7 +146,7 @@ def test_one_owner_of_several_is_enough():
         pytest.param("example.com/v1", "Widget", True, id="a kind that nobody knows"),
     ],
 )
-def test_an_object_whose_owner_never_was(api, kind, stays):
+def test_an_object_whose_owner_never_existed(api, kind, stays):
     cluster = Cluster((GarbageCollector,))
     owner = {"apiVersion": api, "kind": kind, "name": "o", "uid": "never"}
     cluster.add(
@@ -153,7 +155,7 @@ def test_an_object_whose_owner_never_was(api, kind, stays):
     assert names(cluster) == (["x"] if stays else [])
 
 
-def test_an_owner_of_the_same_name_is_another_one():
+def test_an_owner_of_the_same_name_with_another_uid_does_not_count():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "a")
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "another"}
@@ -163,7 +165,7 @@ def test_an_owner_of_the_same_name_is_another_one():
     assert names(cluster) == ["a"]
 
 
-def test_an_owner_may_come_after_its_dependents():
+def test_an_owner_may_be_added_after_its_dependents():
     cluster = Cluster((GarbageCollector,))
     owned(cluster, "a")
     parent = cluster.get(MAP, "default/a")
@@ -179,7 +181,7 @@ def test_an_owner_may_come_after_its_dependents():
 
 @effort(60)
 @given(data=st.data())
-def test_no_orphan_stays_whatever_is_deleted(data):
+def test_no_dependent_without_owner_remains_after_any_deletions(data):
     cluster = Cluster((GarbageCollector,))
     for number in range(data.draw(st.integers(1, 8))):
         present = names(cluster)

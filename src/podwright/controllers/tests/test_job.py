@@ -1,4 +1,4 @@
-"""Jobs make exactly their completions, and end as upstream's do."""
+"""Jobs run exactly their completions, and finish as upstream's do."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def conditions(cluster: Cluster) -> list[tuple[str, str]]:
 # ----------------------------------------------------------------------------- stories
 
 
-def test_a_job_runs_its_completions_and_no_pod_more():
+def test_a_job_runs_exactly_its_completions():
     cluster = cluster_with(a_job(seconds=5, completions=5, parallelism=2))
     cluster.run(1)
     assert cluster.status(JOB, "default/j") == {
@@ -94,8 +94,10 @@ def test_a_job_runs_its_completions_and_no_pod_more():
     ]
     assert len(cluster.pods()) == 5
     assert not [pod.name for pod in cluster.pods() if pod.metadata.finalizers]
-    assert cluster.said("Completed") == ["Job completed"]
-    assert cluster.said("SuccessfulCreate") == [f"Created pod: {n}" for n in created(cluster)]
+    assert cluster.event_notes("Completed") == ["Job completed"]
+    assert cluster.event_notes("SuccessfulCreate") == [
+        f"Created pod: {n}" for n in created(cluster)
+    ]
 
 
 def created(cluster: Cluster) -> list[str]:
@@ -120,7 +122,7 @@ def test_an_indexed_job_has_a_pod_per_index():
     assert [name[:4] for name in created(cluster)] == ["j-0-", "j-1-", "j-2-", "j-1-"]
 
 
-def test_pods_after_failures_wait_longer_each_time():
+def test_pods_after_failures_are_delayed_exponentially():
     cluster = cluster_with(a_job(seconds=0, exit_code=1, backoffLimit=3))
     cluster.run(600)
     made = [obj.metadata.creation_timestamp for obj in cluster.creations if obj.kind == "Pod"]
@@ -131,10 +133,12 @@ def test_pods_after_failures_wait_longer_each_time():
         ("Failed", "BackoffLimitExceeded"),
     ]
     assert cluster.status(JOB, "default/j")["failed"] == 4
-    assert cluster.said("BackoffLimitExceeded") == ["Job has reached the specified backoff limit"]
+    assert cluster.event_notes("BackoffLimitExceeded") == [
+        "Job has reached the specified backoff limit"
+    ]
 
 
-def test_a_success_ends_the_waiting_and_failures_are_counted_anew():
+def test_a_success_resets_the_backoff():
     cluster = cluster_with(a_job(completions=3, parallelism=1, backoffLimit=9))
     for phase in ("Failed", "Failed", "Failed", "Succeeded", "Failed", "Failed"):
         (pod,) = (pod for pod in cluster.pods() if not pod.is_terminal)
@@ -196,38 +200,38 @@ def test_failures_since_the_last_success_are_counted(ends, failures, failed_at):
     ("failures", "seconds"),
     [(1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (99, 600)],
 )
-def test_the_time_to_wait_doubles_up_to_ten_minutes(failures, seconds):
+def test_the_backoff_doubles_up_to_ten_minutes(failures, seconds):
     assert BackoffRecord(failures, 5 * SECOND).ends_ns() == (5 + seconds) * SECOND
 
 
-def test_without_failures_there_is_nothing_to_wait_for():
+def test_there_is_no_backoff_without_failures():
     assert BackoffRecord(0, 5 * SECOND).ends_ns() == 0
 
 
 @pytest.mark.parametrize(
     ("count", "per_look"), [(499, [499]), (500, [500]), (501, [500, 1]), (1_002, [500, 500, 2])]
 )
-def test_a_job_makes_or_deletes_at_most_500_pods_at_one_look(count, per_look):
-    looks: list[Counter[str]] = []
+def test_a_sync_creates_or_deletes_at_most_500_pods(count, per_look):
+    syncs: list[Counter[str]] = []
 
-    cluster = Cluster([counting(JobController, looks)], schedules=False)
+    cluster = Cluster([counting(JobController, syncs)], schedules=False)
     cluster.add(a_job(completions=count, parallelism=count))
     cluster.run(10)
-    assert counts(looks, "created") == per_look
+    assert counts(syncs, "created") == per_look
     cluster.edit(JOB, "default/j", "spec", suspend=True)
     cluster.run(20)
-    assert counts(looks, "deleted") == per_look
+    assert counts(syncs, "deleted") == per_look
     assert cluster.pods() == []
 
 
-def test_a_job_that_fails_takes_its_other_pods_down_and_counts_them_as_failed():
+def test_a_failed_job_deletes_its_active_pods_and_counts_them_as_failed():
     cluster = cluster_with(a_job(completions=3, parallelism=3, backoffLimit=0))
     cluster.run(1)
     end(cluster, cluster.pods()[0], "Failed", 1)
     cluster.run(10)
     assert cluster.status(JOB, "default/j")["failed"] == 3
     assert "active" not in cluster.status(JOB, "default/j")
-    assert len(cluster.said("SuccessfulDelete")) == 2
+    assert len(cluster.event_notes("SuccessfulDelete")) == 2
     assert [pod.status.phase for pod in cluster.pods()] == ["Failed"]
 
 
@@ -237,11 +241,13 @@ def test_a_deadline_ends_a_job():
     assert cluster.status(JOB, "default/j")["active"] == 1
     cluster.run(40)
     assert conditions(cluster)[-1] == ("Failed", "DeadlineExceeded")
-    assert cluster.said("DeadlineExceeded") == ["Job was active longer than specified deadline"]
+    assert cluster.event_notes("DeadlineExceeded") == [
+        "Job was active longer than specified deadline"
+    ]
     assert cluster.pods() == []
 
 
-def test_a_suspended_job_has_no_pods_and_goes_on_when_it_may():
+def test_a_suspended_job_has_no_pods_until_it_is_resumed():
     cluster = cluster_with(a_job(parallelism=2, completions=2, suspend=True))
     cluster.run(5)
     assert cluster.pods() == []
@@ -255,13 +261,13 @@ def test_a_suspended_job_has_no_pods_and_goes_on_when_it_may():
     assert cluster.pods() == []
     # Who was not wanted has not failed.
     assert "failed" not in cluster.status(JOB, "default/j")
-    assert (cluster.said("Suspended"), cluster.said("Resumed")) == (
+    assert (cluster.event_notes("Suspended"), cluster.event_notes("Resumed")) == (
         ["Job suspended", "Job suspended"],
         ["Job resumed"],
     )
 
 
-def test_a_finished_job_lives_as_long_as_it_says():
+def test_a_finished_job_is_deleted_after_its_ttl():
     cluster = cluster_with(a_job(seconds=1, ttlSecondsAfterFinished=100))
     cluster.run(101)
     assert cluster.has(JOB, "default/j")
@@ -299,7 +305,7 @@ def test_a_finished_job_lives_as_long_as_it_says():
         ),
     ],
 )
-def test_a_failure_policy_says_what_a_failure_means(rule, failed, last):
+def test_a_failure_policy_decides_about_a_failure(rule, failed, last):
     cluster = cluster_with(a_job(podFailurePolicy={"rules": [rule]}))
     (pod,) = cluster.pods()
     end(cluster, pod, "Failed", 42)
@@ -307,14 +313,14 @@ def test_a_failure_policy_says_what_a_failure_means(rule, failed, last):
     assert cluster.status(JOB, "default/j").get("failed", 0) == failed
     assert (conditions(cluster) or [("", "")])[-1] == last
     if last[0]:
-        (message,) = cluster.said("PodFailurePolicy")
+        (message,) = cluster.event_notes("PodFailurePolicy")
         assert message == (
             f"Container main for pod {pod.key} failed with exit code 42"
             " matching FailJob rule at index 0"
         )
 
 
-def test_a_pod_that_somebody_deletes_is_replaced_and_counts_as_failed():
+def test_a_deleted_pod_is_replaced_and_counts_as_failed():
     cluster = cluster_with(a_job(completions=1))
     cluster.run(1)
     cluster.delete(POD, cluster.pods()[0].key)
@@ -324,7 +330,7 @@ def test_a_pod_that_somebody_deletes_is_replaced_and_counts_as_failed():
     assert cluster.status(JOB, "default/j")["active"] == 1
 
 
-def test_the_pods_of_a_job_that_is_gone_are_let_go():
+def test_the_pods_of_a_removed_job_lose_their_finalizer():
     cluster = cluster_with(a_job(completions=1))
     cluster.run(1)
     assert cluster.pods()[0].metadata.finalizers == (TRACKING,)
@@ -332,7 +338,7 @@ def test_the_pods_of_a_job_that_is_gone_are_let_go():
     assert cluster.pods()[0].metadata.finalizers == ()
 
 
-def test_pods_that_come_before_their_job_are_counted():
+def test_pods_added_before_their_job_are_counted():
     first = cluster_with(a_job(completions=2, parallelism=2))
     first.run(1)
     end(first, first.pods()[0], "Succeeded")
@@ -345,14 +351,14 @@ def test_pods_that_come_before_their_job_are_counted():
 
 
 @pytest.mark.parametrize("indexes", [(None, None, None), (0, 1, 7)])
-def test_pods_that_share_what_is_read_are_what_each_would_be(indexes):
+def test_pods_of_a_shared_template_equal_pods_decoded_one_by_one(indexes):
     cluster = cluster_with(a_job(completions=8, completionMode="Indexed"), schedules=False)
     job = cluster.get(JOB, "default/j")
     pods = pods_of(job, job_spec(job), indexes)
     assert [pods_of(job, job_spec(job), [index]) for index in indexes] == [[pod] for pod in pods]
 
 
-def test_what_a_job_asks_for_is_read_once_until_it_is_another_job_or_asks_for_something_else():
+def test_a_spec_is_parsed_once_until_the_job_or_its_spec_changes():
     cluster = cluster_with(a_job(completions=8), schedules=False)
     job = cluster.get(JOB, "default/j")
     asked = ParsedJobs()
@@ -367,7 +373,7 @@ def test_what_a_job_asks_for_is_read_once_until_it_is_another_job_or_asks_for_so
     assert asked.of(wider).spec.completions == 9
 
 
-def test_containers_that_restart_too_often_end_a_job():
+def test_too_many_container_restarts_fail_a_job():
     cluster = cluster_with(a_job(restart="OnFailure", backoffLimit=2))
     cluster.run(1)
     (pod,) = cluster.pods()
@@ -377,7 +383,7 @@ def test_containers_that_restart_too_often_end_a_job():
     assert conditions(cluster)[-1] == ("Failed", "BackoffLimitExceeded")
 
 
-def test_fewer_pods_are_wanted():
+def test_reduced_parallelism_deletes_pods():
     cluster = cluster_with(a_job(completions=10, parallelism=4))
     cluster.run(1)
     cluster.edit(JOB, "default/j", "spec", parallelism=1)
@@ -387,7 +393,7 @@ def test_fewer_pods_are_wanted():
     assert "failed" not in cluster.status(JOB, "default/j")
 
 
-def test_a_work_queue_is_done_after_its_first_success():
+def test_a_work_queue_completes_after_its_first_success():
     cluster = cluster_with(a_job(parallelism=3))
     cluster.run(1)
     first, *rest = cluster.pods()
@@ -403,7 +409,7 @@ def test_a_work_queue_is_done_after_its_first_success():
 @pytest.mark.parametrize(
     ("text", "indexes"), [("", set()), ("3", {3}), ("0-2,5", {0, 1, 2, 5}), ("x,1", {1})]
 )
-def test_completed_indexes_are_read_and_written(text, indexes):
+def test_completed_indexes_are_parsed_and_formatted(text, indexes):
     assert parse_indexes(text) == indexes
     assert parse_indexes(indexes_text(indexes)) == indexes
 
@@ -413,7 +419,7 @@ def test_completed_indexes_are_read_and_written(text, indexes):
 
 @effort(40)
 @given(data=st.data())
-def test_a_job_makes_exactly_its_completions_whatever_happens_to_its_pods(data):
+def test_a_job_completes_exactly_whatever_happens_to_its_pods(data):
     completions = data.draw(st.integers(1, 4))
     cluster = cluster_with(
         a_job(

@@ -1,4 +1,4 @@
-"""Indexes fail and succeed on their own account, and pods change hands."""
+"""Indexes fail and succeed separately, and pods are adopted and released."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
     return cluster.status(JOB, "default/j")
 
 
-def test_every_index_waits_and_is_tried_again_for_itself():
+def test_every_index_has_its_own_backoff_and_retries():
     cluster = cluster_with(an_indexed_job(3, backoffLimitPerIndex=2))
     assert cluster.raw(JOB, "default/j")["spec"]["backoffLimit"] == 2**31 - 1
     cluster.run(1)
@@ -73,12 +73,12 @@ def test_every_index_waits_and_is_tried_again_for_itself():
     end(cluster, running(cluster, 2), "Succeeded")
     cluster.run(41)
     assert conditions(cluster) == [("FailureTarget", "FailedIndexes"), ("Failed", "FailedIndexes")]
-    assert cluster.said("FailedIndexes") == ["Job has failed indexes"]
+    assert cluster.event_notes("FailedIndexes") == ["Job has failed indexes"]
     assert status(cluster)["completedIndexes"] == "1,2"
     assert not [pod.name for pod in cluster.pods() if pod.metadata.finalizers]
 
 
-def test_too_many_failed_indexes_end_a_job():
+def test_too_many_failed_indexes_fail_a_job():
     cluster = cluster_with(an_indexed_job(4, backoffLimitPerIndex=0, maxFailedIndexes=1))
     cluster.run(1)
     end(cluster, running(cluster, 3), "Failed", 1)
@@ -88,7 +88,7 @@ def test_too_many_failed_indexes_end_a_job():
     cluster.run(10)
     assert status(cluster)["failedIndexes"] == "0,3"
     assert conditions(cluster)[-1] == ("Failed", "MaxFailedIndexesExceeded")
-    (note,) = cluster.said("MaxFailedIndexesExceeded")
+    (note,) = cluster.event_notes("MaxFailedIndexesExceeded")
     assert note == "Job has exceeded the specified maximal number of failed indexes"
     # As everywhere, whom a failed job takes down counts as failed.
     assert status(cluster)["failed"] == 4
@@ -102,7 +102,7 @@ def test_too_many_failed_indexes_end_a_job():
         ("Count", {FAILURES: "1"}, ""),
     ],
 )
-def test_what_a_failure_policy_says_of_an_index(action, annotations, failed):
+def test_a_failure_policy_decides_about_an_index(action, annotations, failed):
     rule = {"action": action, "onExitCodes": {"operator": "In", "values": [42]}}
     cluster = cluster_with(
         an_indexed_job(2, backoffLimitPerIndex=1, podFailurePolicy={"rules": [rule]})
@@ -138,12 +138,12 @@ def test_what_a_failure_policy_says_of_an_index(action, annotations, failed):
         pytest.param([{"succeededCount": 1}], set(), None, id="nothing yet"),
     ],
 )
-def test_when_a_success_policy_is_met(rules, succeeded, met):
+def test_a_success_policy_is_met(rules, succeeded, met):
     spec = JobSpec(completions=8, completion_mode="Indexed", success_policy={"rules": rules})
     assert matching_success_rule(spec, succeeded) == met
 
 
-def test_a_success_policy_ends_a_job_and_who_is_left_has_not_failed():
+def test_a_success_policy_completes_a_job_without_counting_active_pods_as_failed():
     policy = {"rules": [{"succeededIndexes": "0"}]}
     cluster = cluster_with(an_indexed_job(3, successPolicy=policy))
     cluster.run(1)
@@ -172,7 +172,7 @@ def with_selector(**spec: Any) -> Any:
     )
 
 
-def test_a_pod_that_matches_and_has_nobody_is_adopted_and_one_that_does_not_is_let_go():
+def test_a_matching_orphan_is_adopted_and_an_unmatched_pod_is_released():
     cluster = cluster_with(with_selector())
     cluster.run(1)
     first, second = cluster.pods()
@@ -195,7 +195,7 @@ def test_a_pod_that_matches_and_has_nobody_is_adopted_and_one_that_does_not_is_l
     assert status(cluster)["active"] == 2
 
 
-def test_a_job_is_complete_when_it_is_created():
+def test_a_created_job_has_its_defaults():
     world = World()
     world.add(make_node("n1", cpu="4"))
     document = dict(a_job(seconds=5).raw)
@@ -216,7 +216,7 @@ def test_a_job_is_complete_when_it_is_created():
 
 @effort(40)
 @given(data=st.data())
-def test_no_index_is_tried_more_often_than_its_limit_allows(data):
+def test_no_index_is_retried_beyond_its_limit(data):
     limit = data.draw(st.integers(0, 2))
     completions = data.draw(st.integers(1, 3))
     cluster = cluster_with(an_indexed_job(completions, backoffLimitPerIndex=limit))

@@ -1,4 +1,4 @@
-"""A namespace goes with all that is in it."""
+"""A namespace is removed after its content."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def cluster_with(*objects: object) -> Cluster:
     return cluster
 
 
-def test_a_namespace_is_completed_as_the_api_server_would():
+def test_a_namespace_gets_the_defaults_of_the_api_server():
     namespace = cluster_with().raw(NAMESPACE, "shop")
     assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "shop"}
     assert namespace["spec"] == {"finalizers": ["kubernetes"]}
     assert namespace["status"] == {"phase": "Active"}
 
 
-def test_a_namespace_goes_with_all_that_is_in_it_and_nothing_else():
+def test_a_namespace_is_removed_with_its_content_only():
     template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
     job = document("Job", "j", api="batch/v1", namespace="shop", spec={"template": template})
     cluster = cluster_with(
@@ -41,7 +41,7 @@ def test_a_namespace_goes_with_all_that_is_in_it_and_nothing_else():
     assert cluster.all(("batch", "Job")) == [] == cluster.all(("", "ConfigMap"))
 
 
-def test_a_namespace_waits_for_what_somebody_holds_and_says_so():
+def test_a_namespace_waits_for_finalizers_and_reports_them():
     held = document(
         "ConfigMap", "m", namespace="shop", metadata={"finalizers": ["example.com/hold"]}
     )
@@ -66,7 +66,7 @@ def test_a_namespace_waits_for_what_somebody_holds_and_says_so():
     assert not cluster.has(NAMESPACE, "shop")
 
 
-def test_what_comes_to_a_namespace_that_goes_is_deleted_too():
+def test_objects_added_to_a_terminating_namespace_are_deleted():
     held = document("ConfigMap", "m", namespace="shop", metadata={"finalizers": ["x/hold"]})
     cluster = cluster_with(held)
     cluster.delete(NAMESPACE, "shop")

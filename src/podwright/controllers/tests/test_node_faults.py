@@ -1,4 +1,4 @@
-"""What becomes of nodes that fall silent or are taken away, and of their pods."""
+"""Unresponsive and removed nodes, and their pods."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def ready(cluster: Cluster, kind: tuple[str, str], key: str) -> Any:
     return next(each for each in cluster.status(kind, key)["conditions"] if each["type"] == "Ready")
 
 
-def test_a_silent_node_is_unknown_after_the_grace_period():
+def test_an_unresponsive_node_is_unknown_after_the_grace_period():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT))
     cluster.run(10)
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.run(59)
     assert taints(cluster) == []
     cluster.run(60)
@@ -57,7 +57,7 @@ def test_a_silent_node_is_unknown_after_the_grace_period():
     assert taints(cluster) == [("unreachable", "NoSchedule")]
     condition = ready(cluster, POD, "default/a")
     assert (condition["status"], condition["lastTransitionTime"]) == ("False", at(60))
-    assert cluster.said("NodeNotReady") == [
+    assert cluster.event_notes("NodeNotReady") == [
         "Node n1 status is now: NodeNotReady",
         "Node is not ready",
     ]
@@ -67,11 +67,11 @@ def test_a_silent_node_is_unknown_after_the_grace_period():
     assert added == [at(60), at(65)]
 
 
-def test_a_node_that_returns_in_time_is_as_before():
+def test_a_node_that_returns_in_time_is_unchanged():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT))
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.run(40)
-    cluster.tell(NodeUp("n1"))
+    cluster.send(NodeUp("n1"))
     cluster.run(500)
     assert taints(cluster) == []
     assert ready(cluster, NODE, "n1")["status"] == "True"
@@ -83,11 +83,11 @@ def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
     cluster.edit(POD, "default/daemon", "spec", tolerations=[{"operator": "Exists"}])
     cluster.run(3)
     before = ready(cluster, POD, "default/a")
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.run(200)
     assert ready(cluster, POD, "default/a")["status"] == "False"
     cluster.replace_controllers()
-    cluster.tell(NodeUp("n1"))
+    cluster.send(NodeUp("n1"))
     cluster.run(1_000)
     # As a kubelet that compares what it knows with what somebody else has written.
     assert ready(cluster, POD, "default/a") == before
@@ -95,12 +95,12 @@ def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
     assert taints(cluster) == []
     assert ready(cluster, NODE, "n1")["status"] == "True"
     assert [pod.name for pod in cluster.pods()] == ["a", "daemon"]
-    assert cluster.said("TaintManagerEviction") == ["Cancelling deletion of Pod default/a"]
+    assert cluster.event_notes("TaintManagerEviction") == ["Cancelling deletion of Pod default/a"]
 
 
-def test_pods_leave_an_unreachable_node_after_they_tolerated_it_and_stay_terminating():
+def test_pods_of_an_unreachable_node_are_deleted_after_their_toleration_and_stay_terminating():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("b"))
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.run(54)
     assert cluster.get(POD, "default/b").metadata.deletion_timestamp is None
     cluster.run(56)
@@ -116,13 +116,13 @@ def test_pods_leave_an_unreachable_node_after_they_tolerated_it_and_stay_termina
         "DeletionByTaintManager",
         "Taint manager: deleting due to NoExecute taint",
     )
-    assert cluster.said("TaintManagerEviction") == [
+    assert cluster.event_notes("TaintManagerEviction") == [
         "Marking for deletion Pod default/b",
         "Marking for deletion Pod default/a",
     ]
     cluster.run(5_000)
     assert [pod.name for pod in cluster.pods()] == ["a", "b"]
-    cluster.tell(NodeUp("n1"))
+    cluster.send(NodeUp("n1"))
     assert cluster.pods() == []
 
 
@@ -137,7 +137,7 @@ def test_pods_leave_an_unreachable_node_after_they_tolerated_it_and_stay_termina
         pytest.param([{"operator": "Exists"}], None, id="everything"),
     ],
 )
-def test_how_long_a_pod_stays_on_a_tainted_node(tolerations, leaves_after):
+def test_tolerations_limit_the_time_on_a_tainted_node(tolerations, leaves_after):
     cluster = cluster_with(a_pod("a", tolerations=tolerations))
     cluster.edit(NODE, "n1", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
     for second in range(20):
@@ -170,7 +170,7 @@ CANCELLED = "Cancelling deletion of Pod default/a"
 MARKED = "Marking for deletion Pod default/a"
 
 
-def test_of_several_taints_the_shortest_time_counts():
+def test_the_shortest_toleration_of_several_taints_applies():
     cluster = cluster_with(a_pod("a", tolerations=tolerating(s=30, t=20, u=None)))
     taint_with(cluster, "s", "t", "u")
     assert leaves_at(cluster) == 20
@@ -203,7 +203,7 @@ def matching(*tolerations: tuple[str, str, int | None]) -> list[dict[str, Any]]:
         pytest.param([("t", "", 1), ("t", "", 20)], 1, id="a second first"),
     ],
 )
-def test_the_first_toleration_that_matches_a_taint_says_how_long_a_pod_stays(tolerations, leaves):
+def test_the_first_matching_toleration_limits_the_time(tolerations, leaves):
     cluster = cluster_with(a_pod("a", tolerations=matching(*tolerations)))
     taint_with(cluster, "t")
     assert leaves_at(cluster) == leaves
@@ -235,17 +235,17 @@ def test_each_taint_has_its_own_first_toleration(tolerations, leaves):
         pytest.param((), None, [CANCELLED], id="none"),
     ],
 )
-def test_taints_that_change_while_a_pod_waits_to_leave(later, leaves, said):
+def test_taints_that_change_before_a_scheduled_deletion(later, leaves, said):
     cluster = cluster_with(a_pod("a", tolerations=tolerating(s=20, t=3, u=None)))
     taint_with(cluster, "s")
     cluster.run(5)
     cluster.replace_controllers()
     taint_with(cluster, *later)
     assert leaves_at(cluster) == leaves
-    assert cluster.said("TaintManagerEviction") == said
+    assert cluster.event_notes("TaintManagerEviction") == said
 
 
-def test_a_pod_that_waits_to_leave_does_so_when_its_tolerations_change():
+def test_changed_tolerations_do_not_move_a_scheduled_deletion():
     cluster = cluster_with(a_pod("a", tolerations=tolerating(t=20)))
     taint_with(cluster, "t")
     cluster.run(5)
@@ -253,17 +253,17 @@ def test_a_pod_that_waits_to_leave_does_so_when_its_tolerations_change():
     assert leaves_at(cluster) == 20
 
 
-def test_a_pod_that_is_gone_before_it_had_to_leave():
+def test_a_pod_that_is_removed_before_its_scheduled_deletion():
     cluster = cluster_with(a_pod("a", tolerations=tolerating(t=20)))
     taint_with(cluster, "t")
     cluster.run(5)
     cluster.delete(POD, "default/a", grace_seconds=0)
-    assert cluster.said("TaintManagerEviction") == [CANCELLED]
+    assert cluster.event_notes("TaintManagerEviction") == [CANCELLED]
     memories = cluster.controllers.state().controllers
     assert memories["taint-eviction-controller"] == {"leaving": {}}
 
 
-def test_a_pod_that_comes_to_a_tainted_node_leaves_it_too():
+def test_a_pod_bound_to_a_tainted_node_is_deleted_too():
     cluster = cluster_with()
     cluster.edit(NODE, "n1", "spec", taints=[{"key": "t", "effect": "NoExecute"}])
     cluster.add(a_pod("a", nodeName="n1"))
@@ -281,7 +281,7 @@ def test_a_pod_that_comes_to_a_tainted_node_leaves_it_too():
         ("MemoryPressure", "Unknown", []),
     ],
 )
-def test_conditions_bring_taints_and_take_them_away(condition, status, expected):
+def test_conditions_add_and_remove_taints(condition, status, expected):
     cluster = Cluster(MAKERS, stages=())
     own = {"key": "own", "effect": "NoSchedule"}
     conditions = [{"type": "Ready", "status": "True"}]
@@ -318,7 +318,7 @@ def zones_with(counts: dict[str, int]) -> Cluster:
 
 def fail(cluster: Cluster, zone: str, count: int) -> None:
     for index in range(count):
-        cluster.tell(NodeDown(f"{zone}{index:02}"))
+        cluster.send(NodeDown(f"{zone}{index:02}"))
 
 
 def evicting(cluster: Cluster) -> list[str]:
@@ -344,7 +344,7 @@ def evicting(cluster: Cluster) -> list[str]:
         pytest.param({"a": 4, "b": 1}, {"a": 4, "b": 1}, {55: 0, 5_000: 0}, id="every node"),
     ],
 )
-def test_how_fast_silent_nodes_are_tainted_for_eviction(counts, failed, tainted_at):
+def test_the_rate_of_eviction_taints(counts, failed, tainted_at):
     cluster = zones_with(counts)
     for zone, count in failed.items():
         fail(cluster, zone, count)
@@ -356,7 +356,7 @@ def test_how_fast_silent_nodes_are_tainted_for_eviction(counts, failed, tainted_
     assert len(scheduled) == silent
 
 
-def test_taints_are_taken_back_when_no_node_is_left_and_come_again_with_the_first():
+def test_taints_are_removed_when_no_node_is_ready_and_return_with_the_first():
     cluster = zones_with({"a": 3, "b": 1})
     fail(cluster, "a", 3)
     cluster.run(66)
@@ -367,7 +367,7 @@ def test_taints_are_taken_back_when_no_node_is_left_and_come_again_with_the_firs
     cluster.run(1_000)
     assert evicting(cluster) == []
     cluster.replace_controllers()
-    cluster.tell(NodeUp("b00"))
+    cluster.send(NodeUp("b00"))
     cluster.run(1_014)
     assert evicting(cluster) == []
     cluster.run(1_015)
@@ -376,16 +376,16 @@ def test_taints_are_taken_back_when_no_node_is_left_and_come_again_with_the_firs
     assert evicting(cluster) == ["a00", "a01", "a02"]
 
 
-def test_a_node_that_is_ready_again_leaves_the_line():
+def test_a_node_that_is_ready_again_leaves_the_queue():
     cluster = zones_with({"a": 10})
     fail(cluster, "a", 3)
     cluster.run(60)
-    cluster.tell(NodeUp("a01"))
+    cluster.send(NodeUp("a01"))
     cluster.run(70)
     assert evicting(cluster) == ["a00", "a02"]
 
 
-def test_a_node_whose_kubelet_says_not_ready_keeps_its_place_when_it_falls_silent():
+def test_the_eviction_taint_of_a_node_follows_its_ready_condition():
     cluster = Cluster(MAKERS, stages=())
     ready, not_ready = ({"type": "Ready", "status": each} for each in ("True", "False"))
     cluster.add(
@@ -406,7 +406,7 @@ def test_nodes_that_are_excluded_from_disruption_are_not_counted():
     out["labels"]["node.kubernetes.io/exclude-disruption"] = ""
     cluster.add(*(document("Node", f"x{index}", metadata=out) for index in range(5)))
     for index in range(5):
-        cluster.tell(NodeDown(f"x{index}"))
+        cluster.send(NodeDown(f"x{index}"))
     cluster.run(96)
     assert evicting(cluster) == ["x0", "x1", "x2", "x3", "x4"]
 
@@ -414,11 +414,11 @@ def test_nodes_that_are_excluded_from_disruption_are_not_counted():
 # ------------------------------------------------------------------------------- pod GC
 
 
-def test_the_pods_of_a_node_that_is_gone_fail_and_go():
+def test_the_pods_of_a_removed_node_fail_and_are_deleted():
     cluster = cluster_with(a_pod("a"), a_pod("done", annotations={RUN_DELAY: "1s"}))
     cluster.run(5)
     failed: list[Any] = []
-    cluster.laws.append(
+    cluster.invariants.append(
         lambda c: failed.extend(p.raw["status"] for p in c.pods() if p.status.phase == "Failed")
     )
     cluster.delete(NODE, "n1")
@@ -433,9 +433,9 @@ def test_the_pods_of_a_node_that_is_gone_fail_and_go():
     )
 
 
-def test_a_node_that_is_back_within_the_quarantine_keeps_its_pods():
+def test_a_node_that_returns_within_the_quarantine_keeps_its_pods():
     cluster = cluster_with(a_pod("a", tolerations=PATIENT))
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.run(60)
     cluster.delete(NODE, "n1")
     cluster.run(90)
@@ -445,9 +445,9 @@ def test_a_node_that_is_back_within_the_quarantine_keeps_its_pods():
     assert ready(cluster, POD, "default/a")["status"] == "True"
 
 
-def test_a_deleted_pod_of_a_silent_node_goes_with_the_node():
+def test_a_terminating_pod_of_an_unresponsive_node_is_removed_with_the_node():
     cluster = cluster_with(a_pod("a"))
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     cluster.delete(POD, "default/a")
     cluster.run(100)
     assert len(cluster.pods()) == 1
@@ -458,10 +458,10 @@ def test_a_deleted_pod_of_a_silent_node_goes_with_the_node():
 
 
 @pytest.mark.parametrize("is_deleted_first", [True, False])
-def test_a_node_that_is_out_of_service_lets_its_deleted_pods_go(is_deleted_first):
+def test_terminating_pods_of_an_out_of_service_node_are_removed(is_deleted_first):
     cluster = cluster_with(a_pod("a"), a_pod("b", tolerations=[{"operator": "Exists"}]))
     taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}
-    cluster.tell(NodeDown("n1"))
+    cluster.send(NodeDown("n1"))
     if is_deleted_first:
         cluster.delete(POD, "default/a")
     cluster.run(51)
@@ -473,19 +473,19 @@ def test_a_node_that_is_out_of_service_lets_its_deleted_pods_go(is_deleted_first
     assert [pod.name for pod in cluster.pods()] == ["b"]
 
 
-def test_a_ready_node_that_is_called_out_of_service_ends_its_pods_itself():
+def test_a_ready_node_with_the_out_of_service_taint_stops_its_own_pods():
     cluster = cluster_with(a_pod("a"))
     taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}
     cluster.edit(NODE, "n1", "spec", taints=[taint])
     failed: list[str] = []
-    cluster.laws.append(lambda c: failed.extend(p.status.phase for p in c.pods()))
+    cluster.invariants.append(lambda c: failed.extend(p.status.phase for p in c.pods()))
     cluster.delete(POD, "default/a")
     cluster.run(100)
     assert cluster.pods() == []
     assert "Failed" not in failed
 
 
-def test_a_pod_that_is_deleted_before_it_had_a_node_goes():
+def test_an_unbound_terminating_pod_is_removed():
     cluster = Cluster(MAKERS, schedules=False)
     held = a_pod("a")
     held.raw["metadata"]["finalizers"] = ["x/hold"]
@@ -496,7 +496,7 @@ def test_a_pod_that_is_deleted_before_it_had_a_node_goes():
     assert cluster.pods() == []
 
 
-def test_only_so_many_ended_pods_are_kept(monkeypatch):
+def test_terminated_pods_beyond_the_threshold_are_deleted(monkeypatch):
     monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 3)
     cluster = cluster_with()
     for second in range(6):
@@ -509,7 +509,7 @@ def test_only_so_many_ended_pods_are_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("stale_max", [0, 1_000])
-def test_a_pod_that_ends_twice_under_one_name_counts_once(monkeypatch, stale_max):
+def test_a_terminated_pod_of_a_reused_name_counts_once(monkeypatch, stale_max):
     monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 2)
     monkeypatch.setattr(pod_gc, "_STALE_MAX", stale_max)
     cluster = cluster_with()
@@ -527,16 +527,16 @@ def test_a_pod_that_ends_twice_under_one_name_counts_once(monkeypatch, stale_max
 
 @effort(40)
 @given(data=st.data())
-def test_faults_that_are_over_leave_no_trace_on_nodes(data):
+def test_nodes_recover_completely_from_faults(data):
     cluster = cluster_with(document("Node", "n2"), a_pod("a", tolerations=PATIENT), a_pod("b"))
     names = ("n1", "n2")
     for _ in range(data.draw(st.integers(1, 10))):
         node = data.draw(st.sampled_from(names))
         what = data.draw(st.sampled_from(["down", "up", "wait", "restore", "pod", "delete"]))
         if what == "down":
-            cluster.tell(NodeDown(node))
+            cluster.send(NodeDown(node))
         elif what == "up":
-            cluster.tell(NodeUp(node))
+            cluster.send(NodeUp(node))
         elif what == "restore":
             cluster.replace_controllers()
         elif what == "pod" and not cluster.has(POD, "default/more"):
@@ -546,7 +546,7 @@ def test_faults_that_are_over_leave_no_trace_on_nodes(data):
         else:
             cluster.run(cluster.now + data.draw(st.sampled_from([1, 30, 60, 400])))
     for node in names:
-        cluster.tell(NodeUp(node))
+        cluster.send(NodeUp(node))
     cluster.run(cluster.now + 1_000)
     for node in names:
         assert taints(cluster, node) == []

@@ -1,4 +1,4 @@
-"""Claims get volumes, and volumes outlive their claims only if the policy says so."""
+"""Claims are bound to volumes, and the reclaim policy decides about released volumes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
     ],
 )
 @pytest.mark.parametrize("comes_first", ["volume", "claim"])
-def test_which_volume_a_claim_gets(volume, claim, binds, comes_first):
+def test_matching_volumes_of_a_claim(volume, claim, binds, comes_first):
     objects = [volume, claim] if comes_first == "volume" else [claim, volume]
     cluster = cluster_with(*objects)
     assert (cluster.status(PVC, "default/c")["phase"] == "Bound") == binds
@@ -159,10 +159,10 @@ def test_a_claim_without_a_class_gets_the_default_one():
         (a_claim(storageClassName="local"), "ProvisioningFailed"),
     ],
 )
-def test_a_claim_that_nobody_serves_waits_and_says_why(claim, reason):
+def test_a_claim_that_cannot_be_served_waits_and_reports_why(claim, reason):
     cluster = cluster_with(a_class("local", provisioner="kubernetes.io/no-provisioner"), claim)
     assert cluster.status(PVC, "default/c") == {"phase": "Pending"}
-    assert len(cluster.said(reason)) == 1
+    assert len(cluster.event_notes(reason)) == 1
 
 
 # ------------------------------------------------------------------------- provisioning
@@ -177,14 +177,14 @@ def select(cluster: Cluster, node: str, name: str = "c") -> None:
     cluster.put(decode(claim | {"metadata": metadata | {"annotations": annotations}}))
 
 
-def test_a_volume_is_made_where_the_pod_will_be():
+def test_a_volume_is_provisioned_for_the_selected_node():
     fast = a_class(
         "fast", "WaitForFirstConsumer", parameters={"type": "ssd"}, reclaimPolicy="Delete"
     )
     cluster = cluster_with(fast, a_claim(storageClassName="fast"))
     cluster.run(60)
     assert cluster.status(PVC, "default/c") == {"phase": "Pending"}
-    assert cluster.said("WaitForFirstConsumer") == [
+    assert cluster.event_notes("WaitForFirstConsumer") == [
         "waiting for first consumer to be created before binding"
     ]
     select(cluster, "n-b")
@@ -203,15 +203,15 @@ def test_a_volume_is_made_where_the_pod_will_be():
     assert annotations["volume.kubernetes.io/storage-provisioner"] == "csi.example.com"
     assert annotations["pv.kubernetes.io/bind-completed"] == "yes"
     for reason in ("ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"):
-        assert len(cluster.said(reason)) == 1
+        assert len(cluster.event_notes(reason)) == 1
 
 
-def test_a_waiting_claim_says_which_pod_it_waits_for():
+def test_a_waiting_claim_reports_the_pod():
     cluster = Cluster(MAKERS, schedules=False)
     cluster.add(a_class("fast", "WaitForFirstConsumer"), a_claim(storageClassName="fast"))
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
     cluster.add(a_pod("p", volumes=[volume]))
-    assert cluster.said("WaitForPodScheduled") == ["waiting for pod p to be scheduled"]
+    assert cluster.event_notes("WaitForPodScheduled") == ["waiting for pod p to be scheduled"]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_waiting_claim_says_which_pod_it_waits_for():
         ),
     ],
 )
-def test_a_class_that_does_not_wait_chooses_a_zone(fields, zones):
+def test_immediate_provisioning_chooses_a_zone(fields, zones):
     cluster = cluster_with(a_class("now", **fields))
     chosen = set()
     for number in range(12):
@@ -240,7 +240,7 @@ def test_a_class_that_does_not_wait_chooses_a_zone(fields, zones):
     assert chosen == zones
 
 
-def test_the_keys_of_a_driver_say_what_reaches_a_volume():
+def test_the_topology_keys_of_a_driver_become_node_affinity():
     driver = {"name": "csi.example.com", "nodeID": "x", "topologyKeys": ["rack", "room"]}
     csi_node = document("CSINode", "n-a", api="storage.k8s.io/v1", spec={"drivers": [driver]})
     cluster = cluster_with(a_class("fast", "WaitForFirstConsumer"), csi_node)
@@ -253,7 +253,7 @@ def test_the_keys_of_a_driver_say_what_reaches_a_volume():
     assert term == {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}
 
 
-def test_a_volume_that_the_scheduler_bound_is_completed():
+def test_a_binding_of_the_scheduler_is_completed():
     cluster = cluster_with(
         a_class("local", "WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner"),
         a_volume("v", storageClassName="local"),
@@ -274,7 +274,7 @@ def test_a_volume_that_the_scheduler_bound_is_completed():
     ("policy", "made", "becomes"),
     [("Delete", True, None), ("Retain", True, "Released"), ("Retain", False, "Released")],
 )
-def test_what_becomes_of_a_volume_whose_claim_is_gone(policy, made, becomes):
+def test_the_reclaim_policy_decides_about_a_released_volume(policy, made, becomes):
     if made:
         cluster = cluster_with(
             a_class("now", reclaimPolicy=policy), a_claim(storageClassName="now")
@@ -291,11 +291,11 @@ def test_what_becomes_of_a_volume_whose_claim_is_gone(policy, made, becomes):
         assert volume_of(cluster) != name
 
 
-def test_a_volume_nobody_can_delete_fails():
+def test_a_volume_without_a_deleter_fails():
     cluster = cluster_with(a_volume("v", persistentVolumeReclaimPolicy="Delete"), a_claim())
     cluster.delete(PVC, "default/c")
     assert cluster.status(PV, "v")["phase"] == "Failed"
-    assert len(cluster.said("VolumeFailedDelete")) == 1
+    assert len(cluster.event_notes("VolumeFailedDelete")) == 1
 
 
 @pytest.mark.parametrize(
@@ -305,13 +305,13 @@ def test_a_volume_nobody_can_delete_fails():
         ("csi", "Failed", "VolumeFailedRecycle", "No recycler plugin found for the volume!"),
     ],
 )
-def test_what_the_old_policy_of_recycling_does(source, phase, reason, note):
+def test_the_deprecated_recycle_policy(source, phase, reason, note):
     spec: dict[str, Any] = {"persistentVolumeReclaimPolicy": "Recycle", source: {"path": "/data"}}
     cluster = cluster_with(a_volume("v", **spec), a_claim())
     cluster.delete(PVC, "default/c")
     status = cluster.status(PV, "v")
     assert status["phase"] == phase
-    assert cluster.said(reason) == [note]
+    assert cluster.event_notes(reason) == [note]
     is_free = "claimRef" not in cluster.raw(PV, "v")["spec"]
     assert is_free == (phase == "Available")
     cluster.add(a_claim("next"))
@@ -326,7 +326,7 @@ def test_what_the_old_policy_of_recycling_does(source, phase, reason, note):
         pytest.param("5Gi", True, "10Gi", id="smaller"),
     ],
 )
-def test_a_claim_that_asks_for_more(size, allows, becomes):
+def test_a_claim_with_an_increased_request(size, allows, becomes):
     cluster = cluster_with(
         a_class("fast", allowVolumeExpansion=allows), a_claim(storageClassName="fast")
     )
@@ -334,10 +334,10 @@ def test_a_claim_that_asks_for_more(size, allows, becomes):
     assert cluster.raw(PV, volume_of(cluster))["spec"]["capacity"] == {"storage": becomes}
     assert cluster.status(PVC, "default/c")["capacity"] == {"storage": becomes}
     grown = ["Resize volume succeeded"] if becomes == "20Gi" else []
-    assert cluster.said("VolumeResizeSuccessful") == grown
+    assert cluster.event_notes("VolumeResizeSuccessful") == grown
 
 
-def test_a_claim_in_use_goes_when_its_last_pod_does():
+def test_a_claim_in_use_is_removed_after_its_last_pod():
     cluster = cluster_with(a_volume("v"), a_claim())
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
     cluster.add(a_pod("p", volumes=[volume]), a_pod("q", volumes=[volume]))
@@ -357,18 +357,18 @@ def test_a_bound_volume_is_not_deleted_before_its_claim():
     assert not cluster.has(PV, "v")
 
 
-def test_a_claim_whose_volume_is_taken_away_is_lost():
+def test_a_claim_whose_volume_is_removed_is_lost():
     cluster = cluster_with(a_volume("v"), a_claim())
     cluster.store.drop(PV, "v")
     cluster.settle()
     assert cluster.status(PVC, "default/c")["phase"] == "Lost"
-    assert len(cluster.said("ClaimLost")) == 1
+    assert len(cluster.event_notes("ClaimLost")) == 1
 
 
 # --------------------------------------------------------------------- ephemeral volumes
 
 
-def test_an_ephemeral_volume_lives_and_dies_with_its_pod():
+def test_an_ephemeral_volume_is_created_and_removed_with_its_pod():
     spec = a_claim(storageClassName="now").raw["spec"]
     template = {"metadata": {"labels": {"for": "scratch"}}, "spec": spec}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
@@ -382,11 +382,11 @@ def test_an_ephemeral_volume_lives_and_dies_with_its_pod():
     assert cluster.all(PVC) == [] == cluster.all(PV)
 
 
-def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
+def test_an_unrelated_claim_with_the_name_is_reported_as_a_conflict():
     template = {"spec": a_claim().raw["spec"]}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
     cluster = cluster_with(a_claim("p-scratch"), a_pod("p", volumes=[volume]))
-    assert cluster.said("EphemeralVolumeConflict") == [
+    assert cluster.event_notes("EphemeralVolumeConflict") == [
         "PVC default/p-scratch was not created for pod default/p (pod is not owner)"
     ]
 
@@ -396,7 +396,7 @@ def test_a_claim_of_the_name_that_is_not_the_pods_is_left_alone():
 
 @effort(60)
 @given(data=st.data())
-def test_every_binding_is_mutual_and_no_volume_serves_two(data):
+def test_every_binding_is_mutual_and_no_volume_has_two_claims(data):
     cluster = cluster_with(a_class("now", reclaimPolicy="Delete"))
     for number in range(data.draw(st.integers(1, 14))):
         claims, volumes = cluster.all(PVC), cluster.all(PV)

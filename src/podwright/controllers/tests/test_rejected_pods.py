@@ -1,4 +1,4 @@
-"""Pods that the API refuses are made when what they lack is there."""
+"""Pods that admission rejects are created once their priority class exists."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ value: 1000
         ("v1", "ReplicationController", "{app: web}"),
     ],
 )
-def test_a_priority_class_that_comes_later_lets_pods_in(version, kind, selector):
+def test_pods_are_created_when_their_priority_class_is_added(version, kind, selector):
     world = Cluster(WORKLOAD_CONTROLLERS, nodes=1)
     world.apply(WORKLOAD.format(version=version, kind=kind, selector=selector))
     world.run(60)
     assert world.names() == []
-    told = world.told()
+    told = world.new_events()
     (refusal,) = [line for line in told if line.startswith("!")]
     assert "no PriorityClass with name urgent was found" in refusal
     failure = "create Pod web-0 in StatefulSet web failed error:"
@@ -70,7 +70,7 @@ def conditions(world: Cluster, kind: str) -> list[tuple[str, str, str]]:
 FAILURE = [("ReplicaFailure", "True", "FailedCreate")]
 
 
-def test_a_deployment_says_that_its_pods_are_refused_until_they_are_not():
+def test_a_deployment_reports_rejected_pods_until_they_are_accepted():
     world = Cluster(WORKLOAD_CONTROLLERS, nodes=1)
     text = WORKLOAD.format(
         version="apps/v1", kind="Deployment", selector="{matchLabels: {app: web}}\n  replicas: 3"
@@ -78,7 +78,7 @@ def test_a_deployment_says_that_its_pods_are_refused_until_they_are_not():
     world.apply(text)
     world.run(60)
     # Upstream tries one, and the others when that one is let in; so there is one Event.
-    assert len([line for line in world.told() if "FailedCreate" in line]) == 1
+    assert len([line for line in world.new_events() if "FailedCreate" in line]) == 1
     assert conditions(world, "replicaset") == FAILURE
     assert conditions(world, "deployment") == FAILURE
     (replica_set,) = world.all("replicaset")
@@ -92,16 +92,16 @@ def test_a_deployment_says_that_its_pods_are_refused_until_they_are_not():
     assert conditions(world, "deployment") == []
 
 
-def test_a_scaled_set_that_is_refused_again_says_so_again_and_asks_for_no_more():
+def test_a_scaled_set_reports_another_rejection_and_does_not_retry():
     world = Cluster(WORKLOAD_CONTROLLERS, nodes=1)
     selector = "{matchLabels: {app: web}}"
     text = WORKLOAD.format(version="apps/v1", kind="ReplicaSet", selector=selector)
     world.apply(text)
     world.run(60)
-    world.told()
+    world.new_events()
     world.apply(text.replace("  selector", "  replicas: 2\n  selector"))
     world.run(60)
-    assert len([line for line in world.told() if "FailedCreate" in line]) == 1
+    assert len([line for line in world.new_events() if "FailedCreate" in line]) == 1
     assert conditions(world, "replicaset") == FAILURE
     world.apply(text.replace("  selector", "  replicas: 0\n  selector"))
     world.run(1)
@@ -122,7 +122,7 @@ class Said:
         self.notes.append(event)
 
 
-def test_a_job_whose_pods_are_refused_has_none_and_runs_when_they_are_let_in():
+def test_a_job_with_rejected_pods_runs_once_they_are_accepted():
     said = Said()
     world = World(observers=[said])
     spec = {

@@ -1,4 +1,4 @@
-"""Replica sets and replication controllers keep their numbers."""
+"""Replica sets and replication controllers maintain their number of pods."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def owner_names(pod: Pod) -> list[str]:
     return [owner.name for owner in pod.metadata.owner_references]
 
 
-def test_a_new_set_gets_its_pods_and_says_so():
+def test_a_new_set_gets_its_pods_and_events():
     world = cluster()
     world.apply(REPLICA_SET)
     pods = world.pods()
     assert len(pods) == 3
     assert all(re.fullmatch(f"web-{SUFFIX}", pod.name) for pod in pods)
-    assert sorted(world.told()) == [
+    assert sorted(world.new_events()) == [
         f"web: SuccessfulCreate: Created pod: {pod.name}" for pod in pods
     ]
     owner = world.get("replicaset", "web")
@@ -103,7 +103,7 @@ def test_a_new_set_gets_its_pods_and_says_so():
     }
 
 
-def test_a_replication_controller_does_the_same_in_fewer_words():
+def test_a_replication_controller_behaves_like_a_replica_set():
     world = cluster()
     world.apply(CONTROLLER)
     world.run(2)
@@ -127,7 +127,7 @@ def test_pods_share_the_document_of_their_spec():
     assert len({id(pod.raw["spec"]) for pod in made}) == 1
 
 
-def test_pods_that_fail_or_go_are_replaced():
+def test_failed_and_removed_pods_are_replaced():
     world = cluster()
     world.apply(REPLICA_SET)
     world.run(2)
@@ -143,7 +143,7 @@ def test_pods_that_fail_or_go_are_replaced():
     assert "terminatingReplicas" in world.status("replicaset", "web")
 
 
-def test_a_pod_that_matches_is_adopted_and_one_too_many_goes():
+def test_a_matching_orphan_is_adopted_and_a_surplus_pod_is_deleted():
     world = cluster()
     world.apply(REPLICA_SET)
     world.run(2)
@@ -153,12 +153,12 @@ def test_a_pod_that_matches_is_adopted_and_one_too_many_goes():
     assert owner_names(stray) == ["web"]
     # It is not ready yet, so it is the first to be given up.
     assert stray.is_terminating
-    assert world.told()[-1] == "web: SuccessfulDelete: Deleted pod: stray"
+    assert world.new_events()[-1] == "web: SuccessfulDelete: Deleted pod: stray"
     world.run(2)
     assert len(world.names()) == 3
 
 
-def test_pods_that_were_there_before_are_taken_first():
+def test_existing_orphans_are_adopted_before_pods_are_created():
     world = cluster()
     world.apply(ORPHAN)
     world.apply(REPLICA_SET)
@@ -166,7 +166,7 @@ def test_pods_that_were_there_before_are_taken_first():
     assert "stray" in world.names()
 
 
-def test_a_pod_whose_labels_change_is_let_go_and_replaced():
+def test_a_pod_whose_labels_change_is_released_and_replaced():
     world = cluster()
     world.apply(REPLICA_SET)
     name = world.names()[0]
@@ -180,7 +180,7 @@ def test_a_pod_whose_labels_change_is_let_go_and_replaced():
     assert len(world.names()) == 3
 
 
-def test_a_label_less_makes_a_pod_not_fully_labeled():
+def test_a_missing_label_makes_a_pod_not_fully_labeled():
     world = cluster()
     world.apply(REPLICA_SET)
     world.patch("pod", world.names()[0], {"metadata": {"labels": {"tier": None}}})
@@ -203,7 +203,7 @@ def test_pods_are_available_when_they_have_been_ready_for_long_enough():
     assert "availableReplicas" not in world.status("replicaset", "web")
 
 
-def test_a_set_that_is_being_deleted_makes_no_more_pods():
+def test_a_terminating_set_creates_no_pods():
     world = cluster()
     world.apply(REPLICA_SET)
     world.patch("replicaset", "web", {"metadata": {"finalizers": ["example.com/keep"]}})
@@ -219,29 +219,29 @@ def test_a_set_that_is_being_deleted_makes_no_more_pods():
     [(499, [499]), (500, [500]), (501, [500, 1]), (1_100, [500, 500, 100])],
 )
 @pytest.mark.parametrize("text", [REPLICA_SET, CONTROLLER], ids=["set", "controller"])
-def test_at_most_500_pods_are_created_or_deleted_at_one_look(text, replicas, per_look):
-    looks: list[Counter[str]] = []
+def test_a_sync_creates_or_deletes_at_most_500_pods(text, replicas, per_look):
+    syncs: list[Counter[str]] = []
 
     makers = [
-        counting(maker, looks) for maker in (ReplicaSetController, ReplicationControllerController)
+        counting(maker, syncs) for maker in (ReplicaSetController, ReplicationControllerController)
     ]
     world = Cluster(makers, ready_after=None)
     world.apply(re.sub("replicas: .", f"replicas: {replicas}", text))
-    assert counts(looks, "created") == per_look
+    assert counts(syncs, "created") == per_look
     assert len(world.names()) == replicas
     world.scale("replicaset" if text is REPLICA_SET else "rc", "web", 0)
     world.run(2)
-    assert counts(looks, "deleted") == per_look
+    assert counts(syncs, "deleted") == per_look
     assert world.names() == []
 
 
-def test_a_set_that_does_not_select_its_own_pods_makes_none():
+def test_a_set_that_does_not_select_its_own_pods_creates_none():
     world = cluster()
     world.apply(REPLICA_SET.replace("matchLabels: {app: web}", "matchLabels: {app: other}"))
     assert world.names() == []
 
 
-def test_an_empty_selector_takes_nothing():
+def test_an_empty_selector_adopts_nothing():
     world = cluster()
     world.apply(REPLICA_SET.replace("matchLabels: {app: web}", ""))
     world.apply(ORPHAN)
@@ -292,8 +292,8 @@ def changed_pods(
         ),
     ],
 )
-def test_who_goes_first(give_up, number):
-    world = cluster(gone_after=None)
+def test_the_order_of_deletion(give_up, number):
+    world = cluster(removed_after=None)
     world.apply(REPLICA_SET)
     world.run(2)
     world.binds = False
@@ -304,8 +304,8 @@ def test_who_goes_first(give_up, number):
     assert name not in kept
 
 
-def test_of_pods_alike_the_one_goes_that_is_much_younger():
-    world = cluster(gone_after=None)
+def test_of_similar_pods_a_much_younger_one_is_deleted_first():
+    world = cluster(removed_after=None)
     world.apply(REPLICA_SET)
     world.run(1_000)
     world.scale("replicaset", "web", 4)
@@ -315,8 +315,8 @@ def test_of_pods_alike_the_one_goes_that_is_much_younger():
     assert [pod.name for pod in world.pods() if pod.is_terminating] == [young]
 
 
-def test_nodes_with_most_pods_of_the_same_controller_give_up_theirs():
-    world = cluster(nodes=1, gone_after=None)
+def test_pods_on_nodes_with_the_most_related_pods_are_deleted_first():
+    world = cluster(nodes=1, removed_after=None)
     owner = (
         "  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: d, uid: u1,"
         " controller: true}]\n"
@@ -335,7 +335,7 @@ def test_nodes_with_most_pods_of_the_same_controller_give_up_theirs():
     assert going.spec.node_name == "n0"
 
 
-def test_what_was_written_down_goes_on_in_the_middle_of_a_creation():
+def test_a_creation_continues_after_a_restore():
     world, other = cluster(), cluster()
     other.before_each = other.restart
     for each in (world, other):

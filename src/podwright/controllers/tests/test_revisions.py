@@ -36,24 +36,24 @@ def test_the_hashes_are_those_of_fowler_noll_and_vo(function, data, expected):
     assert function(data) == expected
 
 
-def test_a_number_is_written_in_ten_characters_that_spell_no_words():
+def test_a_number_is_encoded_without_vowels():
     assert safe_encoded(1234567890) == "56789bcdf4"
 
 
-def test_documents_are_written_as_go_writes_them():
+def test_documents_are_encoded_as_go_encodes_them():
     assert go_json({"b": "<&>", "a": [1, True, None]}) == (
         rb'{"a":[1,true,null],"b":"\u003c\u0026\u003e"}'
     )
 
 
-def test_a_revision_keeps_the_template_without_what_is_null():
+def test_a_revision_stores_the_template_without_nulls():
     data = template_patch(TEMPLATE)
     kept = {"metadata": {"labels": {"app": "db"}}, "spec": TEMPLATE["spec"]}
     assert data == {"spec": {"template": kept | {"$patch": "replace"}}}
     assert template_of_patch(data) == kept
 
 
-def test_collisions_make_other_hashes():
+def test_collisions_change_the_hash():
     data = template_patch(TEMPLATE)
     for function in (revision_hash, template_hash):
         found = {function(data, count) for count in (None, 0, 1, 2)}
@@ -71,5 +71,5 @@ def test_collisions_make_other_hashes():
         ({"spec": {"containers": []}}, False),
     ],
 )
-def test_templates_are_equal_but_for_the_hash(other, is_same):
+def test_templates_are_compared_without_their_hash(other, is_same):
     assert same_template(TEMPLATE | other, TEMPLATE) is is_same

@@ -1,4 +1,4 @@
-"""What was said of a pod and has not come about is taken back."""
+"""Stale DisruptionTarget conditions are reset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def target(cluster: Cluster) -> dict[str, object]:
         ("EvictionByEvictionAPI", "Failed", False),
     ],
 )
-def test_a_target_that_nobody_deletes_is_none_after_two_minutes(reason, phase, is_taken_back):
+def test_a_stale_condition_is_reset_after_two_minutes(reason, phase, is_taken_back):
     cluster = Cluster((StaleDisruptionController,), stages=())
     cluster.add(document("Node", "n1"), a_pod("a"))
     cluster.run(10)
@@ -55,7 +55,7 @@ def test_a_target_that_nobody_deletes_is_none_after_two_minutes(reason, phase, i
     }
 
 
-def test_a_target_that_is_on_its_way_out_stays_one():
+def test_the_condition_of_a_terminating_pod_is_kept():
     cluster = Cluster((StaleDisruptionController,), stages=())
     cluster.add(document("Node", "n1"), a_pod("a"))
     said = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": at(0)}

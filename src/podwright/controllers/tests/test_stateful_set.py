@@ -1,4 +1,4 @@
-"""Stories of stateful sets."""
+"""Stateful sets, by their Events and pods."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shapes(world: Cluster, seconds: int) -> list[str]:
     return found
 
 
-def test_pods_come_one_after_the_other():
+def test_pods_are_created_in_order():
     world = cluster()
     world.apply(SET)
     assert shapes(world, 5) == [
@@ -77,7 +77,7 @@ def test_pods_come_one_after_the_other():
         "0:1 1:1 2:1!",
         "0:1 1:1 2:1",
     ]
-    assert world.told() == [
+    assert world.new_events() == [
         f"db: SuccessfulCreate: {text}"
         for ordinal in range(3)
         for text in (
@@ -130,7 +130,7 @@ def test_the_status_of_a_set():
     }
 
 
-def test_a_parallel_set_makes_all_pods_at_once_and_takes_all_away():
+def test_a_parallel_set_creates_and_deletes_all_pods_at_once():
     world = cluster()
     world.apply(PARALLEL)
     assert shapes(world, 2) == ["0:1! 1:1! 2:1!", "0:1 1:1 2:1"]
@@ -138,7 +138,7 @@ def test_a_parallel_set_makes_all_pods_at_once_and_takes_all_away():
     assert shapes(world, 2) == ["0:1- 1:1- 2:1-", ""]
 
 
-def test_scaling_down_takes_the_highest_first_and_waits_for_each():
+def test_scaling_down_deletes_the_highest_ordinal_first_and_waits():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -147,7 +147,7 @@ def test_scaling_down_takes_the_highest_first_and_waits_for_each():
     assert world.names("pvc") == ["data-db-0", "data-db-1", "data-db-2"]
 
 
-def test_an_update_goes_from_the_highest_to_the_lowest():
+def test_an_update_proceeds_from_the_highest_ordinal():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -167,7 +167,7 @@ def test_an_update_goes_from_the_highest_to_the_lowest():
     assert sorted(map(number_of, world.all("revision"))) == [1, 2]
 
 
-def test_while_an_update_goes_on_the_status_counts_both_revisions():
+def test_during_an_update_the_status_counts_both_revisions():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -180,7 +180,7 @@ def test_while_an_update_goes_on_the_status_counts_both_revisions():
     assert status["currentRevision"] != status["updateRevision"]
 
 
-def test_a_partition_keeps_the_lower_ordinals_even_when_they_are_made_again():
+def test_ordinals_below_the_partition_keep_their_revision_when_recreated():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -196,7 +196,7 @@ def test_a_partition_keeps_the_lower_ordinals_even_when_they_are_made_again():
     assert shape(world) == "0:2 1:2 2:2"
 
 
-def test_more_than_one_may_be_taken_at_once():
+def test_max_unavailable_allows_several_pods_at_once():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -207,7 +207,7 @@ def test_more_than_one_may_be_taken_at_once():
     assert shape(world) == "0:2 1:2 2:2"
 
 
-def test_on_delete_waits_for_somebody_to_delete():
+def test_on_delete_replaces_only_deleted_pods():
     world = cluster()
     world.apply(SET)
     world.run(5)
@@ -220,7 +220,7 @@ def test_on_delete_waits_for_somebody_to_delete():
     assert shape(world) == "0:1 1:2 2:1"
 
 
-def test_a_template_from_before_gets_its_revision_back():
+def test_an_earlier_template_reuses_its_revision():
     world = cluster()
     world.apply(SET)
     for version in (2, 1):
@@ -231,7 +231,7 @@ def test_a_template_from_before_gets_its_revision_back():
     assert shape(world) == "0:1 1:1 2:1"
 
 
-def test_only_so_many_revisions_are_kept():
+def test_revisions_beyond_the_history_limit_are_deleted():
     world = cluster()
     world.apply(SET.replace("replicas: 3", "replicas: 1\n  revisionHistoryLimit: 1"))
     for version in range(2, 6):
@@ -241,17 +241,19 @@ def test_only_so_many_revisions_are_kept():
     assert sorted(number_of(each) for each in world.all("revision")) == [4, 5]
 
 
-def test_a_pod_that_fails_is_made_again_under_its_name():
+def test_a_failed_pod_is_recreated_with_its_name():
     world = cluster()
     world.apply(SET)
     world.run(5)
     world.fail("db-1")
-    assert "db: SuccessfulDelete: Delete Pod db-1 in StatefulSet db successful" in world.told()
+    assert (
+        "db: SuccessfulDelete: Delete Pod db-1 in StatefulSet db successful" in world.new_events()
+    )
     world.run(5)
     assert shape(world) == "0:1 1:1 2:1"
 
 
-def test_ordinals_may_start_elsewhere():
+def test_ordinals_may_start_above_0():
     world = cluster()
     world.apply(SET.replace("replicas: 3", "replicas: 2\n  ordinals: {start: 5}"))
     world.run(5)
@@ -281,7 +283,7 @@ def test_an_ordered_set_waits_until_a_pod_has_been_ready_for_long_enough():
         pytest.param("Delete", "Delete", ["StatefulSet"], ["Pod"], id="with one or the other"),
     ],
 )
-def test_whom_claims_belong_to(when_deleted, when_scaled, kept, scaled_away):
+def test_the_owners_of_claims(when_deleted, when_scaled, kept, scaled_away):
     world = cluster()
     world.apply(SET)
     policy = {"whenDeleted": when_deleted, "whenScaled": when_scaled}
@@ -296,7 +298,7 @@ def test_whom_claims_belong_to(when_deleted, when_scaled, kept, scaled_away):
     assert owners("data-db-2") == scaled_away
 
 
-def test_a_claim_that_goes_with_an_earlier_pod_is_waited_for():
+def test_a_stale_claim_of_an_earlier_pod_blocks_the_new_pod():
     world = cluster()
     world.apply(SET)
     policy = {"whenDeleted": "Retain", "whenScaled": "Delete"}
@@ -313,7 +315,7 @@ def test_a_claim_that_goes_with_an_earlier_pod_is_waited_for():
     assert world.names() == ["db-0", "db-1", "db-2"]
 
 
-def test_a_claim_that_is_lost_is_made_again_while_its_pod_waits():
+def test_a_removed_claim_is_recreated_while_its_pod_is_pending():
     world = cluster(ready_after=None)
     world.apply(SET)
     world.patch("pvc", "data-db-0", {"metadata": {"finalizers": None}})
@@ -329,10 +331,13 @@ def test_a_pod_of_the_right_name_and_labels_is_adopted():
     assert world.get("pod", "db-1").metadata.owner_references[0].name == "db"
     world.patch("pod", "db-1", {"metadata": {"labels": {"apps.kubernetes.io/pod-index": None}}})
     assert world.get("pod", "db-1").metadata.labels["apps.kubernetes.io/pod-index"] == "1"
-    assert world.told()[-1] == "db: SuccessfulUpdate: Update Pod db-1 in StatefulSet db successful"
+    assert (
+        world.new_events()[-1]
+        == "db: SuccessfulUpdate: Update Pod db-1 in StatefulSet db successful"
+    )
 
 
-def test_a_pod_that_was_let_go_keeps_its_name_until_it_is_gone():
+def test_a_released_pod_occupies_its_name_until_it_is_removed():
     world = cluster()
     world.apply(SET)
     world.run(10)
@@ -346,7 +351,7 @@ def test_a_pod_that_was_let_go_keeps_its_name_until_it_is_gone():
     assert world.status("statefulset", "db")["replicas"] == 3
 
 
-def test_broken_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
+def test_unavailable_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
     world = cluster(ready_after=None)
     world.apply(PARALLEL)
     world.patch("statefulset", "db", image(2))
@@ -354,13 +359,13 @@ def test_broken_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
     assert shape(world) == "0:2! 1:2! 2:2!"
 
 
-def test_a_set_that_does_not_select_its_own_pods_makes_none():
+def test_a_set_that_does_not_select_its_own_pods_creates_none():
     world = cluster()
     world.apply(SET.replace("matchLabels: {app: db}", "matchLabels: {app: other}"))
     assert world.names() == []
 
 
-def test_what_was_written_down_goes_on_in_the_middle_of_an_update():
+def test_an_update_continues_after_a_restore():
     world, other = cluster(), cluster()
     other.before_each = other.restart
     for each in (world, other):

@@ -1,4 +1,4 @@
-"""Whom `ControllerLoop` leaves out would have done nothing."""
+"""Controllers ignore the changes that are not delivered to them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
 @pytest.mark.property
 @effort(40)
 @given(HISTORIES)
-def test_a_world_goes_the_same_way_when_all_controllers_hear_of_all_pods(history):
+def test_a_run_is_the_same_when_all_controllers_observe_all_pods(history):
     some = played(history)
     with pytest.MonkeyPatch.context() as patch:
         for name in (
@@ -175,5 +175,5 @@ PENDING = a_version("Pending", CONDITION)
         ),
     ],
 )
-def test_what_differs_between_two_versions(new, parts):
+def test_the_differences_of_two_versions(new, parts):
     assert PodChange(subscriptions.differences(PENDING, new)) == parts

@@ -1,4 +1,4 @@
-"""What writes do to objects, in memory and in a file: one set of tests for both."""
+"""The operations of the storage, on a store in memory and one in a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from podwright.store.tests.documents import (
 # --------------------------------------------------------------------------- creating
 
 
-def test_a_new_object_gets_what_the_server_owns(store):
+def test_a_new_object_gets_the_servers_metadata(store):
     body = a_pod(metadata={"uid": "mine", "generation": 9, "resourceVersion": "", "selfLink": "/"})
     made = store.create(body, NOW)
     assert made.outcome == "created"
@@ -75,7 +75,7 @@ def test_an_object_made_from_structs_is_stored_as_a_document(store):
     assert stored.key == "default/web"
 
 
-def test_a_name_is_given_once(store):
+def test_a_name_is_unique(store):
     store.create(a_pod(metadata={"finalizers": ["x.io/a"]}), NOW)
     with pytest.raises(AlreadyExists) as refused:
         store.create(a_pod(), NOW)
@@ -97,7 +97,7 @@ def test_kinds_without_generation_get_none(store):
 # --------------------------------------------------------------------------- updating
 
 
-def test_a_stale_write_is_refused_and_changes_nothing(store):
+def test_a_stale_write_is_rejected_and_changes_nothing(store):
     first = store.create(a_config_map(data={"a": "1"}), NOW).object
     second = store.update(a_config_map(data={"a": "2"}), expected=2).object
     with pytest.raises(Conflict) as refused:
@@ -108,7 +108,7 @@ def test_a_stale_write_is_refused_and_changes_nothing(store):
     assert store.resource_version == 3
 
 
-def test_a_body_of_another_uid_is_refused(store):
+def test_a_body_with_another_uid_is_rejected(store):
     store.create(a_config_map(), NOW)
     with pytest.raises(Conflict) as refused:
         store.update(a_config_map(metadata={"uid": "other"}, data={"a": "1"}))
@@ -116,7 +116,7 @@ def test_a_body_of_another_uid_is_refused(store):
 
 
 @pytest.mark.parametrize("write", ["update", "delete", "bind", "drop"])
-def test_what_is_not_there_is_not_found(store, write):
+def test_a_missing_object_is_not_found(store, write):
     calls: dict[str, Callable[[], Any]] = {
         "update": lambda: store.update(a_pod()),
         "delete": lambda: store.delete(Pod, "default/web", NOW),
@@ -127,7 +127,7 @@ def test_what_is_not_there_is_not_found(store, write):
         calls[write]()
 
 
-def test_a_version_that_is_no_number_is_refused(store):
+def test_an_invalid_version_is_rejected(store):
     store.create(a_config_map(), NOW)
     with pytest.raises(InvalidVersion, match="'latest'"):
         store.update(a_config_map(metadata={"resourceVersion": "latest"}))
@@ -141,7 +141,7 @@ def test_a_write_that_changes_nothing_uses_no_version(store):
     assert not cursor.poll()
 
 
-def test_the_servers_metadata_stays(store):
+def test_an_update_keeps_the_servers_metadata(store):
     made = store.create(a_config_map(), NOW).object
     body = a_config_map(
         metadata={"creationTimestamp": "2020-01-01T00:00:00Z", "deletionTimestamp": "2020"},
@@ -162,7 +162,7 @@ def test_the_servers_metadata_stays(store):
         pytest.param("whole", "Running", "new", 2, id="both"),
     ],
 )
-def test_what_an_update_writes(store, scope, phase, image, generation):
+def test_an_update_replaces_its_scope(store, scope, phase, image, generation):
     store.create(a_pod(status={"phase": "Pending"}), NOW)
     body = a_pod(
         spec={"containers": [{"name": "c", "image": "new"}]},
@@ -239,7 +239,7 @@ def test_a_write_of_the_status_has_a_version_and_no_generation(store, new_object
 
 
 @pytest.mark.parametrize(("new_object", "status"), ANY_STATUS)
-def test_a_write_of_the_status_writes_nothing_else(store, new_object, status):
+def test_an_update_of_the_status_changes_nothing_else(store, new_object, status):
     made = store.create(new_object(), NOW).object
     other = with_parts(made, spec={**made.raw["spec"], "paused": True})
     assert store.update(other, scope="status").outcome == "unchanged"
@@ -260,7 +260,7 @@ def test_a_write_of_the_status_writes_nothing_else(store, new_object, status):
 
 
 @pytest.mark.parametrize(("new_object", "status"), ANY_STATUS)
-def test_a_status_in_a_write_of_the_object_is_no_change(store, new_object, status):
+def test_an_update_of_the_object_ignores_its_status(store, new_object, status):
     made = store.create(new_object(), NOW).object
     assert store.update(with_parts(made, status=status), scope="main").outcome == "unchanged"
     assert "phase" not in (store.get(kind_of(made), made.key).raw.get("status") or {})
@@ -269,7 +269,7 @@ def test_a_status_in_a_write_of_the_object_is_no_change(store, new_object, statu
     assert both.metadata.generation == both.raw["metadata"]["generation"] == 1
 
 
-def test_a_write_without_a_status_takes_it_away(store):
+def test_a_status_update_without_a_status_removes_it(store):
     made = store.create(a_pod(status={"phase": "Running"}), NOW).object
     bare = decode({name: part for name, part in made.raw.items() if name != "status"})
     assert store.update(bare, scope="main").outcome == "unchanged"
@@ -279,7 +279,7 @@ def test_a_write_without_a_status_takes_it_away(store):
     assert new.metadata.generation == 1
 
 
-def test_each_change_of_the_object_counts_once(store):
+def test_each_update_increments_the_generation_once(store):
     made = store.create(a_pod(), NOW).object
     for count in (2, 3, 4):
         spec = {**made.raw["spec"], "priority": count}
@@ -289,7 +289,7 @@ def test_each_change_of_the_object_counts_once(store):
         assert made.metadata.generation == made.raw["metadata"]["generation"] == count
 
 
-def test_a_write_of_the_status_keeps_the_owners(store):
+def test_an_update_of_the_status_keeps_the_owner_references(store):
     owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}]
     store.create(a_pod(metadata={"ownerReferences": owners}), NOW)
     new = store.update(a_pod(status={"phase": "Running"}), scope="status").object
@@ -298,7 +298,7 @@ def test_a_write_of_the_status_keeps_the_owners(store):
 
 
 @pytest.mark.parametrize("scope", ["main", "status", "whole"])
-def test_what_a_write_leaves_alone_stays_in_its_order(store, scope):
+def test_unchanged_fields_keep_their_order(store, scope):
     # Logs tell versions apart by what they say: a run that was gone on with has the old order.
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}
     metadata = {"ownerReferences": [owner], "labels": {"a": "b"}}
@@ -312,7 +312,7 @@ def test_what_a_write_leaves_alone_stays_in_its_order(store, scope):
     assert list(new.raw) == list(there.raw)
 
 
-def test_metadata_alone_does_not_count_as_a_generation_except_for_deployments(store):
+def test_metadata_changes_increment_the_generation_of_deployments_only(store):
     for make_one in (a_pod, lambda **parts: document("Deployment", "web", "apps/v1", **parts)):
         store.create(make_one(), NOW)
         labelled = store.update(make_one(metadata={"labels": {"a": "b"}}))
@@ -323,7 +323,7 @@ def test_metadata_alone_does_not_count_as_a_generation_except_for_deployments(st
     assert noted.object.metadata.generation == 2
 
 
-def test_custom_kinds_are_written_as_they_are_defined(store):
+def test_custom_kinds_follow_their_strategy(store):
     def body(replicas: int, ready: int) -> Any:
         parts = {"spec": {"replicas": replicas}, "status": {"ready": ready}}
         return document("Ring", "one", "x.io/v1", **parts)
@@ -373,14 +373,14 @@ def test_a_binding_sets_the_node_and_clears_the_nomination(store):
         ),
     ],
 )
-def test_a_pod_that_cannot_be_bound_says_why(store, prepare, words):
+def test_a_rejected_binding_reports_why(store, prepare, words):
     store.create(a_pod(metadata={"finalizers": ["x.io/a"]}), NOW)
     prepare(store)
     with pytest.raises(Conflict, match=words):
         store.bind("default/web", "n2", NOW)
 
 
-def test_a_binding_for_another_pod_of_the_name_is_refused(store):
+def test_a_binding_for_another_pod_of_the_name_is_rejected(store):
     store.create(a_pod(), NOW)
     with pytest.raises(Conflict):
         store.bind("default/web", "n1", NOW, uid="of the one before")
@@ -389,7 +389,7 @@ def test_a_binding_for_another_pod_of_the_name_is_refused(store):
 # --------------------------------------------------------------------------- deleting
 
 
-def test_what_nobody_holds_goes_at_once(store):
+def test_an_object_without_finalizers_is_removed_at_once(store):
     store.create(a_config_map(), NOW)
     cursor = store.watch(CONFIG_MAP, since=store.resource_version)
     gone = store.delete(CONFIG_MAP, "default/settings", NOW)
@@ -404,7 +404,7 @@ def test_what_nobody_holds_goes_at_once(store):
     ("preconditions", "field"),
     [({"uid": "other"}, "uid"), ({"expected": 999}, "resourceVersion")],
 )
-def test_preconditions_protect_what_is_there(store, preconditions, field):
+def test_preconditions_protect_the_stored_object(store, preconditions, field):
     store.create(a_config_map(), NOW)
     with pytest.raises(Conflict) as refused:
         store.delete(CONFIG_MAP, "default/settings", NOW, **preconditions)
@@ -412,7 +412,7 @@ def test_preconditions_protect_what_is_there(store, preconditions, field):
     assert store.count(CONFIG_MAP) == 1
 
 
-def test_finalizers_hold_until_the_last_is_gone(store):
+def test_an_object_is_removed_with_its_last_finalizer(store):
     store.create(a_config_map(metadata={"finalizers": ["x.io/a", "x.io/b"]}), NOW)
     cursor = store.watch(CONFIG_MAP, since=store.resource_version)
     marked = store.delete(CONFIG_MAP, "default/settings", NOW)
@@ -470,7 +470,7 @@ def test_graceful_deletion_of_pods(store, spec, phase, asked, lines, grace):
     assert answer.object.metadata.deletion_timestamp == metadata.deletion_timestamp
 
 
-def test_a_grace_period_is_shortened_and_never_lengthened(store):
+def test_a_grace_period_can_be_shortened_but_not_extended(store):
     store.create(a_pod(spec={"nodeName": "n1"}), NOW)
     store.delete(Pod, "default/web", NOW)
     assert store.delete(Pod, "default/web", NOW, grace_seconds=60).outcome == "unchanged"
@@ -525,7 +525,7 @@ def test_a_namespace_is_terminating_until_it_is_finalized(store):
 # ------------------------------------------------------------------- as it was recorded
 
 
-def test_put_and_drop_keep_everything_but_the_version(store):
+def test_put_and_drop_change_only_the_version(store):
     recorded = a_pod(
         metadata={
             "uid": "u-1",
@@ -547,7 +547,7 @@ def test_put_and_drop_keep_everything_but_the_version(store):
 # ------------------------------------------------------------------------------ batches
 
 
-def test_writes_of_a_batch_stay_when_one_fails(store):
+def test_writes_of_a_batch_remain_when_one_fails(store):
     def twice() -> None:
         with store.batch():
             store.create(a_pod("a"), NOW)
