@@ -9,7 +9,14 @@ import pytest
 
 from podwright.config import ExtenderReply
 from podwright.framework import Cycle, Plugin, Status
-from podwright.machine import Bind, CallExtender, ExtenderReplied, FlushBackoff, PatchPodGroupStatus
+from podwright.machine import (
+    Bind,
+    CallExtender,
+    DeletePod,
+    ExtenderReplied,
+    FlushBackoff,
+    PatchPodGroupStatus,
+)
 from podwright.machine.tests.driving import SECOND_NS, Driver
 from podwright.objects import Pod, PodGroup, decode_as, with_fields
 from podwright.testing import make_node, make_pod
@@ -230,3 +237,12 @@ def test_members_that_wait_for_the_last_one_are_released_in_order_of_their_names
     bound = [bind.pod for bind in driver.all_of(Bind) if bind.pod != "default/a"]
     assert bound == ["default/b", "default/c", "default/d"]
     assert driver.node_of("default/a") == "n1"
+
+
+def test_a_group_that_needs_preemption_evicts_and_waits():
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2"), make_pod("low", cpu="2", node="n1"))
+    driver.put(gang("g", 1), member("a", cpu="2", priority=10))
+    driver.cycle()
+    assert [action.pod for action in driver.all_of(DeletePod)] == ["default/low"]
+    assert driver.node_of("default/a") == ""

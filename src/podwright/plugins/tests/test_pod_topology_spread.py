@@ -217,3 +217,18 @@ def test_pods_with_equal_constraints_share_a_key():
     plugin = PodTopologySpread()
     assert plugin.pod_key(spreading(constraint())) == plugin.pod_key(spreading(constraint()))
     assert plugin.pod_key(spreading(constraint())) != plugin.pod_key(spreading(constraint(skew=2)))
+
+
+def test_default_constraints_count_only_nodes_that_a_selector_of_the_pod_allows():
+    labeled = node("d", labels={ZONE: "y", HOST: "d", "disk": "fast"})
+    listed = TopologySpreadConstraint(
+        max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule"
+    )
+    args = PodTopologySpreadArgs(default_constraints=(listed,), defaulting_type="List")
+    plugin = PodTopologySpread(args)
+    # The empty zone x would allow no second pod in zone y, if its nodes counted.
+    objects = (SERVICE, in_zone("a", "x"), labeled, web("1", "d"))
+    for spec, message in ({}, SKEWED), ({"nodeSelector": {"disk": "fast"}}, ""):
+        cycle = Cycle(web(**spec), cluster_of(*objects))
+        assert plugin.pre_filter(cycle).is_success
+        assert filtered(plugin, cycle)["d"].message == message

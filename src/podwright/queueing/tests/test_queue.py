@@ -350,3 +350,10 @@ def test_validate_finds_a_pod_in_two_places(queue):
     with pytest.raises(AssertionError, match="default/p"):
         queue.validate()
     queue._subqueues.backoff.errors.remove(again)
+
+
+def test_a_deleted_pod_is_no_longer_counted_as_unschedulable(queue):
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    assert queue.metrics().unschedulable_pods["Fit", "default-scheduler"] == 1
+    queue.delete(make_pod("p"), at(1))
+    assert queue.metrics().unschedulable_pods["Fit", "default-scheduler"] == 0
