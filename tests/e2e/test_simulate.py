@@ -51,28 +51,28 @@ def test_figures_are_documents_too(write):
     )
 
 
-LICENCES = """
+Licenses = """
 import podwright as pw
 
-class Licences(pw.Plugin):
-    name = "Licences"
+class Licenses(pw.Plugin):
+    name = "Licenses"
 
     def pre_bind(self, cycle, node_name):
-        return pw.Status.unschedulable("no licence is left")
+        return pw.Status.unschedulable("no license is left")
 """
 
 
 def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(write, tmp_path):
-    cluster, plugin = write("cluster.yaml", NODES + pod("web", "1")), write("own.py", LICENCES)
+    cluster, plugin = write("cluster.yaml", NODES + pod("web", "1")), write("own.py", Licenses)
     line = f"simulate {cluster} --plugin {plugin} --until 500ms"
     printed = run(f"{line} -o {tmp_path}/run", status=1).stdout
     assert "1 decisions for 1 pods, 0 placed" in printed
-    assert "  1     no licence is left\n" in printed
+    assert "  1     no license is left\n" in printed
     document = json.loads(run(f"{line} --output json --exit-zero").stdout)
     assert document["counts"]["decisions"] == document["counts"]["failed_decisions"] == 1
     told = run(f"explain web --run {tmp_path}/run --plugin {plugin}").stdout
     assert "the attempt on small failed: " in told or "the attempt on large failed: " in told
-    assert "no licence is left; back in the queue" in told
+    assert "no license is left; requeued" in told
 
 
 def test_pods_that_all_have_a_node_are_a_success(write):
