@@ -1,9 +1,8 @@
-"""Virtual time: a heap of what is due, and a now that goes where the heap says.
+"""Virtual time: a heap of due events, and a current time that advances to the next one.
 
-What is due is ordered by (time, turn, counter). The turn says who comes first among those of
-one time: what the outside does before what follows from it. The counter says the rest: what was
-pushed first comes first. No two entries compare equal, so what is pushed is never compared
-itself, and one history has one order.
+Events are ordered by (time, turn, counter). The turn orders events of the same time: operations
+of users come before their consequences. The counter orders the rest: first in, first out. No two
+entries compare equal, so events themselves are never compared, and the order is deterministic.
 
 Upstream of the idea: SimPy's src/simpy/core.py, whose heap has the same counter.
 """
@@ -31,7 +30,7 @@ START_NS: Final = 1_767_225_600_000_000_000
 
 
 def check_start(start_ns: int, *, source: str = "start_ns") -> None:
-    """Refuse a beginning that does not fit into 64 bits of nanoseconds.
+    """Reject a start time that does not fit into 64 bits of nanoseconds.
 
     Raises
     ------
@@ -43,31 +42,31 @@ def check_start(start_ns: int, *, source: str = "start_ns") -> None:
 
 
 class Turn(IntEnum):
-    """Who comes first at one time."""
+    """The order of events of the same time."""
 
     INPUT = 0
-    """What the outside does: recorded changes, new objects, faults."""
+    """Operations of users: recorded changes, new objects, faults."""
     STAGE = 1
-    """What becomes of nodes and pods by themselves."""
+    """Stages of nodes and pods."""
     CONTROLLER = 2
-    """What controllers do about it."""
+    """Delayed syncs of controllers."""
     TIMER = 3
-    """What the scheduler wanted to be woken for."""
+    """Timers of the scheduler."""
 
 
 class Due(msgspec.Struct, Generic[T], frozen=True):
-    """Something that is due.
+    """An event that is due.
 
     Attributes
     ----------
     due_ns : int
-        When.
+        The time.
     turn : int
-        Who comes first at one time: a `Turn`, or a number of the caller's own.
+        The order among events of the same time: a `Turn`, or a number of the caller.
     counter : int
-        The how-manieth push this was; no two are the same.
+        Push sequence number, unique.
     event : object
-        What was pushed.
+        The event that was pushed.
     """
 
     due_ns: int
@@ -77,12 +76,12 @@ class Due(msgspec.Struct, Generic[T], frozen=True):
 
 
 class EventHeap(Generic[T]):
-    """What is due, in its one order, and the time.
+    """Due events in order, and the current time.
 
     Parameters
     ----------
     now_ns : int
-        The time to begin at.
+        The initial time.
 
     Attributes
     ----------
@@ -111,18 +110,18 @@ class EventHeap(Generic[T]):
 
     @property
     def counter(self) -> int:
-        """How many have been pushed, ever."""
+        """The total number of pushes."""
         return self._counter
 
     @property
     def next_ns(self) -> int | None:
-        """When the next one is due, None when nothing is."""
+        """The time of the next event; None if the heap is empty."""
         return self._heap[0][0] if self._heap else None
 
     def push(self, due_ns: int, turn: int, event: T) -> int:
-        """Say that something is due, now or later, and return its counter.
+        """Add an event that is due now or later, and return its counter.
 
-        What is due after `LAST_NS` never happens: no table and no log could say when.
+        Events after `LAST_NS` are dropped: tables and logs cannot store their times.
         """
         assert due_ns >= self.now_ns, f"due at {due_ns}, which is before now, {self.now_ns}"
         counter = self._counter
@@ -132,17 +131,17 @@ class EventHeap(Generic[T]):
         return counter
 
     def pop(self, until_ns: int | None = None) -> Due[T] | None:
-        """Return what comes next and let the time go there.
+        """Remove the next event, return it, and advance the time to it.
 
         Parameters
         ----------
         until_ns : int, optional
-            Leave what is due after it, and then leave the time as it is too.
+            Return None, and do not advance, if the next event is due after it.
 
         Returns
         -------
         Due or None
-            None when nothing is due, or not until then.
+            None if no event is due until then.
         """
         if not self._heap or (until_ns is not None and self._heap[0][0] > until_ns):
             return None
@@ -153,33 +152,33 @@ class EventHeap(Generic[T]):
 
     @property
     def due_turn(self) -> int | None:
-        """Whose turn it is at the time that it is, None if nothing is due yet."""
+        """The turn of the next event if it is due now, otherwise None."""
         heap = self._heap
         return heap[0][1] if heap and heap[0][0] <= self.now_ns else None
 
     def take(self) -> T:
-        """Return what comes next; ask `due_turn` first whether it is due."""
+        """Remove the next event and return it; `due_turn` must not be None."""
         assert self.due_turn is not None, "nothing is due yet"
         return heapq.heappop(self._heap)[3]
 
     def has_only(self, turn: int) -> bool:
-        """Tell whether nothing is due, ever, but of one turn."""
+        """Tell whether all events, now and later, are of one turn."""
         return all(entry[1] == turn for entry in self._heap)
 
     def advance(self, now_ns: int) -> None:
-        """Let time pass up to a moment before which nothing is due."""
+        """Advance the time; no event may be due before the new time."""
         assert now_ns >= self.now_ns, f"time would go back from {self.now_ns} to {now_ns}"
         next_ns = self.next_ns
         assert next_ns is None or now_ns <= next_ns, f"{now_ns} is after what is due at {next_ns}"
         self.now_ns = now_ns
 
     def entries(self) -> list[Due[T]]:
-        """Return all that is due, in order."""
+        """Return all events in order."""
         return [Due(*entry) for entry in sorted(self._heap, key=_place)]
 
     @classmethod
     def restore(cls, now_ns: int, counter: int, entries: Iterable[Due[T]]) -> EventHeap[T]:
-        """Return a heap as another one was, from its `now_ns`, `counter` and `entries()`."""
+        """Return a heap equal to another one, from its `now_ns`, `counter` and `entries()`."""
         heap = cls(now_ns)
         heap._counter = counter
         heap._heap = [(due.due_ns, due.turn, due.counter, due.event) for due in entries]

@@ -1,6 +1,7 @@
-"""Who looks on while a world runs: tables, progress, a web page.
+"""Observers of a world: tables, progress, a web page.
 
-An observer is told what happens and answers nothing, so no run depends on who looks on.
+An observer receives changes, decisions or Events and returns nothing, so a run does not depend on
+its observers.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     Attributes
     ----------
     object_kind, key : str
-        What it is about.
+        The object that the Event is about.
     type : str
         Normal or Warning.
     reason, note : str
     source : str
-        Who says it: a schedulerName, a controller or a stage.
+        The reporting component: a schedulerName, a controller or a stage.
     """
 
     object_kind: str
@@ -39,7 +40,7 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
-    """Return what an action of the scheduler, a stage or a controller says."""
+    """Return the Event that an action of the scheduler, a stage or a controller records."""
     if isinstance(event, EmitEvent):
         about, key, source = "Pod", event.pod, event.controller
     else:
@@ -49,29 +50,29 @@ def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
 
 @runtime_checkable
 class ChangeObserver(Protocol):
-    """Is told what becomes of objects."""
+    """Receives changes of objects."""
 
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
-        """Hear that an object appeared (`old` is None), changed, or is gone (`new` is None)."""
+        """Receive a created (`old` is None), updated or deleted (`new` is None) object."""
 
 
 @runtime_checkable
 class DecisionObserver(Protocol):
-    """Is told what the scheduler decides, before what follows from it has happened."""
+    """Receives the scheduler's decisions, before their actions are executed."""
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
-        """Hear that a scheduling cycle has ended."""
+        """Receive the decisions of a scheduling cycle that ended."""
 
 
 @runtime_checkable
 class EventObserver(Protocol):
-    """Is told of Kubernetes Events."""
+    """Receives Kubernetes Events."""
 
     def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
-        """Hear that somebody recorded a Kubernetes Event."""
+        """Receive a Kubernetes Event that a component recorded."""
 
 
 Observer: TypeAlias = ChangeObserver | DecisionObserver | EventObserver
-"""Is told what happens in a world, in order: what it has a method for."""
+"""Receives what it has a method for, in order."""

@@ -1,6 +1,6 @@
 """A user's operations as requests to the API server.
 
-What no object shows is no request: nodes that fail or are drained.
+Nodes that fail or are drained need no request: no object changes by that alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ObjectOperation: TypeAlias = Apply | Put | Update | Delete | Cordon | Scale
 
 
 def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest | None:
-    """Return the request that an operation makes, None if it leaves the objects alone."""
+    """Return the request of an operation; None if it changes no object."""
     match operation:
         case Apply(obj):
             return ApplyObject(obj, "main", USER)

@@ -1,4 +1,4 @@
-"""What somebody does to a cluster from outside: objects, deletions, nodes that fail, drains."""
+"""Operations of users on a cluster: objects, deletions, failing nodes, drains."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from podwright.store import GroupKind
 
 
 class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Create an object, or replace the one of its name but for its status.
+    """Create an object, or replace the one of the same name except its status.
 
     Attributes
     ----------
     obj : KubernetesObject
-        As somebody would give it to kubectl.
+        As a user would pass it to kubectl.
     """
 
     obj: KubernetesObject
 
 
 class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Make an object as it is given, its status included, as somebody else has recorded it.
+    """Create or replace an object with its status, as it was recorded in another cluster.
 
-    If it has a uid it keeps it when it is new.
+    A new object keeps the UID that it has.
     """
 
     obj: KubernetesObject
 
 
 class Update(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Replace an object but for its status, if it is there and nothing was decided about it.
+    """Replace an object except its status, if it exists and is not placed.
 
-    A pod that has a node, or a claim that has a volume, is left as it is: somebody else's
-    decision does not replace ours.
+    A pod that has a node and a claim that has a volume stay unchanged: a recorded decision does
+    not replace a simulated one.
     """
 
     obj: KubernetesObject
 
 
 class Delete(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Delete an object; one that is not there is left alone.
+    """Delete an object; a missing one is ignored.
 
     Attributes
     ----------
     object_kind : GroupKind
     key : str
     grace_seconds : int, optional
-        How long a pod has to stop.
+        The grace period of a pod.
     only_pending : bool
-        Leave a pod alone that has a node, or has ended.
+        Ignore a pod that has a node or has terminated.
     """
 
     object_kind: GroupKind
@@ -61,7 +61,7 @@ class Delete(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Let no more pods come to a node, or let them again.
+    """Mark a node unschedulable, or schedulable again.
 
     Attributes
     ----------
@@ -80,19 +80,19 @@ class Drain(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class FailNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """A node's kubelet stops to report."""
+    """The kubelet of a node stops reporting."""
 
     node: str
 
 
 class RestoreNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """A node's kubelet reports again."""
+    """The kubelet of a node reports again."""
 
     node: str
 
 
 class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Set `spec.replicas`; an object that is not there is left alone."""
+    """Set `spec.replicas`; a missing object is ignored."""
 
     object_kind: GroupKind
     key: NamespacedName
@@ -105,20 +105,20 @@ Operation: TypeAlias = (
 
 
 class InputOperation(msgspec.Struct, frozen=True, gc=False):
-    """An operation after which the next one is to be asked for."""
+    """An operation from the inputs of a run; the next one is read after it."""
 
     operation: Operation
 
 
 def is_placed(obj: KubernetesObject) -> bool:
-    """Tell whether an object is a pod that has a node, or has ended."""
+    """Tell whether an object is a pod that has a node or has terminated."""
     return isinstance(obj, Pod) and (
         bool(obj.spec.node_name) or obj.status.phase in ("Succeeded", "Failed")
     )
 
 
 def may_update(there: KubernetesObject | None) -> bool:
-    """Tell whether an `Update` changes the object that is there."""
+    """Tell whether an `Update` changes the existing object."""
     if there is None or is_placed(there):
         return False
     return not (isinstance(there, PersistentVolumeClaim) and there.spec.volume_name)

@@ -154,7 +154,7 @@ def _scheduled_message(conditions: Iterable[Any]) -> str:
 
 
 def warnings_of(log: DecisionLog) -> tuple[str, ...]:
-    """Return what has no effect in a run, and what is to be known of how it was written down."""
+    """Return remarks on options without effect, and on plugins whose state is not recorded."""
     setup = log.setup
     configuration = (
         read_configuration(setup.configuration, source="configuration")

@@ -14,15 +14,15 @@ from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS, START_
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides in a run besides its inputs; see `World`.
+    """The options of a run besides its inputs; see `World`.
 
     Attributes
     ----------
     scheduler : SchedulerOptions
     until_ns : int, optional
-        When the run has to end; without it, when nothing is left to happen.
+        The end time; without it, the run ends when no event is left.
     sample_ns : int
-        The least time between two samples in tables.
+        The minimum time between two samples in tables.
     checkpoint_events : int, optional
         How many events of the scheduler there are between checkpoints; without it, 25,000,
         or if that is more, ten for each object that the scheduler knows or three for each at all.
@@ -36,7 +36,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> int:
-    """Read a moment, a duration since the beginning or a time, or note that it is none."""
+    """Read a time or a duration since the start; an invalid one is added to the errors."""
     found = timestamp_ns(text)
     if found is None:
         try:
@@ -51,7 +51,7 @@ def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> 
 
 
 def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
-    """Read a time, or note that it is none."""
+    """Read a time; an invalid one is added to the errors."""
     found = timestamp_ns(text)
     if found is None:
         detail = "a time is expected, such as 2026-01-01T00:00:00Z"
@@ -61,7 +61,7 @@ def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
 
 
 def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
-    """Note if a seed is none that a run's log could say."""
+    """Add an error if a log cannot store the seed."""
     if not -(2**63) <= seed < 2**63:
         errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
 
@@ -74,7 +74,7 @@ def _in_range(what: str, text: str, found_ns: int, errors: list[FieldError]) -> 
 
 
 def duration_ns(what: str, text: str, errors: list[FieldError]) -> int:
-    """Read a duration of more than nothing, or note that it is none."""
+    """Read a positive duration; an invalid one is added to the errors."""
     try:
         found = parse_duration(text)
     except ValueError:

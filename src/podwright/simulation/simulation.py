@@ -1,18 +1,18 @@
-"""A run from its beginning to its end: inputs, a world, tables, checkpoints.
+"""A run: inputs, a world, tables, checkpoints.
 
 Theory of operation
 -------------------
-A run with a folder writes a checkpoint every so many events of the scheduler, and goes on with
-the world and the scheduler that it has: what is written down changes nothing. A run that was
-interrupted is set up from its last checkpoint, and makes the same bytes from there on; tests hold
-runs that were interrupted, and runs with many checkpoints, against runs without.
+A run with a folder writes a checkpoint each time the scheduler has handled a number of events.
+Writing a checkpoint does not change the run. A run that was interrupted is restored from its last
+checkpoint and writes the same bytes from there on; tests compare interrupted runs, and runs with
+many checkpoints, with runs without any.
 
-The state of plugins that are not in-tree is in no checkpoint. Where there is some, the scheduler
-of an interrupted run is set up by handling every event again, from the last checkpoint at which
-there was none, or from the first event; the run's warnings name the plugin.
+Checkpoints do not hold the state of out-of-tree plugins. If a plugin has state, the scheduler of
+an interrupted run is restored by replaying the log, from the last checkpoint before there was
+state, or from the first event; the warnings of the run name the plugin.
 
-Nobody looks at a clock to decide when a checkpoint is due, so it is due at the same place in
-every run.
+Checkpoints are due by event counts, not by the wall clock, so they are at the same place in every
+run.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ from podwright.simulation.world_state import (
 )
 
 CHECKPOINT_EVENTS: Final = 25_000
-"""The least number of events between checkpoints, unless one is told otherwise."""
+"""The default minimum number of events between checkpoints."""
 
 _EVENTS_PER_KNOWN_OBJECT: Final = 10
 LOG_CHECKPOINT_EVENTS: Final = 25_000
-"""The number of events between two moments at which the decision log has the machine as it was.
+"""The number of events between checkpoints of the decision log.
 
-Whoever asks about a past decision has the machine handle as many again, at about 20 us each.
+Explaining a past decision replays up to so many events, at about 20 us each.
 """
 
 _EVENTS_PER_OBJECT: Final = 3
@@ -82,9 +82,9 @@ class Simulation:
     options : RunOptions
     inputs : Inputs
     folder : RunFolder, optional
-        Where it is written down; in memory only without it.
+        The folder of the run; in memory only without it.
     checkpoint : Checkpoint, optional
-        Where to go on.
+        The checkpoint to resume from.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Simulation:
         self.tables = RunTables(options.sample_ns)
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
-            # The one that was due is asked for again.
+            # The input that was due is read again.
             taken = state.world.inputs_taken - (state.world.input_place is not None)
             self.world = self._restored(state, islice(inputs, taken, None))
         else:
@@ -126,8 +126,8 @@ class Simulation:
     def _next_checkpoint(self) -> int:
         store, events = self.world.store, self._options.checkpoint_events
         if events is None:
-            # A checkpoint writes every object again, so the more there are the rarer it is; those
-            # that the scheduler knows twice, and it has to take them in again.
+            # A checkpoint writes every object, so the interval grows with their number. Objects
+            # that the scheduler knows are written twice, and restored into its columns.
             known = len(self.world.machine.objects())
             objects = sum(store.count(kind) for kind in store.kinds())
             events = max(
@@ -136,16 +136,16 @@ class Simulation:
         return len(self.world.log) + events
 
     def steps(self) -> Iterator[int]:
-        """Go on to the end; gives the time every now and then.
+        """Run to the end; yields the virtual time after every few steps.
 
-        Whoever asks no further has interrupted the run; with a folder it can be gone on with.
+        A caller that stops iterating interrupts the run; a run with a folder can be resumed.
         """
         with self._kept_resumable():
             yield from self._steps()
 
     @contextmanager
     def _kept_resumable(self) -> Iterator[None]:
-        """Whatever goes wrong, let others go on with the folder from its last checkpoint."""
+        """Release the folder on errors, so that the run can be resumed from its last checkpoint."""
         try:
             yield
         except Exception as error:
@@ -186,13 +186,13 @@ class Simulation:
         tables.passed(before_ns, world.now_ns)
 
     def run(self) -> None:
-        """Go on to the end."""
+        """Run to the end."""
         for _ in self.steps():
             pass
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be known of the run besides its results, a sentence each."""
+        """Remarks on the run, a sentence each."""
         return warnings_of(self.world.log)
 
     # ------------------------------------------------------------------- checkpoints
@@ -211,7 +211,7 @@ class Simulation:
         self._checkpoint_due = self._next_checkpoint()
 
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
-        assert self._folder is not None, "a run in memory cannot be gone on with"
+        assert self._folder is not None, "a run in memory cannot be resumed"
         self.tables = RunTables.restore(state.tables)
         recorder = resume(
             self._folder.log_path,
@@ -252,12 +252,12 @@ class Simulation:
         return joined(chain(earlier, [self.tables.rows()]))
 
     def end(self, *, is_interrupted: bool = False, with_tables: bool = True) -> Summary:
-        """Write down how it ended, and return the figures.
+        """Write the results, and return the summary.
 
         Parameters
         ----------
         is_interrupted : bool
-            It is to be gone on with: what is needed for that is kept.
+            Keep what is needed to resume the run.
         with_tables : bool
             Whether to write tables.
         """
@@ -267,7 +267,7 @@ class Simulation:
     def _end(self, *, is_interrupted: bool, with_tables: bool) -> Summary:
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
-        # The parts in the folder are gone with its end.
+        # The end removes the parts from the folder.
         rows = self._all_rows = self.rows()
         summary = summary_of(
             self.tables,

@@ -60,16 +60,16 @@ def start_simulation(
     output: str | None,
     resumes: bool = False,
 ) -> Simulation:
-    """Begin a run, or go on with one.
+    """Start a run, or resume one.
 
     Parameters
     ----------
     manifest : Manifest
-        What it is made of.
+        The manifest of the run.
     output : str, optional
-        The folder in which it is written down.
+        The folder of the run.
     resumes : bool
-        Whether there is one that was interrupted.
+        Whether the folder holds an interrupted run.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def start_simulation(
         folder = RunFolder.open(output)
         checkpoint = folder.go_on(manifest)
     else:
-        # What cannot be made is refused before there is a folder.
+        # Invalid options are rejected before the folder is created.
         World(options.scheduler, controllers=())
         folder = RunFolder.create(output, manifest)
     try:
@@ -110,7 +110,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     resume: bool = False,
     **keywords: Unpack[DecisionKeywords],
 ) -> Run:
-    """Play objects and what happens to them to the end.
+    """Simulate a cluster over time.
 
     Parameters
     ----------
@@ -119,30 +119,30 @@ def simulate(  # noqa: PLR0913 - the options of a run
     events : path, dict, or several of either
         Files of recorded changes and of lines of our own, or such lines as dicts.
     until : str, optional
-        When to stop: a duration since the beginning, such as `24h`, or a time. Without it the
-        run is over when nothing is left to happen.
+        The end time: a duration since the start, such as `24h`, or a time. Without it the run
+        ends when no event is left.
     seed : int
-        Of all draws.
+        Of all random draws.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` gives it; without it the one among the files, or the default.
     plugins, gates, tie_rule, draws_preemption_offset
         As for `Scheduler`.
     start : str, optional
-        When the world begins. Without it, when the record begins, or when the youngest object
-        of a dump was made, or 2026-01-01T00:00:00Z.
+        The initial virtual time. Without it, the start of the record, or the creation time of
+        the youngest object of a dump, or 2026-01-01T00:00:00Z.
     sample : str
-        The least time between two samples in tables.
+        The minimum time between two samples in tables.
     ending : str
-        What ends pods of the openb trace: `at_deletion_time` or `after_run_time`.
+        When pods of the openb trace end: `at_deletion_time` or `after_run_time`.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional
-        How many events of the scheduler there are between checkpoints, with `output`; without
-        it, 25,000, or more where there are many objects.
+        The number of scheduler events between checkpoints, with `output`; without it, 25,000,
+        or more if there are many objects.
     output : path, optional
-        The folder in which the run is written down.
+        The folder of the run.
     resume : bool
-        Go on with the run in that folder, which has to be the same one.
+        Resume the run in that folder, which must be the same run.
 
     Returns
     -------
@@ -151,9 +151,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
     Raises
     ------
     InputError
-        With everything that is wrong with any input; nothing is written then.
+        With all errors of all inputs; nothing is written then.
     RunError
-        If the folder cannot be used, or has another run.
+        If the folder cannot be used, or holds another run.
 
     Examples
     --------
@@ -303,5 +303,5 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
 
 
 def event_file(path: str) -> EventFile:
-    """Return a file of lines of events, to be read as it is played."""
+    """Return a file of event lines, which is read during the run."""
     return EventFile(path, lambda: file_lines(path))
