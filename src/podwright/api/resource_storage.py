@@ -160,9 +160,9 @@ class ResourceStorage:
         """
         pod = cast(Pod, self.store.require(POD, key))
         check(POD, pod, uid=uid, expected=expected)
-        refusal = binding_error(pod)
-        if refusal:
-            raise Conflict(POD, key, refusal)
+        error = binding_error(pod)
+        if error:
+            raise Conflict(POD, key, error)
         version = self.store.resource_version + 1
         new = bound(pod, node, now_ns=now_ns, version=version)
         self.store.commit(change_of(version, POD, key, pod, new))

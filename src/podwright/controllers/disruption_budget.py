@@ -345,11 +345,11 @@ def _replicas(obj: KubernetesObject) -> int:
     return 1 if replicas is None else int(replicas)
 
 
-def _scaled_value(wanted: int | str, total: int) -> int:
+def _scaled_value(value: int | str, total: int) -> int:
     """Return a number, or the percentage of a total, rounded up."""
-    if isinstance(wanted, int):
-        return wanted
-    return -(-total * int(wanted.removesuffix("%")) // 100)
+    if isinstance(value, int):
+        return value
+    return -(-total * int(value.removesuffix("%")) // 100)
 
 
 def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> None:

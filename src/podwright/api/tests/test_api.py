@@ -280,7 +280,11 @@ def test_patch_replaces_lists_as_a_whole():
     [
         pytest.param(POD, "default/none", {}, NotFound, id="the object does not exist"),
         pytest.param(
-            POD, "default/web", {"metadata": {"labels": 1}}, InvalidObject, id="not a pod any more"
+            POD,
+            "default/web",
+            {"metadata": {"labels": 1}},
+            InvalidObject,
+            id="the result is not a pod",
         ),
         pytest.param(
             REPLICA_SET,

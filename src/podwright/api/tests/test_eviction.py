@@ -56,7 +56,7 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
             id="too many evicted pods",
         ),
         pytest.param(a_web_pod("Pending"), [a_budget(**EXHAUSTED)], 201, False, id="pending"),
-        pytest.param(a_web_pod("Succeeded"), [a_budget(**EXHAUSTED)], 201, False, id="ended"),
+        pytest.param(a_web_pod("Succeeded"), [a_budget(**EXHAUSTED)], 201, False, id="terminated"),
         pytest.param(
             a_web_pod(deletionTimestamp=at(9)), [a_budget(**EXHAUSTED)], 201, False, id="deleted"
         ),

@@ -177,12 +177,12 @@ def test_an_update_replaces_its_scope(store, scope, phase, image, generation):
 
 
 def with_parts(obj: Any, **parts: Any) -> Any:
-    """Return what a client sends that has read an object: all of it, some parts changed."""
+    """Return an update by a client: the object as read, with changed sections."""
     return decode({**obj.raw, **parts}, source="test")
 
 
 def with_status_only(obj: Any, status: dict[str, Any]) -> Any:
-    """Return what the simulator's own writers send: the same metadata, another status."""
+    """Return a status update by the simulator: the same metadata, another status."""
     new = decode({**obj.raw, "status": status}, source="test")
     return msgspec.structs.replace(new, metadata=obj.metadata, raw=obj.raw | {"status": status})
 
@@ -231,7 +231,7 @@ def test_a_write_of_the_status_has_a_version_and_no_generation(store, new_object
     again = store.update(send(new, dict(status)), scope="status")
     assert (again.outcome, again.resource_version) == ("unchanged", before + 1)
     assert store.resource_version == before + 1
-    # The object itself still counts from where it was.
+    # The next update of the object increments the previous generation.
     spec = {**new.raw["spec"], "paused": True}
     third = store.update(with_parts(new, spec=spec, status={}), scope="main").object
     assert third.metadata.generation == third.raw["metadata"]["generation"] == 2
@@ -247,12 +247,12 @@ def test_an_update_of_the_status_changes_nothing_else(store, new_object, status)
     assert new.raw["spec"] == made.raw["spec"]
     assert new.raw["status"] == status
     assert new.metadata.generation == 1
-    # So it is where the metadata are those that were read.
+    # The same holds for a body with the metadata that was read.
     sent = with_status_only(new, {"message": "hello"})
     sent = msgspec.structs.replace(sent, raw=sent.raw | {"spec": other.raw["spec"]})
     new = store.update(sent, scope="status").object
     assert (new.raw["spec"], new.raw["status"]) == (made.raw["spec"], {"message": "hello"})
-    # Neither do annotations count, with which a deployment's generation goes up otherwise.
+    # Annotations in a status update do not increment a deployment's generation either.
     metadata = {**new.raw["metadata"], "annotations": {"a": "b"}}
     noted = store.update(with_parts(new, metadata=metadata), scope="status").object
     assert noted.metadata.annotations == {"a": "b"}
@@ -299,7 +299,7 @@ def test_an_update_of_the_status_keeps_the_owner_references(store):
 
 @pytest.mark.parametrize("scope", ["main", "status", "whole"])
 def test_unchanged_fields_keep_their_order(store, scope):
-    # Logs tell versions apart by what they say: a run that was gone on with has the old order.
+    # The decision log stores differences, so that a resumed run has the previous order.
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}
     metadata = {"ownerReferences": [owner], "labels": {"a": "b"}}
     there = store.create(a_pod(metadata=metadata, status={"phase": "Pending"}), NOW).object
@@ -428,7 +428,7 @@ def test_an_object_is_removed_with_its_last_finalizer(store):
 
 
 def test_the_last_state_of_a_released_object_still_has_its_finalizer(store):
-    # As the record of a real cluster has it: the event carries what was stored.
+    # As in a record of a real cluster: the event has the stored object.
     store.create(a_config_map(metadata={"finalizers": ["x.io/a"]}), NOW)
     store.delete(CONFIG_MAP, "default/settings", NOW)
     cursor = store.watch(CONFIG_MAP, since=store.resource_version)
@@ -441,7 +441,9 @@ def test_the_last_state_of_a_released_object_still_has_its_finalizer(store):
     ("spec", "phase", "asked", "lines", "grace"),
     [
         pytest.param({}, "Pending", None, ["MODIFIED", "DELETED"], 0, id="no node"),
-        pytest.param({"nodeName": "n1"}, "Succeeded", None, ["MODIFIED", "DELETED"], 0, id="ended"),
+        pytest.param(
+            {"nodeName": "n1"}, "Succeeded", None, ["MODIFIED", "DELETED"], 0, id="terminated"
+        ),
         pytest.param({"nodeName": "n1"}, "Running", None, ["MODIFIED"], 30, id="running"),
         pytest.param(
             {"nodeName": "n1", "terminationGracePeriodSeconds": 5},
@@ -451,7 +453,7 @@ def test_the_last_state_of_a_released_object_still_has_its_finalizer(store):
             5,
             id="its own grace period",
         ),
-        pytest.param({"nodeName": "n1"}, "Running", 10, ["MODIFIED"], 10, id="asked for"),
+        pytest.param({"nodeName": "n1"}, "Running", 10, ["MODIFIED"], 10, id="requested"),
         pytest.param({"nodeName": "n1"}, "Running", -1, ["MODIFIED"], 1, id="negative is one"),
         pytest.param({"nodeName": "n1"}, "Running", 0, ["MODIFIED", "DELETED"], 0, id="now"),
     ],

@@ -53,7 +53,7 @@ def test_a_workload_needs_a_template(kind):
     ("kind", "spec", "reported"),
     [
         pytest.param("Deployment", {"replicas": "3"}, "spec.replicas", id="a number in quotes"),
-        pytest.param("ReplicaSet", {"replicas": -1}, "spec.replicas", id="fewer than none"),
+        pytest.param("ReplicaSet", {"replicas": -1}, "spec.replicas", id="negative replicas"),
         pytest.param(
             "Deployment", {"strategy": {"type": "Slow"}}, "spec.strategy.type", id="no strategy"
         ),
@@ -67,7 +67,7 @@ def test_a_workload_needs_a_template(kind):
             "Deployment",
             {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}},
             "spec.strategy.rollingUpdate.maxUnavailable",
-            id="a rollout that could not go on",
+            id="maxSurge and maxUnavailable both 0",
         ),
         pytest.param(
             "DaemonSet",

@@ -30,7 +30,7 @@ def a_cluster() -> Cluster:
 
 
 def steps() -> st.SearchStrategy[list[tuple[str, int]]]:
-    """Return what happens, one thing after the other, with a number that says to whom."""
+    """Return a strategy for operations, each with a number that selects its object."""
     names = [
         "job", "failing job", "cron job", "pod", "claim", "volume", "claimed pod", "budget",
         "down", "up", "drain", "uncordon", "remove node", "delete pod", "delete job",
@@ -40,7 +40,7 @@ def steps() -> st.SearchStrategy[list[tuple[str, int]]]:
 
 
 def do(cluster: Cluster, step: int, what: str, number: int) -> None:
-    """Let one thing happen; what is not possible is left out."""
+    """Execute one operation; an impossible one is skipped."""
     node = f"n{number % 3 + 1}"
     claims, jobs = cluster.all(("", "PersistentVolumeClaim")), cluster.all(JOB)
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": f"c{number}"}}

@@ -26,7 +26,7 @@ POD: GroupKind = ("", "Pod")
 
 
 class Watcher:
-    """Notes what it is told, and wants to look again at a time that the pod's label says."""
+    """Records its calls, and requeues a pod at the time in its label."""
 
     name = "watcher"
     kinds: Sequence[GroupKind] = (POD,)
@@ -185,7 +185,7 @@ def test_a_lister_returns_the_stored_objects_after_any_history(history):
 
 
 class SetWatcher(Watcher):
-    """Cares for pods of replica sets, and for those of nobody."""
+    """Observes pods of replica sets, and orphans."""
 
     name = "set-watcher"
     owner_kind = "ReplicaSet"
@@ -194,12 +194,12 @@ class SetWatcher(Watcher):
 @pytest.mark.parametrize(
     ("owners", "is_told"),
     [
-        pytest.param([None], True, id="a pod of nobody"),
+        pytest.param([None], True, id="an orphan"),
         pytest.param(["ReplicaSet"], True, id="a pod of its kind"),
         pytest.param(["Job"], False, id="a pod of another kind"),
-        pytest.param(["Job", "Job"], False, id="and what becomes of it"),
-        pytest.param(["Job", "ReplicaSet"], True, id="a pod that changes hands"),
-        pytest.param(["ReplicaSet", None], True, id="a pod that is let go"),
+        pytest.param(["Job", "Job"], False, id="a pod of another kind that changes"),
+        pytest.param(["Job", "ReplicaSet"], True, id="a pod with a new owner"),
+        pytest.param(["ReplicaSet", None], True, id="a released pod"),
     ],
 )
 def test_a_controller_observes_only_pods_that_it_may_own(owners, is_told):

@@ -80,7 +80,7 @@ def test_a_cron_job_creates_a_job_every_minute_and_keeps_the_last_ones():
     [("Allow", [1, 2, 3], 2), ("Forbid", [1, 2], 1), ("Replace", [1, 2, 3], 1)],
 )
 def test_the_concurrency_policy_decides_about_a_running_job(policy, started, running):
-    # What was forbidden at its minute starts when the other one is over.
+    # A job that the policy delayed is created when the running one finishes.
     cluster = cluster_with(a_cron_job(seconds=90, concurrencyPolicy=policy))
     cluster.run(3 * MINUTE + 5)
     assert jobs(cluster) == [f"c-{FIRST + n}" for n in started]
@@ -199,7 +199,7 @@ def test_an_invalid_schedule_is_rejected(schedule, says):
     st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"]),
 )
 def test_the_next_time_is_the_first_matching_minute_of_local_time(schedule, after, zone):
-    """Walk minute by minute, the slow way."""
+    """Return the next time by checking each minute."""
     parsed = parse_schedule(schedule)
     moment = datetime.fromtimestamp(after // 60 * 60, tz=UTC)
     for _ in range(3 * 24 * 60):

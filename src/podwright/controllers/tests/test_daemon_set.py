@@ -40,7 +40,7 @@ def rolling(**settings: Any) -> dict[str, Any]:
 
 
 def shape(world: Cluster) -> str:
-    """Return the pods as `n0:1 n1:1! n2:2-`: node, version, `!` not ready, `-` going."""
+    """Return the pods as `n0:1 n1:1! n2:2-`: node, version, `!` not ready, `-` terminating."""
     return " ".join(sorted(map(_shown, world.pods())))
 
 
@@ -156,7 +156,7 @@ def test_new_nodes_get_a_pod_and_removed_ones_lose_unbound_pods():
 @pytest.mark.parametrize(
     ("template", "nodes"),
     [
-        pytest.param({}, "plain", id="not where a taint keeps it out"),
+        pytest.param({}, "plain", id="not on a node with an untolerated taint"),
         pytest.param({"nodeSelector": {"disk": "ssd"}}, "", id="neither selected nor tolerated"),
         pytest.param(
             {"tolerations": [{"operator": "Exists"}]}, "plain tainted", id="tolerating all"

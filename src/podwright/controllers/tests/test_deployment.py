@@ -44,7 +44,7 @@ def version_of(obj: Any) -> str:
 
 
 def sizes(world: Cluster) -> str:
-    """Return asked/available per version: `1: 2/2 2: 3/1`."""
+    """Return desired/available replicas per version: `1: 2/2 2: 3/1`."""
     parts = sorted(
         (version_of(rs), spec_of(rs)["replicas"], status_of(rs).get("availableReplicas", 0))
         for rs in world.all("replicaset")
@@ -53,7 +53,7 @@ def sizes(world: Cluster) -> str:
 
 
 def told(world: Cluster) -> list[str]:
-    """Return Events about deployments, replica sets called by their version."""
+    """Return Events about deployments, with versions instead of replica set names."""
     names = {rs.name: f"v{version_of(rs)}" for rs in world.all("replicaset")}
     lines = [line for line in world.new_events() if ": Scal" in line or "Error" in line]
     return [re.sub(f"web-{HASH}", lambda m: names.get(m[0], m[0]), line) for line in lines]
@@ -128,7 +128,7 @@ def test_a_rolling_update_goes_step_by_step():
     for _ in range(3):
         steps.append((sizes(world), *told(world)))
         world.run(1)
-    # Up to 5 pods in all, and 3 available: one by one, as soon as it can be.
+    # At most 5 pods in total and at least 3 available: the sets change one pod at a time.
     up, down = "web: ScalingReplicaSet: Scaled up", "web: ScalingReplicaSet: Scaled down"
     assert steps == [
         (

@@ -207,7 +207,7 @@ def test_budgets_equal_a_full_recount_after_any_history(data):
 
 
 def check(cluster: Cluster) -> None:
-    """Count everything again, the slow way."""
+    """Count all pods again."""
     for budget in cluster.all(PDB):
         written = budget.raw["spec"]["selector"]["matchLabels"]
         selector = label_selector(LabelSelector(match_labels=written))

@@ -72,10 +72,10 @@ def test_a_budget_allows_one_eviction_at_a_time():
         cluster.run(second)
         if not gone or gone[-1][1] != on_node(cluster):
             gone.append((second, on_node(cluster)))
-            # Somebody else makes up for it elsewhere.
+            # Another pod becomes healthy elsewhere.
             if len(gone) > 1:
                 cluster.add(a_pod(f"new{len(gone)}", labels=WEB))
-    # A pod stops for 7 s, and the next try comes at the next five seconds.
+    # A pod takes 7 s to stop, and retries happen at multiples of 5 s.
     assert gone == [(1, ["p0", "p1", "p2"]), (7, ["p1", "p2"]), (17, ["p2"]), (27, [])]
 
 

@@ -98,8 +98,8 @@ def test_orphaned_dependents_lose_their_owner_reference():
 @pytest.mark.parametrize(
     ("namespace", "owner_goes", "stays"),
     [
-        pytest.param("default", False, True, id="its owner is there"),
-        pytest.param("default", True, False, id="its owner is gone by now"),
+        pytest.param("default", False, True, id="its owner exists"),
+        pytest.param("default", True, False, id="its owner was removed"),
         pytest.param("other", False, False, id="its owner is in another namespace"),
     ],
 )
@@ -143,7 +143,7 @@ def test_one_existing_owner_keeps_an_object():
     ("api", "kind", "stays"),
     [
         pytest.param("apps/v1", "ReplicaSet", False, id="a kind that is served"),
-        pytest.param("example.com/v1", "Widget", True, id="a kind that nobody knows"),
+        pytest.param("example.com/v1", "Widget", True, id="an unknown kind"),
     ],
 )
 def test_an_object_whose_owner_never_existed(api, kind, stays):

@@ -40,7 +40,7 @@ def a_job(
     restart: str = "Never",
     **spec: Any,
 ) -> Any:
-    """Return a job whose pods run for some time; without it they run until somebody ends them."""
+    """Return a job whose pods run for a time; without it, until a test terminates them."""
     annotations = {RUN_DELAY: "10000h"}
     if seconds is not None:
         annotations = {RUN_DELAY: f"{seconds}s", EXIT_CODE: str(exit_code)}
@@ -60,7 +60,7 @@ def cluster_with(*jobs: Any, **options: Any) -> Cluster:
 
 
 def end(cluster: Cluster, pod: Pod, phase: str, exit_code: int = 0) -> None:
-    """End a pod as a kubelet would."""
+    """Terminate a pod as a kubelet does."""
     ended = {"exitCode": exit_code, "finishedAt": at(cluster.now)}
     statuses = [{"name": "main", "state": {"terminated": ended}}]
     cluster.edit(POD, pod.key, "status", phase=phase, containerStatuses=statuses, conditions=None)
@@ -86,7 +86,7 @@ def test_a_job_runs_exactly_its_completions():
     }
     cluster.run(60)
     status = cluster.status(JOB, "default/j")
-    # Two waves and a last pod, each 5 s and counted a second later.
+    # Two batches and a last pod, each 5 s long and counted one second later.
     assert (status["succeeded"], status["completionTime"]) == (5, at(18))
     assert conditions(cluster) == [
         ("SuccessCriteriaMet", "CompletionsReached"),
@@ -153,7 +153,7 @@ SECOND = 1_000_000_000
 
 
 def an_end(text: str) -> TerminatedPod:
-    """Return the end of a pod: `f7` failed at 7 s, `s8` succeeded at 8 s, `f` has no time."""
+    """Return a terminated pod: `f7` failed at 7 s, `s8` succeeded at 8 s, `f` has no time."""
     ended_ns = int(text[1:]) * SECOND if text[1:] else -1
     return TerminatedPod(text, f"default/{text}", text[0] == "s", -1, ended_ns, "", "")
 
@@ -259,7 +259,7 @@ def test_a_suspended_job_has_no_pods_until_it_is_resumed():
     cluster.edit(JOB, "default/j", "spec", suspend=True)
     cluster.run(20)
     assert cluster.pods() == []
-    # Who was not wanted has not failed.
+    # Surplus pods do not count as failed.
     assert "failed" not in cluster.status(JOB, "default/j")
     assert (cluster.event_notes("Suspended"), cluster.event_notes("Resumed")) == (
         ["Job suspended", "Job suspended"],

@@ -51,7 +51,7 @@ def test_every_index_has_its_own_backoff_and_retries():
     assert running(cluster, 0).metadata.annotations[FAILURES] == "0"
     end(cluster, running(cluster, 0), "Failed", 1)
     cluster.run(3)
-    # The last failure of an index waits for its successor, with its finalizer and uncounted.
+    # The last failed pod of an index keeps its finalizer, uncounted, until its replacement exists.
     (failed,) = [pod for pod in cluster.pods() if pod.status.phase == "Failed"]
     assert failed.metadata.finalizers == (TRACKING,)
     assert "failed" not in status(cluster)
@@ -90,7 +90,7 @@ def test_too_many_failed_indexes_fail_a_job():
     assert conditions(cluster)[-1] == ("Failed", "MaxFailedIndexesExceeded")
     (note,) = cluster.event_notes("MaxFailedIndexesExceeded")
     assert note == "Job has exceeded the specified maximal number of failed indexes"
-    # As everywhere, whom a failed job takes down counts as failed.
+    # As in any failed job, the deleted active pods count as failed.
     assert status(cluster)["failed"] == 4
 
 

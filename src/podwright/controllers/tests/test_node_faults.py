@@ -89,7 +89,7 @@ def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
     cluster.replace_controllers()
     cluster.send(NodeUp("n1"))
     cluster.run(1_000)
-    # As a kubelet that compares what it knows with what somebody else has written.
+    # A kubelet overwrites a status that differs from its own.
     assert ready(cluster, POD, "default/a") == before
     assert ready(cluster, POD, "default/daemon")["status"] == "True"
     assert taints(cluster) == []
@@ -133,7 +133,7 @@ def test_pods_of_an_unreachable_node_are_deleted_after_their_toleration_and_stay
         pytest.param([{"key": "other", "operator": "Exists"}], 0, id="another key"),
         pytest.param([{"key": "t", "operator": "Exists", "tolerationSeconds": 7}], 7, id="a while"),
         pytest.param([{"key": "t", "operator": "Exists", "tolerationSeconds": -1}], 0, id="past"),
-        pytest.param([{"key": "t", "operator": "Exists"}], None, id="for ever"),
+        pytest.param([{"key": "t", "operator": "Exists"}], None, id="without limit"),
         pytest.param([{"operator": "Exists"}], None, id="everything"),
     ],
 )

@@ -131,8 +131,10 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits():
             False,
             id="kept for another",
         ),
-        pytest.param(a_volume("v"), a_claim(volumeName="v"), True, id="asked for"),
-        pytest.param(a_volume("v"), a_claim(volumeName="w"), False, id="another asked for"),
+        pytest.param(a_volume("v"), a_claim(volumeName="v"), True, id="requested by the claim"),
+        pytest.param(
+            a_volume("v"), a_claim(volumeName="w"), False, id="the claim requests another"
+        ),
     ],
 )
 @pytest.mark.parametrize("comes_first", ["volume", "claim"])
@@ -169,7 +171,7 @@ def test_a_claim_that_cannot_be_served_waits_and_reports_why(claim, reason):
 
 
 def select(cluster: Cluster, node: str, name: str = "c") -> None:
-    """Do what the scheduler does to a claim."""
+    """Select a node for a claim, as the scheduler does."""
     claim = cluster.raw(PVC, f"default/{name}")
     metadata = claim["metadata"]
     chosen = {"volume.kubernetes.io/selected-node": node}
@@ -435,7 +437,7 @@ def check(cluster: Cluster) -> None:
     assert sorted(served) == sorted(bound)
     for key, claim in claims.items():
         if key not in bound:
-            # Whoever waits has nothing that would fit.
+            # No available volume fits a pending claim.
             assert claim.raw["spec"]["storageClassName"] == "manual"
             size = claim.raw["spec"]["resources"]["requests"]["storage"]
             free = [v for v in cluster.all(PV) if v.raw["status"]["phase"] == "Available"]

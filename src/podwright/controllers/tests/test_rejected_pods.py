@@ -77,7 +77,7 @@ def test_a_deployment_reports_rejected_pods_until_they_are_accepted():
     )
     world.apply(text)
     world.run(60)
-    # Upstream tries one, and the others when that one is let in; so there is one Event.
+    # Upstream creates one pod, and the others after it succeeds; so there is one Event.
     assert len([line for line in world.new_events() if "FailedCreate" in line]) == 1
     assert conditions(world, "replicaset") == FAILURE
     assert conditions(world, "deployment") == FAILURE
@@ -109,7 +109,7 @@ def test_a_scaled_set_reports_another_rejection_and_does_not_retry():
 
 
 class Said:
-    """Takes down what is said."""
+    """Records messages."""
 
     def __init__(self) -> None:
         self.notes: list[KubernetesEvent] = []

@@ -151,7 +151,7 @@ def test_a_matching_orphan_is_adopted_and_a_surplus_pod_is_deleted():
     stray = world.get("pod", "stray")
     assert isinstance(stray, Pod)
     assert owner_names(stray) == ["web"]
-    # It is not ready yet, so it is the first to be given up.
+    # It is not ready yet, so it is deleted first.
     assert stray.is_terminating
     assert world.new_events()[-1] == "web: SuccessfulDelete: Deleted pod: stray"
     world.run(2)

@@ -49,7 +49,7 @@ def rolling(**settings: Any) -> dict[str, Any]:
 
 
 def shape(world: Cluster) -> str:
-    """Return the pods as `0:1 1:1! 2:2-`: ordinal, version, `!` not ready, `-` going."""
+    """Return the pods as `0:1 1:1! 2:2-`: ordinal, version, `!` not ready, `-` terminating."""
     parts = []
     for pod in sorted(world.pods(), key=lambda pod: parent_and_ordinal(pod.name)[1]):
         mark = "-" if pod.is_terminating else "" if pod.status.phase == "Running" else "!"
@@ -59,7 +59,7 @@ def shape(world: Cluster) -> str:
 
 
 def shapes(world: Cluster, seconds: int) -> list[str]:
-    """Return the shapes that there are within a time, once each."""
+    """Return the distinct shapes within a time, in order."""
     found = [shape(world)]
     for _ in range(seconds * 2):
         world.run(0.5)
@@ -275,11 +275,15 @@ def test_an_ordered_set_waits_until_a_pod_has_been_ready_for_long_enough():
 @pytest.mark.parametrize(
     ("when_deleted", "when_scaled", "kept", "scaled_away"),
     [
-        pytest.param("Retain", "Retain", [], [], id="claims belong to nobody"),
+        pytest.param("Retain", "Retain", [], [], id="claims without an owner"),
         pytest.param(
-            "Delete", "Retain", ["StatefulSet"], ["StatefulSet"], id="they go with the set"
+            "Delete",
+            "Retain",
+            ["StatefulSet"],
+            ["StatefulSet"],
+            id="claims are deleted with the set",
         ),
-        pytest.param("Retain", "Delete", [], ["Pod"], id="those too many go with the pod"),
+        pytest.param("Retain", "Delete", [], ["Pod"], id="surplus claims are deleted with the pod"),
         pytest.param("Delete", "Delete", ["StatefulSet"], ["Pod"], id="with one or the other"),
     ],
 )

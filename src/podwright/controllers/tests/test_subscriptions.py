@@ -148,7 +148,9 @@ PENDING = a_version("Pending", CONDITION)
         ),
         pytest.param(a_version("Running", CONDITION), PodChange.STATUS, id="it runs"),
         pytest.param(
-            a_version("Failed", CONDITION), PodChange.STATUS | PodChange.TERMINAL, id="it has ended"
+            a_version("Failed", CONDITION),
+            PodChange.STATUS | PodChange.TERMINAL,
+            id="it terminates",
         ),
         pytest.param(
             a_version("Pending", CONDITION | {"status": "True"}),
@@ -161,7 +163,7 @@ PENDING = a_version("Pending", CONDITION)
             id="it is not ready since another time",
         ),
         pytest.param(
-            a_version("Pending"), PodChange.STATUS | PodChange.READY, id="it does not say any more"
+            a_version("Pending"), PodChange.STATUS | PodChange.READY, id="the condition is removed"
         ),
         pytest.param(
             a_version("Pending", CONDITION, {"type": "PodScheduled", "status": "True"}),
@@ -171,7 +173,7 @@ PENDING = a_version("Pending", CONDITION)
         pytest.param(
             a_version("Pending", {"type": "DisruptionTarget", "status": "True"}, CONDITION),
             PodChange.STATUS | PodChange.DISRUPTION_TARGET,
-            id="it is to go",
+            id="a deletion timestamp",
         ),
     ],
 )
