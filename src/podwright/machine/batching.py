@@ -1,17 +1,17 @@
-"""Opportunistic batching: what came of one pod suggests a node for the next one like it.
+"""Opportunistic batching: the decision for one pod suggests a node for the next similar one.
 
 Theory of operation
 -------------------
-A full cycle leaves behind the other feasible nodes, best first. If the next pod has the same
-signature, and the node that was chosen last has no room for it, then the best of the nodes
-that are left is probably what a full cycle would choose. It is *suggested*: filtered alone,
-and if it passes it is taken without scoring. The list shrinks by every suggestion, and is
-dropped when another pod comes between, when it is half a second old, or when the last node
-could take one more pod, since then nobody knows where that node would stand now.
+A full cycle stores the other feasible nodes, best first. If the next pod has the same signature,
+and the node that was chosen last has no room for it, then the best of the stored nodes is
+probably what a full cycle would choose. It is *suggested*: filtered alone, and if it passes it is
+chosen without scoring. Each suggestion removes a node from the list. The list is dropped when a
+different pod is scheduled, when it is half a second old, or when the last node has room for one
+more pod, since the rank of that node is unknown then.
 
-What is kept is not brought up to date. A node that appeared, or has room again, is not in the
-list, and scores change as pods come and go; so a suggestion can differ from what a full cycle
-chooses. That is why batching has to be asked for (docs/decisions/0008).
+The list is not updated. A node that was added, or has room again, is not in it, and scores change
+with every pod; so a suggestion can differ from the choice of a full cycle. That is why batching is
+off by default (docs/decisions/0008).
 
     stored ── same signature, last node full, in time ──► suggest ── passes ──► taken
        ▲                                                     └──── rejected ──┐

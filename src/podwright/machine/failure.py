@@ -1,8 +1,8 @@
-"""What happens to a pod whose attempt failed, wherever it failed.
+"""What happens to a pod whose attempt failed, at any extension point.
 
-It goes back to the queue with those to blame, its nomination is set or taken back, and users
-are told by an Event and a condition. Nobody to blame means an error: the pod waits in the
-error backoff, also where the condition says Unschedulable (PreBind's refusals).
+It returns to the queue with the names of the plugins that rejected it, its nomination is set or
+cleared, and an Event and a condition report the failure. Without such a plugin the pod waits in
+the error backoff, even if the condition's reason is Unschedulable (rejections by PreBind).
 
 Upstream: pkg/scheduler/schedule_one.go, `handleSchedulingFailure`
 """
@@ -59,7 +59,7 @@ def refused(status: Status) -> Failure:
 
 
 def failed(status: Status) -> Failure:
-    """Describe an error, or a refusal where nobody can be blamed any more."""
+    """Describe an error, or a rejection at a point after which no plugin is recorded."""
     return Failure(message=status.message, is_rejected=status.is_rejection)
 
 
@@ -90,18 +90,18 @@ def handle_failure(
     started_ns: int | None = None,
     path: ExtensionPath | None = None,
 ) -> None:
-    """Put the pod back where it belongs, and tell users.
+    """Return the pod to its queue, and report the failure by an Event and a condition.
 
     Parameters
     ----------
     queued : QueuedPod
-        The pod as the queue lent it.
+        The queue's entry of the pod.
     pod : Pod
         The version that the attempt was made with.
     started_ns : int, optional
         When the attempt began; None: with the scheduling cycle.
     path : ExtensionPath, optional
-        How far a pod came that had been given a node.
+        The extension points that a pod passed after a node was chosen.
     """
     queue, now_ns = state.queue, state.now_ns
     state.metrics.failed(
@@ -115,10 +115,10 @@ def handle_failure(
         state.on_failure(pod, failure, now_ns)
     newest = state.pods.get(pod.key)
     if newest is not None and newest.metadata.uid != queued.uid:
-        # Another pod of that name; what failed is not its business.
+        # Another pod of that name, which this failure does not concern.
         newest = None
     if newest is None or newest.spec.node_name:
-        # Deleted meanwhile, or bound by somebody else: nothing to retry.
+        # Deleted in the meantime, or bound by another scheduler: nothing to retry.
         queue.done(queued, now_ns)
     else:
         queue.park(
@@ -127,7 +127,7 @@ def handle_failure(
             unschedulable_plugins=failure.rejected_by,
             pending_plugins=failure.pending,
             pod=newest,
-            # Members of a group are tried again together, whatever happened meanwhile.
+            # Members of a group are retried together, whatever events came in between.
             always_backoff=state.groups.group_of(GANG_SCHEDULING, pod) is not None,
         )
     queue.nominate(newest or pod, failure.nominated_node)

@@ -14,7 +14,7 @@ Kind = TypeVar("Kind", bound=KubernetesObject)
 
 
 class MachineHandle:
-    """What a plugin may ask of one machine; see `framework.handle`."""
+    """What plugins can read and do in one machine; see `framework.handle`."""
 
     def __init__(self, state: State, bindings: BindingCycles) -> None:
         self._state = state
@@ -31,21 +31,21 @@ class MachineHandle:
         return found if isinstance(found, kind) else None
 
     def members(self, plugin: str, group: Hashable) -> Members:
-        """Return the pods for which a plugin's `group_of` answers `group`."""
+        """Return the pods for which a plugin's `group_of` returns `group`."""
         return self._state.groups.members(plugin, group)
 
     def waiting(self) -> tuple[str, ...]:
-        """Return the uids of the pods that Permit plugins hold, in the order they came."""
+        """Return the uids of the pods that wait at Permit, in order of arrival."""
         return tuple(self._state.waiting)
 
     def allow(self, uid: str, plugin: str) -> None:
-        """Let a waiting pod go, as far as a plugin is concerned."""
+        """Allow a waiting pod on behalf of a plugin."""
         self._bindings.allow(uid, plugin)
 
     def reject(self, uid: str, plugin: str, message: str) -> None:
-        """Refuse a waiting pod."""
+        """Reject a waiting pod on behalf of a plugin."""
         self._bindings.reject(uid, plugin, message)
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Bring pods back into the active queue, whatever they wait for."""
+        """Move pods to the active queue, whatever rejected them."""
         self._state.queue.activate(pods, self._state.now_ns)

@@ -12,12 +12,12 @@ machine as it is.
 There is no clock. A duration is the difference of `now_ns` between two events: virtual time
 in a simulation, real time on a real cluster. Within one event no time passes, so what only
 lasts that long, such as the decision for one pod, is counted with a duration of 0, unless the
-driver measures how long it took to handle the event and says so with `report_spent`. Such a
-report changes nothing but these numbers.
+driver measures how long it took to handle the event and reports it by `report_spent`. Such a
+report changes these numbers only.
 
 What was counted is part of a machine's snapshot (`capture`), so a machine that was restored
-goes on counting. What a driver reported is not: it does not follow from the events, and a run
-that is repeated has to write the same snapshots.
+continues to count. What a driver reported is not: it does not follow from the events, and a
+repeated run has to write the same snapshots.
 
 Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
 """
@@ -354,7 +354,7 @@ class Metrics:
         )
 
     def restore(self, counts: Counts) -> None:
-        """Go on from what was counted; nothing may have been counted yet."""
+        """Continue from restored counts; nothing may have been counted yet."""
         assert not self._decisions, "only new metrics can be restored"
         for profile, told in counts.scheduled.items():
             self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, told)

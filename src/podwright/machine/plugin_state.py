@@ -1,12 +1,12 @@
-"""Whether a plugin has state that a new instance of it would not have.
+"""Detects whether a plugin has state that a new instance of it would not have.
 
-A snapshot of a machine does not hold the state of plugins that are not in-tree: nobody knows what
-it consists of. What can be known is whether there is any. The state of a plugin is compared with
+A snapshot of a machine does not contain the state of plugins that are not in-tree, since its form
+is unknown. Whether there is any can be detected. The state of a plugin is compared with
 what it was when the machine was made: the attributes of the instance, of its class, and the
 variables of its module that its code names. What differs would be missing in a machine that is
 restored.
 
-A plugin that defines `remembers` is taken at its word instead.
+For a plugin that defines `remembers`, that declaration is used instead.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""The scheduling cycle of a pod group: all its pending pods in one go (alpha upstream).
+"""The scheduling cycle of a pod group: all its pending pods together (alpha upstream).
 
 Theory of operation
 -------------------
 Popping one member of a group takes all its members out of the queue. The cycle then has two
 parts:
 
-    rehearse  each member in turn is given a node and counts there, Reserve and Permit included,
-              so that the next one sees it; at the end all of it is taken back
-    submit    once it is known what becomes of the group, the members are assumed for good and
-              go to their binding cycles, or back to the queue
+    rehearse  each member in turn is placed on a node, Reserve and Permit included, so that the
+              next one takes it into account; at the end all placements are undone
+    submit    by the outcome of the group, the members are assumed and start their binding
+              cycles, or return to the queue
 
-The group can be scheduled as soon as one Permit answers Success: GangScheduling says so when
-enough members have a node. A member that does not fit is left behind; an error ends the
-cycle for all. If the last word is that a member needs others to be preempted, all of them
-wait for that, nominated to the nodes that they were given in the rehearsal.
+The group can be scheduled as soon as Permit returns Success for one member: GangScheduling
+returns it when enough members have a node. A member that does not fit returns to the queue; an
+error ends the cycle for all members. If a member needs a preemption after that, all members wait
+for it, nominated to their nodes of the rehearsal.
 
-Two half-placed groups cannot keep each other waiting: a rehearsal that does not succeed leaves
-nothing behind, and only what a rehearsal has shown to be enough is assumed.
+Two partially placed groups cannot block each other: an unsuccessful rehearsal is undone
+completely, and members are assumed only after a successful one.
 
 Upstream: pkg/scheduler/schedule_one_podgroup.go
 """
@@ -48,24 +48,24 @@ GroupSteps = Generator[ExtenderCall, ExtenderReply, None]
 
 
 class Attempt:
-    """What the rehearsal found for one member.
+    """The result of the rehearsal for one member.
 
     Attributes
     ----------
     decision : Decision or None
-        None: its turn did not come.
+        None: the rehearsal ended before this member.
     binding : Binding or None
-        The pod with the node that it may have.
+        The pod with its node of the rehearsal.
     failure : Failure or None
-        Why it may not.
+        Why the pod has no node.
     error : str
         A failure that ends the cycle.
     permit : Status or None
-        What Permit said.
+        The status of Permit.
     eviction : Eviction or None
-        The victims that were named, if there are any to remove.
+        The victims to delete, if there are any.
     needs_preemption : bool
-        The node is one that preemption would make room on.
+        The node has room only after a preemption.
     """
 
     __slots__ = (
@@ -96,14 +96,14 @@ class Attempt:
 
 
 class Outcome:
-    """What becomes of the group.
+    """The outcome of a group's cycle.
 
     Attributes
     ----------
     is_placed : bool
-        The members that fit go to their nodes.
+        The members that fit are assumed on their nodes.
     is_waiting : bool
-        The group fits once preemption is over.
+        The group fits after the preemption.
     error : str
         "" unless something went wrong.
     """
@@ -133,7 +133,7 @@ class PodGroupCycles:
         self.being_tried: frozenset[str] = frozenset()
         """The uids of the members of the cycle that runs."""
         self.last_decisions: tuple[Decision, ...] = ()
-        """What was decided in the last cycle, member by member."""
+        """The decisions of the last cycle, one per member."""
 
     def steps(self, popped: QueuedPod, group: NamespacedName) -> GroupSteps:
         """Schedule all members of the group of a popped pod; yields calls of extenders."""
@@ -147,7 +147,7 @@ class PodGroupCycles:
         if not members:
             return
         for queued in members:
-            # What one member is promised is no obstacle for the others. A failure gives it back.
+            # The nomination of a member does not block the others; a failure restores it.
             state.queue.nominator.remove(queued.uid)
         attempts = [Attempt(queued) for queued in members]
         self.being_tried = frozenset([queued.uid for queued in members])
@@ -164,10 +164,10 @@ class PodGroupCycles:
         result = "scheduled" if outcome.is_placed else "error" if outcome.error else "unschedulable"
         duration_ns = state.now_ns - state.cycle_started_ns
         state.metrics.pod_group_ended(profile.name, result, duration_ns)
-        self._tell(group, outcome)
+        self._set_condition(group, outcome)
 
     def _pop_all(self, popped: QueuedPod, group: NamespacedName) -> list[QueuedPod]:
-        """Take all members out of the queue, in the order in which they are to be tried."""
+        """Pop all members from the queue, in the order in which they are rehearsed."""
         state = self._state
         members = [popped]
         for pod in state.groups.members(GANG_SCHEDULING, group).unscheduled():
@@ -205,7 +205,7 @@ class PodGroupCycles:
     def _rehearse(
         self, profile: RunningProfile, attempts: list[Attempt]
     ) -> Generator[ExtenderCall, ExtenderReply, Outcome]:
-        """Find out which members fit, one with the other; nothing of it lasts."""
+        """Determine which members fit together; all placements are undone."""
         outcome = Outcome()
         needs_preemption = False
         number = self._state.queue.scheduling_cycle - len(attempts)
@@ -227,7 +227,7 @@ class PodGroupCycles:
         return outcome
 
     def _try(self, profile: RunningProfile, attempt: Attempt, decision: Decision) -> None:
-        """Give a member the node that was chosen, as far as Permit."""
+        """Place a member on the chosen node, up to Permit."""
         state, queued = self._state, attempt.queued
         attempt.decision = decision
         self._steps.count(profile, decision)
@@ -261,7 +261,7 @@ class PodGroupCycles:
             self._end(attempt, attempt.permit, "Permit")
 
     def _permit(self, binding: Binding) -> Status:
-        """Ask the Permit plugins; nobody is made to wait.
+        """Call the Permit plugins; no pod has to wait.
 
         Notes
         -----
@@ -278,7 +278,7 @@ class PodGroupCycles:
         return held
 
     def _end(self, attempt: Attempt, status: Status, point: str = "") -> None:
-        """Note that a member has no place after all."""
+        """Record that Reserve or Permit rejected a member, or failed."""
         attempt.binding = attempt.permit = None
         attempt.needs_preemption = False
         if status.is_rejection:
@@ -306,7 +306,7 @@ class PodGroupCycles:
     # ------------------------------------------------------------ what becomes of it
 
     def _submit(self, attempt: Attempt, outcome: Outcome) -> None:
-        """Send a member on its way to its node, or back to the queue."""
+        """Assume a member on its node, or return it to the queue."""
         if outcome.is_placed and attempt.fits:
             assert attempt.binding is not None, f"{attempt.queued.key} fits nowhere"
             self._steps.commit(attempt.binding, self._slot_of(attempt))
@@ -314,8 +314,8 @@ class PodGroupCycles:
             queued = attempt.queued
             handle_failure(self._state, queued, queued.pod, _failure(attempt, outcome))
 
-    def _tell(self, group: NamespacedName, outcome: Outcome) -> None:
-        """Set the PodGroup's condition; once it was scheduled that stays said."""
+    def _set_condition(self, group: NamespacedName, outcome: Outcome) -> None:
+        """Set the PodGroup's condition; once True it stays True."""
         state = self._state
         pod_group = state.objects.get(object_key(PodGroup, group))
         if not isinstance(pod_group, PodGroup):
@@ -357,10 +357,10 @@ def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
         assert attempt.binding is not None, attempt.queued
         return Failure(message=_WAITING, is_rejected=True, nominated_node=attempt.binding.node)
     if attempt.fits or (attempt.needs_preemption and not outcome.is_waiting):
-        # It has a place, but the group has not. Upstream blames nobody for that, so the pod
-        # is tried again after the error backoff, without any event.
-        said = attempt.permit.message if attempt.permit is not None else ""
-        message = f"{_UNSCHEDULABLE}, {said}" if said else _UNSCHEDULABLE
+        # The member fits, but the group does not. Upstream records no rejecting plugin then, so
+        # the pod is retried after the error backoff, without any event.
+        reason = attempt.permit.message if attempt.permit is not None else ""
+        message = f"{_UNSCHEDULABLE}, {reason}" if reason else _UNSCHEDULABLE
         return Failure(message=message, is_rejected=True)
     assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
     return attempt.failure

@@ -1,4 +1,4 @@
-"""What pods ask for and may use, one series per pod and resource: ``/metrics/resources``.
+"""The requests and limits of pods, one series per pod and resource: ``/metrics/resources``.
 
 Upstream: pkg/scheduler/metrics/resources/resources.go
 """

@@ -1,16 +1,15 @@
-"""The machine as plain values: what a checkpoint holds, and how a machine is made of it.
+"""The state of a machine as plain values, for checkpoints.
 
 Theory of operation
 -------------------
-Between two events a machine is its objects, its queue, and what is under way. `capture`
-writes all of it down, with numbers in place of objects; `restore` fills a new machine, which
-then does with every event what the old one would have done. Whatever follows from the rest
-(columns, interned keys, counters, kept results) is not written: it is worked out again, from
-objects that come in the same order.
+Between two events the state of a machine is its objects, its queue, and its unfinished work.
+`capture` returns all of it, with numbers in place of objects; `restore` fills a new machine, which
+then handles every event as the old one would have. Derived state (columns, interned keys,
+counters, cached results) is not captured: it is computed again, from objects in the same order.
 
-Not everything can be written down. A cycle or a binding that waits for an extender is a
-generator; a binding in which plugins take part may keep anything at all in its cycle. While
-there is one of these `capture` answers None, and whoever wants a checkpoint asks again later.
+Some state cannot be captured. A cycle or a binding that waits for an extender is a generator; a
+binding that calls plugins may have any value in its cycle. In that case `capture` returns None,
+and the caller tries again later.
 """
 
 from __future__ import annotations

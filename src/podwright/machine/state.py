@@ -1,7 +1,7 @@
-"""What the parts of the machine share: the cluster, the queue, and what is under way.
+"""The state that the parts of the machine share: the cluster, the queue, and unfinished work.
 
-Nothing here decides anything. Each part of the machine is a class with rules that reads and
-changes this state; `validate` says what must hold between two events.
+The state makes no decisions. Each part of the machine is a class that reads and changes it;
+`validate` checks what must hold between two events.
 """
 
 from __future__ import annotations
@@ -53,35 +53,35 @@ class State:
     profiles : dict of str to RunningProfile
         By schedulerName.
     pods : dict of str to Pod
-        Every pod as the API server last told it, by `namespace/name`; pods that have ended
-        are not kept.
+        The last received version of every pod, by `namespace/name`; pods that have ended are
+        not kept.
     objects : dict
         Every other object, by kind and name.
     assumed : dict of str to Binding
-        Pods that count on a node which the API server has not confirmed, by uid.
+        Pods that count on a node without confirmation by the API server, by uid.
     expired : set of str
         Uids of pods that were bound and have been assumed for too long: they count nowhere
-        until they are seen again.
+        until they are received again.
     waiting : dict of str to WaitingPod
-        Pods that Permit plugins hold, by uid.
+        Pods that wait at Permit, by uid.
     bindings : dict of int to Binding
-        The binding cycles under way, by number.
+        The unfinished binding cycles, by number.
     bindings_by_uid : dict of str to Binding
         The same, by the pod's uid.
     evictions : dict of str to Eviction
-        Asynchronous preemptions under way, by the preemptor's uid.
+        Unfinished asynchronous preemptions, by the preemptor's uid.
     calls : dict of int to Binding or Eviction
-        Who waits for the answer to a call; a call without an entry is not waited for.
+        What waits for the answer to a call; the answer to a call without an entry is ignored.
     ready : deque of Binding
-        Binding cycles that something else allowed to go on; they do at the end of the event.
+        Binding cycles that are to continue at the end of the event.
     actions : list of Action
-        What this event has led to so far.
+        The actions of this event so far.
     groups : Groups
-        Which pods belong together, for the plugins that say so.
+        The members of pod groups.
     metrics : Metrics
-        What the parts of the machine count.
+        The counters of all parts.
     on_failure : callable, optional
-        Is called with every attempt that failed: the pod, why, and when.
+        Called with every failed attempt: the pod, why, and when.
     now_ns : int
         The time of this event.
     cycle_started_ns : int

@@ -1,7 +1,7 @@
-"""What must hold between two events.
+"""The invariants that hold between two events.
 
-Each pod that a profile is meant for is in exactly one place; nothing waits for an answer
-that nobody owes; and no pod counts on a node twice.
+Each pod with the schedulerName of a profile is in exactly one place; every awaited answer belongs
+to a call that was made; and no pod counts on a node twice.
 """
 
 from __future__ import annotations
@@ -70,4 +70,4 @@ def _bindings_agree(state: State) -> None:
         assert node == binding.node, f"{name} is assumed on {binding.node}, not {node}"
     for call, caller in state.calls.items():
         waits = caller.asked if hasattr(caller, "asked") else caller.busy
-        assert call in waits, f"nobody waits for call {call}"
+        assert call in waits, f"nothing waits for call {call}"

@@ -1,8 +1,8 @@
-"""Pods that Permit plugins hold: who still has to allow them, and what became of it.
+"""Pods that wait at Permit: the plugins that have not allowed them yet, and the verdict.
 
-A waiting pod is kept apart from the binding cycle that waits for it, as upstream does, and
-outlives one that fails before it gets to wait (a preflight that fails). The pod's next
-binding cycle then finds the old verdict; see golden case cycle-t-0015.
+A waiting pod is kept apart from its binding cycle, as upstream does, and stays if the binding
+cycle fails before it waits (a pre-flight that fails). The pod's next binding cycle then finds the
+old verdict; see golden case cycle-t-0015.
 
 Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go
 """
@@ -14,14 +14,14 @@ from podwright.framework import Code, Status
 from podwright.objects import NamespacedName
 
 LONGEST_WAIT_NS = 15 * 60 * 1_000_000_000
-"""No plugin may hold a pod longer."""
+"""The longest time that a plugin can make a pod wait."""
 
 
 class WaitingPod:
     """One pod at Permit.
 
-    It is decided once: by the last plugin that allows it, or by the first thing that speaks
-    against it. What comes later is ignored.
+    It is decided once: by the last plugin that allows it, or by the first rejection, timeout or
+    preemption. Later calls are ignored.
 
     Attributes
     ----------

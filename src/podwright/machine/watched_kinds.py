@@ -1,4 +1,4 @@
-"""Which changes the scheduler is told of: those of kinds that it watches, if they are news."""
+"""Which changes are delivered to the scheduler: those of watched kinds that affect it."""
 
 from __future__ import annotations
 

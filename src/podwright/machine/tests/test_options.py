@@ -1,0 +1,36 @@
+"""The options of a scheduler, and the keyword arguments that stand for them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.config import KubeSchedulerConfiguration
+from podwright.framework import Plugin
+from podwright.machine import MachineKeywords, SchedulerOptions
+
+FILLED_IN = {"configuration", "queue", "parallelism", "extenders"}
+"""Options that are no keywords: given by position, or filled in from the configuration."""
+
+
+def test_every_option_has_a_keyword_or_is_filled_in():
+    fields = {field.name for field in msgspec.structs.fields(SchedulerOptions)}
+    assert fields == MachineKeywords.__annotations__.keys() | FILLED_IN
+
+
+def test_a_configuration_and_keywords_become_options():
+    configuration = KubeSchedulerConfiguration(parallelism=3)
+    options = SchedulerOptions.of(configuration, seed=5, plugins=[Plugin])
+    assert (options.configuration, options.seed) == (configuration, 5)
+    assert options.plugins == (Plugin,)
+
+
+def test_keywords_change_given_options():
+    given = SchedulerOptions(seed=5, batching=True)
+    assert SchedulerOptions.of(given, seed=6) == SchedulerOptions(seed=6, batching=True)
+
+
+def test_an_unknown_keyword_is_an_error():
+    keywords: Any = {"color": "red"}
+    with pytest.raises(TypeError, match="color"):
+        SchedulerOptions.of(None, **keywords)
