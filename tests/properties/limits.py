@@ -120,8 +120,6 @@ def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     forgetting(patch, prepare._Keeper, "answer", "_kept", "answers forgotten")
     forgetting(patch, ranking_cache.RankingCache, "_is_familiar", "_seen", "first sights forgotten")
     forgetting(patch, ranking_cache.RankingCache, "_keep_frame", "_frames", "frames forgotten")
-    forgetting(
-        patch, ranking_cache.RankingCache, "_forget_oldest", "_filter_rows", "rows forgotten"
-    )
-    watch(patch, ranking_cache.RankingCache, "_forget_all", "key numbers forgotten")
+    forgetting(patch, ranking_cache.RankingCache, "_evict_oldest", "_filter_rows", "rows forgotten")
+    watch(patch, ranking_cache.RankingCache, "_clear_all", "key numbers forgotten")
     forgetting(patch, nominations.Nominations, "remove", "_row_of", "nominations removed")

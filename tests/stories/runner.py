@@ -167,13 +167,13 @@ class Story(Replay):
             self._unheard[rest[0]] = []
         elif verb == "hear":
             for event in self._unheard.pop(rest[0]):
-                self._tell(event)
+                self._deliver(event)
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         if isinstance(event, ObjectPut | ObjectDeleted) and event.obj.key in self._unheard:
             self._unheard[event.obj.key].append(event)
         else:
-            super()._tell(event)
+            super()._deliver(event)
 
     # ---------------------------------------------------------------- what happened
 

@@ -72,7 +72,7 @@ class ExtenderClient:
             except (OSError, ValueError) as error:
                 # The ssl module reports certificate errors as an OSError.
                 path = f"extenders[{index}].tlsConfig"
-                problems.append(FieldError(source=source, path=path, message=_told(error)))
+                problems.append(FieldError(source=source, path=path, message=_error_text(error)))
         if problems:
             raise InputError(problems)
         self.close = weakref.finalize(self, _close_all, list(self._extenders.values()))
@@ -85,7 +85,7 @@ class ExtenderClient:
             seconds = call.timeout_ns / _SECOND_NS
             return _failed(call, f"no answer within {seconds:g}s (httpTimeout)")
         except (OSError, HTTPException, ValueError) as error:
-            return _failed(call, _told(error))
+            return _failed(call, _error_text(error))
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +103,7 @@ def _failed(call: ExtenderCall, why: str) -> ExtenderReply:
     return ExtenderReply(error=f'Post "{call.url}": {why}')
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the text of an exception."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate cannot be verified: {error.verify_message}"

@@ -178,13 +178,13 @@ class ClassVolumes:
         names = self._reserved.get(claim.key)
         if not names:
             return []
-        wanted = storage_nano(claim.spec.resources.requests)
+        requested = storage_nano(claim.spec.resources.requests)
         mode, attributes = _required_properties(claim)
         return [
             volume
             for volume in map(self.volumes.__getitem__, names)
             if is_bound_to(volume, claim)
-            and storage_nano(volume.spec.capacity) >= wanted
+            and storage_nano(volume.spec.capacity) >= requested
             and _properties_of(volume)[:2] == (mode, attributes)
             and volume.metadata.deletion_timestamp is None
         ]
@@ -327,10 +327,10 @@ def _large_enough(
         for selector, sizes in group.by_selector.items():
             sets.append((selector, sizes[bisect_left(sizes, smallest) :]))
     if claim.spec.selector is not None:
-        wanted = label_selector(claim.spec.selector)
+        label_match = label_selector(claim.spec.selector)
 
         def matches(size: _Size) -> bool:
-            return wanted.matches(class_volumes.volumes[size[1]].metadata.labels)
+            return label_match.matches(class_volumes.volumes[size[1]].metadata.labels)
 
         lanes = [(key, _only(part, list(map(matches, part.sizes)))) for key, part in lanes]
         sets = [(selector, list(filter(matches, sizes))) for selector, sizes in sets]

@@ -210,7 +210,7 @@ class Cluster:
                     self.selectors.placed(placed, -1)
                     placed.pod = pod
                     self.selectors.placed(placed, 1)
-                self.nodes.pods_journal.note(placed.slot)
+                self.nodes.pods_journal.record(placed.slot)
                 return
             self.remove(key)
         else:
@@ -342,7 +342,7 @@ class Cluster:
         self._count(placed, 1)
         self.pods[placed.key] = placed
         self.selectors.placed(placed, 1)
-        self.nodes.pods_journal.note(slot)
+        self.nodes.pods_journal.record(slot)
         return placed
 
     def remove(self, key: str) -> Pod | None:
@@ -353,7 +353,7 @@ class Cluster:
             return None
         self._count(placed, -1)
         self.selectors.placed(placed, -1)
-        self.nodes.pods_journal.note(placed.slot)
+        self.nodes.pods_journal.record(placed.slot)
         return placed.pod
 
     def _count(self, placed: PlacedPod, sign: int) -> None:

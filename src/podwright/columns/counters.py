@@ -47,7 +47,7 @@ class PlacementLog:
         self.presences: tuple[Presence, ...] = ()
         self._compact_at = _LEAST_COMPACTED
 
-    def note(self, slot: int, sign: int, *, is_terminating: bool) -> None:
+    def record(self, slot: int, sign: int, *, is_terminating: bool) -> None:
         """Record a pod added to (1) or removed from (-1) a slot, and update the followers."""
         for counter, weight in self.followers:
             counter.add(slot, weight * sign)
@@ -84,11 +84,11 @@ class PlacementLog:
         left = entries < 0
         came = np.where(left, ~entries, entries)
         found = domains[came >> 1]
-        wanted = found >= 0
+        is_live = found >= 0
         if of_live:
-            wanted &= (came & 1) == 0
-        counts += weight * np.bincount(found[wanted & ~left], minlength=len(counts))
-        counts -= weight * np.bincount(found[wanted & left], minlength=len(counts))
+            is_live &= (came & 1) == 0
+        counts += weight * np.bincount(found[is_live & ~left], minlength=len(counts))
+        counts -= weight * np.bincount(found[is_live & left], minlength=len(counts))
 
     def clear(self) -> None:
         """Forget all pods."""

@@ -42,9 +42,9 @@ def default_selector(
     """
     merged: dict[str, str] = {}
     for service in workloads.services.get(namespace, {}).values():
-        wanted = service.spec.selector
-        if all(labels.get(key) == value for key, value in wanted.items()):
-            merged.update(wanted)
+        required = service.spec.selector
+        if all(labels.get(key) == value for key, value in required.items()):
+            merged.update(required)
     owner: object = None
     if controller is not None and (controller.api_version, controller.kind) in _KINDS:
         owner = workloads.controllers.get((controller.kind, namespace, controller.name))

@@ -142,7 +142,7 @@ class Domains:
         self.n_counted = 0
         self.n_domains = 0
         self.empty_domain = -1
-        self._take_views(0)
+        self._set_views(0)
 
     @property
     def is_current(self) -> bool:
@@ -162,14 +162,14 @@ class Domains:
                 for follower in self.followers:
                     follower.make_room()
                 return
-        self._number_anew()
+        self._renumber()
         for follower in self.followers:
             follower.start_over()
 
     def forget(self) -> None:
         """Start from nothing at the next `catch_up`: slots were renumbered."""
         self._version = -1
-        self._take_views(0)
+        self._set_views(0)
 
     def _value_ids(self, rows: I32Array) -> I32Array:
         """Return the domain key of each of `rows`; negative for none."""
@@ -181,7 +181,7 @@ class Domains:
             ids[ids < 0] = nodes.label_values.id_of("")
         return ids
 
-    def _number_anew(self) -> None:
+    def _renumber(self) -> None:
         rule, nodes = self.rule, self._nodes
         n = nodes.n_slots
         rows: I32Array = np.arange(n, dtype=np.int32)
@@ -206,8 +206,8 @@ class Domains:
         self._reading_rows = np.full(room, -1, dtype=np.int32)
         self._counting_rows[:n] = np.where(counted, domains, -1)
         self._reading_rows[:n] = np.where(readable, domains, -1)
-        self._note_empty_domain()
-        self._take_views(n)
+        self._add_empty_domain()
+        self._set_views(n)
 
     def _append(self, fresh: range) -> bool:
         """Add new slots; False if their domains do not fit into the numbering."""
@@ -231,15 +231,15 @@ class Domains:
                     self.n_counted += counts
             self._counting_rows[slot] = domain if counts else -1
             self._reading_rows[slot] = domain if reads else -1
-        self._note_empty_domain()
-        self._take_views(fresh.stop)
+        self._add_empty_domain()
+        self._set_views(fresh.stop)
         return True
 
     def _of_few(self, fresh: range) -> tuple[list[int], list[bool], list[bool]]:
         """Return value ids, whether counted, and whether readable, without arrays."""
         rule, nodes = self.rule, self._nodes
         key, value_id = rule.topology_key, nodes.label_values.id_of
-        wanted = rule.node_selector
+        required = rule.node_selector
         ids, counted, readable = [], [], []
         for slot in fresh:
             node = nodes.objects[slot]
@@ -247,7 +247,7 @@ class Domains:
             value = labels.get(key, "" if rule.absent_is_empty else None)
             ids.append(slot if not key else -1 if value is None else value_id(value))
             is_counted = all(k in labels for k in rule.counted_keys)
-            is_counted = is_counted and all(labels.get(k) == v for k, v in wanted)
+            is_counted = is_counted and all(labels.get(k) == v for k, v in required)
             counted.append(node is not None and is_counted)
             readable.append(node is not None and all(k in labels for k in rule.read_keys))
         return ids, counted, readable
@@ -272,7 +272,7 @@ class Domains:
         self.n_domains += 1
         return domain
 
-    def _note_empty_domain(self) -> None:
+    def _add_empty_domain(self) -> None:
         if self.rule.absent_is_empty:
             self.empty_domain = self._domain_of(self._nodes.label_values.id_of(""))
 
@@ -283,7 +283,7 @@ class Domains:
             longer[: len(rows)] = rows
             setattr(self, name, longer)
 
-    def _take_views(self, n_slots: int) -> None:
+    def _set_views(self, n_slots: int) -> None:
         self.n_slots = n_slots
         self.counting: I32Array = self._counting_rows[:n_slots]
         self.reading: I32Array = self._reading_rows[:n_slots]

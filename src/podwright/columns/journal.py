@@ -27,7 +27,7 @@ class Journal:
         self._base = 0
         self.version = 0
 
-    def note(self, slot: int) -> None:
+    def record(self, slot: int) -> None:
         """Record that `slot` changed."""
         index = self.version - self._base
         if index == len(self._entries):

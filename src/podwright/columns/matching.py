@@ -134,12 +134,12 @@ class ClassFile:
         for key, indexed in self._by_label.items():
             _file_class(indexed, key, cls)
 
-    def candidates(self, wanted: PodSelector) -> Iterator[LabelClass]:
+    def candidates(self, pod_selector: PodSelector) -> Iterator[LabelClass]:
         """Yield the classes that `selector` may match, once each."""
-        if wanted.selector.is_nothing:
+        if pod_selector.selector.is_nothing:
             return
-        demand = demanded_label(wanted.selector)
-        namespaces = _filed_under(wanted.namespaces)
+        demand = demanded_label(pod_selector.selector)
+        namespaces = _filed_under(pod_selector.namespaces)
         if demand is None:
             for namespace in namespaces:
                 if namespace is None:

@@ -151,13 +151,13 @@ def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array |
 def any_of(ids: I32Array, values: Collection[str], nodes: NodeColumns) -> Mask:
     """Return where value ids, as in `NodeColumns.label_ids`, are ids of any of `values`."""
     find = nodes.label_values.find
-    wanted = [number for number in map(find, values) if number >= 0]
-    if len(wanted) == 1:
-        same: Mask = ids == wanted[0]
+    value_ids = [number for number in map(find, values) if number >= 0]
+    if len(value_ids) == 1:
+        same: Mask = ids == value_ids[0]
         return same
     # One more entry than there are values: ABSENT is -1 and finds the last one.
     table: Mask = np.zeros(len(nodes.label_values) + 1, dtype=np.bool_)
-    table[wanted] = True
+    table[value_ids] = True
     gathered: Mask = table[ids]
     return gathered
 

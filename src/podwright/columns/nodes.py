@@ -78,7 +78,7 @@ class NodeColumns:
         self._feature_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
         self._label_rows: dict[str, I32Array] = {}
         self._label_views: dict[str, I32Array] = {}
-        self._take_views()
+        self._set_views()
 
     # ---------------------------------------------------------------- reading
 
@@ -101,8 +101,8 @@ class NodeColumns:
         (n_slots,) bool
         """
         ids = self.label_ids(key)
-        wanted = self.label_values.find(value)
-        mask: Mask = ids == wanted if wanted >= 0 else np.zeros(self.n_slots, dtype=np.bool_)
+        value_id = self.label_values.find(value)
+        mask: Mask = ids == value_id if value_id >= 0 else np.zeros(self.n_slots, dtype=np.bool_)
         return mask
 
     def labels_of(self, slot: int) -> Mapping[str, str]:
@@ -170,12 +170,12 @@ class NodeColumns:
         else:
             old = self.objects[slot]
         self.objects[slot] = node
-        if old is not None and _looks_the_same(old, node):
+        if old is not None and _is_equivalent(old, node):
             return slot, False
         self._write(slot, node)
         if self._tree.put(name, node.metadata.labels):
             self._order = None
-        self.node_journal.note(slot)
+        self.node_journal.record(slot)
         return slot, True
 
     def remove(self, name: str) -> int:
@@ -186,7 +186,7 @@ class NodeColumns:
         self.n_alive -= 1
         self._tree.remove(name)
         self._order = None
-        self.node_journal.note(slot)
+        self.node_journal.record(slot)
         return slot
 
     def renumber(self) -> None:
@@ -200,7 +200,7 @@ class NodeColumns:
         self._alive_rows[:] = False
         self._requested_rows[:] = 0
         self._non_zero_rows[:] = 0
-        self._take_views()
+        self._set_views()
         self.node_journal.forget()
         self.pods_journal.forget()
 
@@ -210,7 +210,7 @@ class NodeColumns:
         if index is None:
             index = self.resources[resource] = len(self.resources)
             self._widen()
-            self._take_views()
+            self._set_views()
         return index
 
     def _write(self, slot: int, node: Node) -> None:
@@ -239,7 +239,7 @@ class NodeColumns:
         self.objects.append(None)
         self.slot_of[name] = slot
         self._alive_rows[slot] = True
-        self._take_views()
+        self._set_views()
         self.node_journal.keep(self.n_slots // 4)
         self.pods_journal.keep(self.n_slots // 4)
         return slot
@@ -278,7 +278,7 @@ class NodeColumns:
             wide[:, : narrow.shape[1]] = narrow
             setattr(self, name, wide)
 
-    def _take_views(self) -> None:
+    def _set_views(self) -> None:
         n = self.n_slots
         self.alive: Mask = self._alive_rows[:n]
         self.unschedulable: Mask = self._unschedulable_rows[:n]
@@ -297,7 +297,7 @@ def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:
     return grown
 
 
-def _looks_the_same(old: Node, new: Node) -> bool:
+def _is_equivalent(old: Node, new: Node) -> bool:
     """Return whether scheduling would see no difference between two versions of a node."""
     return (
         old.metadata.labels == new.metadata.labels

@@ -23,7 +23,7 @@ from podwright.columns.placement import PlacedPod
 from podwright.objects import Pod
 
 _LEAST_POOL = 1_024
-_LEAST_STRETCH = 4
+_MIN_CAPACITY = 4
 _WASTED_PART = 2
 """The pool is compacted when more than one part in so many lies idle."""
 
@@ -41,7 +41,7 @@ class RankedPods:
     Attributes
     ----------
     first, counts : (n_slots,) int64
-        Where a slot's stretch begins, and how many pods it has.
+        Where a slot's chunk begins, and how many pods it has.
     priorities, starts : (n_pool,) int64
     requests : (n_pool, n_resources) int64
     budget_sets : (n_pool,) int32
@@ -49,7 +49,7 @@ class RankedPods:
     set_first, set_members : int64
         The budgets of each set: `set_members[set_first[s]:set_first[s + 1]]`.
     pods : list of tuple of Pod
-        Per slot, the pods of its stretch in the same order.
+        Per slot, the pods of its chunk in the same order.
     written : (n_slots,) int64
         The number of the writing of each slot, never the same for two writings; 0 before the
         first one.
@@ -89,9 +89,9 @@ class RankedPods:
         self.budget_sets: I32Array = np.zeros(_LEAST_POOL, dtype=np.int32)
         self.written: I64Array = np.zeros(n_slots, dtype=np.int64)
         self.pods: list[tuple[Pod, ...]] = [()] * n_slots
-        self._forget_budgets()
+        self._drop_budgets()
 
-    def _forget_budgets(self) -> None:
+    def _drop_budgets(self) -> None:
         self._budgets_version = self._budgets.version
         self._set_ids: dict[tuple[int, ...], int] = {(): 0}
         self.set_first: I64Array = np.zeros(2, dtype=np.int64)
@@ -104,7 +104,7 @@ class RankedPods:
 
         The arrays are replaced when they grow: take them from here after this call.
         """
-        self._note_changes()
+        self._record_changes()
         stale = slots[self._stale[slots]]
         if not len(stale):
             return
@@ -133,7 +133,7 @@ class RankedPods:
                 borrower.settle()
         self._borrowers.clear()
 
-    def _note_changes(self) -> None:
+    def _record_changes(self) -> None:
         """Learn from the journal and the versions which slots have to be written again."""
         nodes = self._nodes
         changed = nodes.pods_journal.since(self._pods_version)
@@ -145,7 +145,7 @@ class RankedPods:
         if len(nodes.resources) > self.requests.shape[1]:
             self.requests = _grown(self.requests, (len(self.priorities), len(nodes.resources)))
         if self._budgets.version != self._budgets_version:
-            self._forget_budgets()
+            self._drop_budgets()
             self._stale[:] = True
         if len(changed):
             self._stale[changed] = True
@@ -196,9 +196,9 @@ class RankedPods:
         return number
 
     def _move(self, slot: int, n: int) -> None:
-        """Give a slot a longer stretch at the end of the pool."""
+        """Give a slot a longer chunk at the end of the pool."""
         self._wasted += int(self._room[slot])
-        room = max(_LEAST_STRETCH, n + n // 2)
+        room = max(_MIN_CAPACITY, n + n // 2)
         pool = len(self.priorities)
         if self._used + room > pool:
             pool = 2 * (self._used + room)

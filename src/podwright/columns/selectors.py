@@ -195,9 +195,9 @@ class SelectorCounters:
         keys = placed.keys
         slot = placed.slot
         terminating = placed.pod.metadata.deletion_timestamp is not None
-        self._classes[keys.class_id].log.note(slot, sign, is_terminating=terminating)
+        self._classes[keys.class_id].log.record(slot, sign, is_terminating=terminating)
         for term_id in keys.term_ids:
-            self._terms[term_id].log.note(slot, sign, is_terminating=terminating)
+            self._terms[term_id].log.record(slot, sign, is_terminating=terminating)
 
     def node_added(self, slot: int) -> None:
         """Do nothing for a new slot: domains catch up when they are read."""

@@ -140,19 +140,19 @@ class StorageIndex:
 
     def put(self, obj: Object) -> None:
         """Add or update an object; objects of other kinds are ignored."""
-        self._take(obj, gone=False)
+        self._put(obj, gone=False)
 
     def delete(self, obj: Object) -> None:
         """Drop an object; unknown ones are ignored."""
-        self._take(obj, gone=True)
+        self._put(obj, gone=True)
 
-    def _take(self, obj: Object, *, gone: bool) -> None:
+    def _put(self, obj: Object, *, gone: bool) -> None:
         changed = False
         match obj:
             case PersistentVolumeClaim():
-                changed = self._take_claim(obj, gone=gone)
+                changed = self._put_claim(obj, gone=gone)
             case PersistentVolume():
-                changed = self._take_volume(obj, gone=gone)
+                changed = self._put_volume(obj, gone=gone)
             case StorageClass():
                 changed = _store(self.classes, obj.metadata.name, obj, gone=gone)
                 if changed:
@@ -162,15 +162,15 @@ class StorageIndex:
             case CSIDriver():
                 changed = _store(self.csi_drivers, obj.metadata.name, obj, gone=gone)
             case CSIStorageCapacity():
-                changed = self._take_capacity(obj, gone=gone)
+                changed = self._put_capacity(obj, gone=gone)
             case VolumeAttachment():
-                changed = self._take_attachment(obj, gone=gone)
+                changed = self._put_attachment(obj, gone=gone)
             case _:
                 pass
         if changed:
             self.version += 1
 
-    def _take_claim(self, claim: PersistentVolumeClaim, *, gone: bool) -> bool:
+    def _put_claim(self, claim: PersistentVolumeClaim, *, gone: bool) -> bool:
         key = claim.key
         old = self.claims.get(key)
         assumed = self._assumed_claims.get(key)
@@ -200,7 +200,7 @@ class StorageIndex:
         if not claims:
             self._claims_of_volume.pop(name, None)
 
-    def _take_volume(self, volume: PersistentVolume, *, gone: bool) -> bool:
+    def _put_volume(self, volume: PersistentVolume, *, gone: bool) -> bool:
         name = volume.metadata.name
         seen = self.volume(name)
         assumed = self._assumed_volumes.get(name)
@@ -227,7 +227,7 @@ class StorageIndex:
                 self._by_class[name] = ClassVolumes(self._nodes)
             self._by_class[name].add(new)
 
-    def _take_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
+    def _put_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
         # The class of a capacity cannot be changed.
         of_class = self._pools.setdefault(capacity.storage_class_name, {})
         old = of_class.pop(capacity.key, None)
@@ -236,7 +236,7 @@ class StorageIndex:
             of_class[capacity.key] = new
         return new != old
 
-    def _take_attachment(self, attachment: VolumeAttachment, *, gone: bool) -> bool:
+    def _put_attachment(self, attachment: VolumeAttachment, *, gone: bool) -> bool:
         # Neither can the node or the volume of an attachment.
         node_name = attachment.spec.node_name
         of_node = self._attachments.setdefault(node_name, {})
@@ -339,10 +339,10 @@ def _store(where: dict[str, T], key: str, obj: T, *, gone: bool) -> bool:
         return where.pop(key, None) is not None
     old = where.get(key)
     where[key] = obj
-    return old is None or not _looks_the_same(old, obj)
+    return old is None or not _is_equivalent(old, obj)
 
 
-def _looks_the_same(old: KubernetesObject, new: KubernetesObject) -> bool:
+def _is_equivalent(old: KubernetesObject, new: KubernetesObject) -> bool:
     """Compare all typed fields but those that change without meaning: the version and raw."""
     if old is new:
         return True

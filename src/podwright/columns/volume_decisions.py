@@ -167,7 +167,7 @@ def _check_waiting(
     decisions: Decisions,
 ) -> None:
     considered: Mask = np.ones(len(rows), dtype=np.bool_)
-    wanted: list[tuple[PersistentVolumeClaim, Mask | None]] = []
+    to_provision: list[tuple[PersistentVolumeClaim, Mask | None]] = []
     to_match: list[PersistentVolumeClaim] = []
     for claim in claims:
         selected = claim.metadata.annotations.get(SELECTED_NODE)
@@ -175,7 +175,7 @@ def _check_waiting(
             to_match.append(claim)
         else:
             considered &= rows == nodes.slot_of.get(selected, -1)
-            wanted.append((claim, None))
+            to_provision.append((claim, None))
     failed = decisions.conflicts == FAILED
     considered &= ~failed
     decisions.conflicts[~considered & ~failed] |= BIND_CONFLICT
@@ -185,8 +185,8 @@ def _check_waiting(
     for claim in sorted(to_match, key=_size):
         found = decisions.match(claim, storage)
         if not found.all():
-            wanted.append((claim, ~found))
-    for claim, where in wanted:
+            to_provision.append((claim, ~found))
+    for claim, where in to_provision:
         asked = considered if where is None else considered & where
         if asked.any():
             possible = _check_provision(claim, storage, nodes, rows, asked, decisions)

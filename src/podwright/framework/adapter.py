@@ -132,6 +132,6 @@ def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
         values[slot] = score
 
 
-def judges_node_by_node(plugin: Plugin) -> bool:
+def filters_per_node(plugin: Plugin) -> bool:
     """Return whether filtering with this plugin costs a Python call per node."""
     return not plugin.filters_columns

@@ -301,7 +301,7 @@ class _Recording:
         own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
         search = runner.search(totals, self.outcome)
         examined: Mask = np.zeros(len(totals), dtype=np.bool_)
-        examined[runner.looked_at(self._pod.status.nominated_node_name, search)] = True
+        examined[runner.evaluated_slots(self._pod.status.nominated_node_name, search)] = True
         self.examined = self._live[examined[self._live]]
         if self.outcome.node_names is None:
             self.not_examined = self._live[~examined[self._live]]

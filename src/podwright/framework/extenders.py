@@ -289,20 +289,20 @@ def filter_steps(
         settings = extender.settings
         if not settings.filter_verb:
             continue
-        says = answers.of(extender)
-        says.asked = left.names
+        results = answers.of(extender)
+        results.asked = left.names
         call = extender.call("filter", _arguments(extender, pod, left, nodes))
         reply = yield call
         try:
             kept, rejected = _read_filter(extender, extender.answer(call, reply), left)
         except ExtenderError as error:
-            says.errors = [*says.errors, str(error)]
+            results.errors = [*results.errors, str(error)]
             if settings.ignorable:
-                says.kept = left.names
+                results.kept = left.names
                 continue
             raise
-        says.kept = kept.names
-        says.rejected = says.rejected | rejected
+        results.kept = kept.names
+        results.rejected = results.rejected | rejected
         statuses.update(rejected)
         left = kept
     return left
@@ -414,7 +414,7 @@ def prioritize_steps(
     """
     sums: dict[str, int] = {}
     for extender in extenders:
-        settings, says = extender.settings, answers.of(extender)
+        settings, results = extender.settings, answers.of(extender)
         if not settings.prioritize_verb:
             # Still a score: it decides ties against nodes that have none.
             scores = dict.fromkeys(left.names, 0)
@@ -424,9 +424,9 @@ def prioritize_steps(
             try:
                 scores = _read_priorities(extender, extender.answer(call, reply))
             except ExtenderError as error:
-                says.errors = [*says.errors, str(error)]
+                results.errors = [*results.errors, str(error)]
                 continue
-        says.scores = scores
+        results.scores = scores
         for name, score in scores.items():
             sums[name] = wrap_int64(sums.get(name, 0) + score)
     return sums

@@ -118,7 +118,7 @@ class FailedCycle:
             # An extender removed it without a reason.
         return self.outcome.absent_status
 
-    def slots_where_room_may_help(self) -> I32Array:
+    def slots_where_preemption_may_help(self) -> I32Array:
         """Return the nodes whose rejection could be undone by removing pods.
 
         Returns
@@ -207,7 +207,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
     details: object | None = None
     rejected_by = ""
     for plugin in failed.profile.post_filter:
-        result = yield from _ask(plugin, failed)
+        result = yield from _call(plugin, failed)
         code = result.status.code
         if not result.status.is_rejection or code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return result
@@ -224,7 +224,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
     )
 
 
-def _ask(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
+def _call(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
     """Call one plugin; an exception becomes an ERROR."""
     try:
         answer = plugin.post_filter(failed.cycle, failed)

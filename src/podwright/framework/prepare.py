@@ -55,15 +55,15 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PreFilterAnswer: TypeAlias = Status | PreFilterResult
-Ask: TypeAlias = Callable[[Plugin], PreFilterAnswer]
+CallPlugin: TypeAlias = Callable[[Plugin], PreFilterAnswer]
 
 
-def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
+def combine_pre_filters(profile: Profile, call_plugin: CallPlugin) -> PreFilterOutcome:
     """Call the PreFilter plugins in order, and stop where upstream stops.
 
     Parameters
     ----------
-    ask : callable
+    call_plugin : callable
         Returns a plugin's result; raises PluginFailure if the plugin failed.
     """
     skipped: set[str] = set()
@@ -73,7 +73,7 @@ def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
     failure: PluginFailure | None = None
     for plugin in profile.pre_filter:
         try:
-            answer = ask(plugin)
+            answer = call_plugin(plugin)
         except PluginFailure as caught:
             failure = caught
             break
@@ -100,7 +100,7 @@ def combine_pre_filters(profile: Profile, ask: Ask) -> PreFilterOutcome:
     )
 
 
-def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
+def call_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
     """Call one plugin.
 
     Raises
@@ -126,7 +126,7 @@ def ask_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
     return answer
 
 
-def ask_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
+def call_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
     """Call one plugin; return whether its Score is skipped.
 
     Raises
@@ -157,9 +157,9 @@ def run_pre_filters(
         The result of each plugin that was called; an ERROR with its own message if it failed.
     """
 
-    def ask(plugin: Plugin) -> PreFilterAnswer:
+    def call_plugin(plugin: Plugin) -> PreFilterAnswer:
         try:
-            answer = ask_pre_filter(plugin, cycle)
+            answer = call_pre_filter(plugin, cycle)
         except PluginFailure as failure:
             if results is not None:
                 results[plugin.name] = Status.error(failure.text)
@@ -168,7 +168,7 @@ def run_pre_filters(
             results[plugin.name] = answer
         return answer
 
-    return combine_pre_filters(profile, ask)
+    return combine_pre_filters(profile, call_plugin)
 
 
 def run_pre_scores(
@@ -189,7 +189,7 @@ def run_pre_scores(
     skipped: list[str] = []
     for plugin in profile.pre_score:
         try:
-            is_skipped = ask_pre_score(plugin, cycle)
+            is_skipped = call_pre_score(plugin, cycle)
         except PluginFailure as failure:
             if results is not None:
                 results[plugin.name] = Status.error(failure.text)
@@ -237,11 +237,11 @@ class Preparation:
         """
         kept = self._pre_filters
 
-        def ask(plugin: Plugin) -> PreFilterAnswer:
+        def call_plugin(plugin: Plugin) -> PreFilterAnswer:
             name = plugin.name
-            return kept.answer(plugin, keys[name], reads[name], cycle, ask_pre_filter)
+            return kept.answer(plugin, keys[name], reads[name], cycle, call_pre_filter)
 
-        return combine_pre_filters(self._profile, ask)
+        return combine_pre_filters(self._profile, call_plugin)
 
     def pre_score(
         self, cycle: Cycle, keys: Mapping[str, int], reads: Mapping[str, int]
@@ -263,7 +263,7 @@ class Preparation:
             [
                 plugin.name
                 for plugin in self._profile.pre_score
-                if kept.answer(plugin, keys[plugin.name], reads[plugin.name], cycle, ask_pre_score)
+                if kept.answer(plugin, keys[plugin.name], reads[plugin.name], cycle, call_pre_score)
             ]
         )
 
@@ -281,11 +281,11 @@ class _Keeper(Generic[A]):
         key: int,
         reads: int,
         cycle: Cycle,
-        ask: Callable[[Plugin, Cycle], A],
+        call_plugin: Callable[[Plugin, Cycle], A],
     ) -> A:
         """Return the cached result, or call the plugin; its state is written to `cycle`."""
         if reads & _CLUSTER:
-            return ask(plugin, cycle)
+            return call_plugin(plugin, cycle)
         entry = self._kept.get((plugin.name, key))
         if entry is not None and (not reads or entry.versions == self._cluster.version_of(reads)):
             if entry.state:
@@ -293,7 +293,7 @@ class _Keeper(Generic[A]):
             return entry.answer
         versions = self._cluster.version_of(reads)
         before = cycle.begin_recording()
-        answer = ask(plugin, cycle)
+        answer = call_plugin(plugin, cycle)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
         self._kept[plugin.name, key] = _Kept(answer, cycle.end_recording(before), versions)

@@ -25,7 +25,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns import Cluster, NodeColumns, Reads
-from podwright.framework.adapter import PluginFailure, judges_node_by_node, run_filter, run_score
+from podwright.framework.adapter import PluginFailure, filters_per_node, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
 from podwright.framework.groups import GroupedTotals
@@ -394,7 +394,7 @@ class Ranking:
                 verdicts.lengthen(len(swept))
             verdicts.codes[:] = 0
             verdicts.rows = live
-            if judges_node_by_node(sweep.plugin):
+            if filters_per_node(sweep.plugin):
                 # A Python call per node: exclude the slots that are not needed.
                 verdicts.rows = self._still_undecided(sweep, live)
             run_filter(sweep.plugin, self.cycle, verdicts)

@@ -15,7 +15,7 @@ from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle
 from podwright.framework.keys import Key, PodKeyCache
 from podwright.framework.plugin import Plugin
-from podwright.framework.prepare import Preparation, ask_pre_filter, ask_pre_score
+from podwright.framework.prepare import Preparation, call_pre_filter, call_pre_score
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Parts, Ranking, Sweep, is_local
 from podwright.framework.rows import ScoreRow, VerdictRow
@@ -123,12 +123,12 @@ class RankingCache:
             If PreFilter or a local filter or score failed.
         """
         if self._keys.is_outdated:
-            self._forget_all()
+            self._clear_all()
         key = self._keys.key_of(pod)
         ranking = self._rankings.get(key)
         if ranking is None:
             if self._keys.is_full:
-                self._forget_all()
+                self._clear_all()
                 key = self._keys.key_of(pod)
             ranking = self._make(pod, key, keep=self._is_familiar(key))
         elif self._is_outdated(ranking):
@@ -175,16 +175,16 @@ class RankingCache:
             else:
                 del self._frames[steady]
         if ranking is None:
-            ranking = self._ask_everyone(pod, key, keep=keep)
+            ranking = self._build_ranking(pod, key, keep=keep)
             self._keep_frame(steady, ranking)
         ranking.objects_version = self._cluster.objects_version
         if keep:
             self._rankings[key] = ranking
             self._rankings.move_to_end(key)
-            self._forget_oldest()
+            self._evict_oldest()
         return ranking
 
-    def _ask_everyone(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
+    def _build_ranking(self, pod: Pod, key: Key, *, keep: bool) -> Ranking:
         """Run PreFilter and PreScore, and collect the rows of the plugins that apply."""
         cluster, profile = self._cluster, self._profile
         cycle = Cycle(pod, cluster)
@@ -263,11 +263,11 @@ class RankingCache:
         cycle = Cycle(pod, self._cluster)
         cycle.take(frame.state)
         for plugin in self._varying_pre_filters:
-            answer = ask_pre_filter(plugin, cycle)
+            answer = call_pre_filter(plugin, cycle)
             if not isinstance(answer, Status) or not answer.is_success:
                 return None
         for plugin in self._varying_pre_scores:
-            if ask_pre_score(plugin, cycle) != (plugin.name in frame.skipped_scores):
+            if call_pre_score(plugin, cycle) != (plugin.name in frame.skipped_scores):
                 return None
         numbers = {name: key[place] for name, place in self._varying_places}
         parts = Parts(
@@ -325,7 +325,7 @@ class RankingCache:
             row.restart(cycle)
         return row
 
-    def _forget_oldest(self) -> None:
+    def _evict_oldest(self) -> None:
         """Keep the memory of rankings and rows within bounds; the least used go first.
 
         A row that rankings still use stays with them.
@@ -339,7 +339,7 @@ class RankingCache:
             while len(kept) > max(_LEAST_KEPT, _ROW_BYTES // one_bytes):
                 kept.popitem(last=False)
 
-    def _forget_all(self) -> None:
+    def _clear_all(self) -> None:
         """Clear all keys and caches: there are too many keys, or the keys are incomplete."""
         self._keys.clear()
         for kept in (self._rankings, self._frames, self._filter_rows, self._score_rows):

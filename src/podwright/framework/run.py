@@ -1,4 +1,4 @@
-"""One profile over one cluster: pods in, decisions out.
+"""The runner of one profile: runs scheduling cycles on one cluster.
 
 Follows upstream's order: PreFilter, the nominated node alone, Filter, PreScore, Score,
 Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedule_one.go,
@@ -33,18 +33,18 @@ from podwright.kernels.draw import TIE_STREAM, draw
 from podwright.kernels.select import feasible_of, find_in_order, pick_by_heap, pick_drawn
 from podwright.objects import Pod
 
-Judge: TypeAlias = Callable[[str], Status | None]
-"""Says what the filters answer for one node, without the pods that are nominated to it."""
+FilterNode: TypeAlias = Callable[[str], Status | None]
+"""Returns the status of the filters for one node, without its nominated pods."""
 
-Suggest: TypeAlias = Callable[[Judge], str]
-"""Names the node to try alone before all others; "" if there is none."""
+Suggest: TypeAlias = Callable[[FilterNode], str]
+"""Returns the node to evaluate alone before all others; "" if there is none."""
 
 
 OnScored: TypeAlias = Callable[[Pod, I64Array, I32Array], None]
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """Which nodes were looked at.
+    """The nodes that a search evaluated.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         Slots, in the order in which they were visited; every one was accepted or rejected.
     start, next_start : int
         Position in the visiting order where the search began, and where the next one begins.
-    wanted : int
-        How many feasible nodes end the search.
+    target_count : int
+        The number of feasible nodes that ends the search.
     """
 
     examined: I32Array
     start: int
     next_start: int
-    wanted: int
+    target_count: int
 
 
 class PluginRunner:
@@ -73,14 +73,14 @@ class PluginRunner:
     seed : int
         Of all draws.
     extenders : tuple of CalledExtender
-        In the order in which they are asked; see `steps`.
+        In call order; see `steps`.
     keeps_totals : bool
-        Whether `scored` is wanted.
+        Whether `scored` is target_count.
 
     Attributes
     ----------
     extender_cycle : ExtenderCycle, optional
-        Of the last cycle, if extenders were asked.
+        The record of the last cycle, if extenders were called.
     next_start : int
         Position in the visiting order at which the next search for nodes begins.
     scored : (totals, slots), optional
@@ -123,7 +123,7 @@ class PluginRunner:
     # ---------------------------------------------------------------- deciding
 
     def decide(self, pod: Pod, *, cycle_number: int, suggest: Suggest | None = None) -> Decision:
-        """Choose a node for `pod`, or say why there is none.
+        """Choose a node for `pod`, or return why there is none.
 
         Parameters
         ----------
@@ -131,8 +131,8 @@ class PluginRunner:
         cycle_number : int
             Counter of the draw; the same number gives the same choice among equals.
         suggest : callable, optional
-            Asked once PreFilter has accepted the pod; a pod that is nominated itself tries
-            its own node instead. Only with `keeps_totals`.
+            Called after PreFilter has accepted the pod; a nominated pod tries its nominated
+            node instead. Only with `keeps_totals`.
         """
         cluster = self.cluster
         self.scored = None
@@ -163,7 +163,7 @@ class PluginRunner:
 
     @property
     def ranking(self) -> Ranking:
-        """What the last pod was decided with; good until the next one."""
+        """The ranking of the last decision; valid until the next one."""
         assert self._last is not None, "nothing was decided yet"
         return self._last
 
@@ -197,7 +197,7 @@ class PluginRunner:
         return self.ranking.cycle.own(pod)
 
     def search_position(self) -> int:
-        """Return where the next search for nodes begins; valid while no node comes or goes."""
+        """Return where the next search for nodes begins; valid until nodes are added or deleted."""
         return self.next_start
 
     def restore_search_position(self, position: object) -> None:
@@ -219,7 +219,7 @@ class PluginRunner:
         )
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
-        """Choose a node for `pod`, asking extenders on the way.
+        """Choose a node for `pod`; yield the calls to extenders.
 
         Parameters
         ----------
@@ -236,8 +236,8 @@ class PluginRunner:
         Returns
         -------
         Decision
-            The node need not exist, if extenders say so; its slot is -1 then. An extender
-            that fails and may not be ignored ends the cycle with an error.
+            An extender may choose a node that does not exist; its slot is -1 then. An extender
+            that fails and is not ignorable ends the cycle with an error.
         """
         self.extender_cycle = None
         extenders = interested_in(pod, self.extenders)
@@ -248,7 +248,7 @@ class PluginRunner:
             if not self.cluster.nodes.n_alive or ranking.outcome.rejection is not None:
                 decision = self._decide_fully(pod, ranking, cycle_number)
                 if self._failed is not None:
-                    # They are not asked about nodes, but may be about victims.
+                    # They are not called to filter, but may be for preemption.
                     self._failed.extenders = extenders
                 return decision
             run = ExtenderRun(self, extenders, pod, cycle_number)
@@ -262,19 +262,19 @@ class PluginRunner:
     def post_filter_steps(
         self, decision: Decision, *, cycle_number: int, now_ns: int
     ) -> Steps[Decision]:
-        """Ask the PostFilter plugins, and extenders on the way; see `post_filter`."""
+        """CallPlugin the PostFilter plugins, and extenders on the way; see `post_filter`."""
         failed = self._begin_post_filter(decision, cycle_number, now_ns)
         if failed is None:
             return decision
         return _after_post_filter(decision, (yield from post_filter_steps(failed)))
 
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
-        """Ask the PostFilter plugins about a pod that fits on no node; nothing is changed.
+        """CallPlugin the PostFilter plugins about a pod that fits on no node; nothing is changed.
 
         Parameters
         ----------
         decision : Decision
-            What `decide` returned last. Unless it says that no node fits, nobody is asked.
+            What `decide` returned last. Unless it results that no node fits, nobody is asked.
         cycle_number : int
             Counter of draws.
         now_ns : int
@@ -297,7 +297,7 @@ class PluginRunner:
     def _begin_post_filter(
         self, decision: Decision, cycle_number: int, now_ns: int
     ) -> FailedCycle | None:
-        """Return the cycle that PostFilter plugins are to look at; None if there is none."""
+        """Return the cycle for the PostFilter plugins; None if there is none."""
         diagnosis = decision.diagnosis
         if diagnosis is None or not diagnosis.node_count or not self.profile.post_filter:
             return None
@@ -320,7 +320,7 @@ class PluginRunner:
         totals = ranking.sweep_filters(cluster)
         first = pod.status.nominated_node_name
         if suggest is not None:
-            first = first or suggest(partial(self._judge, ranking))
+            first = first or suggest(partial(self._filter_node, ranking))
         nominated = NominatedCheck(self.profile, ranking, pod, cluster)
         nominated.apply(totals)
         own = self._passing_slot(first, totals)
@@ -383,15 +383,15 @@ class PluginRunner:
         slot = self.cluster.nodes.slot_of.get(name, -1)
         return slot if slot >= 0 and totals[slot] >= 0 else -1
 
-    def _judge(self, ranking: Ranking, name: str) -> Status | None:
-        """Return what the filters say of a node; None if there is no such node."""
+    def _filter_node(self, ranking: Ranking, name: str) -> Status | None:
+        """Return the status of the filters for a node; None if there is no such node."""
         slot = self.cluster.nodes.slot_of.get(name)
         return None if slot is None else ranking.first_rejection(slot)
 
     # ---------------------------------------------------------------- searching
 
     def search(self, totals: I64Array, outcome: PreFilterOutcome) -> Search:
-        """Walk the nodes as upstream does and say which ones were looked at.
+        """Walk the nodes as upstream does, and return the evaluated ones.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class PluginRunner:
         node_count = cluster.nodes.n_alive
         depends_on_order = self.profile.tie_rule is TieRule.HEAP or self._stops_at_one
         if percentage is None and not depends_on_order:
-            # Every node is looked at and nothing depends on the order.
+            # Every node is evaluated, and nothing depends on the order.
             order = cluster.live_slots()
             start = 0
         else:
@@ -419,24 +419,25 @@ class PluginRunner:
             start = self.next_start % node_count
         if outcome.node_names is not None:
             order, start = self._restricted(outcome.node_names)
-        wanted = 1 if self._stops_at_one else nodes_to_find(len(order), percentage)
+        target_count = 1 if self._stops_at_one else nodes_to_find(len(order), percentage)
         if len(order) == 0:
-            return Search(examined=order, start=start, next_start=start, wanted=wanted)
+            return Search(examined=order, start=start, next_start=start, target_count=target_count)
         start_here, visited = start % len(order), len(order)
-        if wanted < len(order):
-            _, visited = find_in_order(totals >= 0, order, start_here, wanted)
+        if target_count < len(order):
+            _, visited = find_in_order(totals >= 0, order, start_here, target_count)
         examined: I32Array = (
             np.roll(order, -start_here)[:visited] if start_here else order[:visited]
         )
         next_start = (start + visited) % node_count
-        return Search(examined=examined, start=start, next_start=next_start, wanted=wanted)
+        return Search(
+            examined=examined, start=start, next_start=next_start, target_count=target_count
+        )
 
-    def looked_at(self, first: str, search: Search) -> I32Array:
-        """Return the slots that have a verdict of their own: (k,) int32.
+    def evaluated_slots(self, first: str, search: Search) -> I32Array:
+        """Return the slots that have a verdict: (k,) int32.
 
-        The node to try first (where the pod is nominated) is looked at before the search,
-        even if PreFilter leaves it out. Upstream: pkg/scheduler/schedule_one.go,
-        `evaluateNominatedNode`.
+        The first node (where the pod is nominated) is evaluated before the search, even if
+        PreFilter excludes it. Upstream: pkg/scheduler/schedule_one.go, `evaluateNominatedNode`.
         """
         slot = self.cluster.nodes.slot_of.get(first, -1)
         if slot < 0 or slot in search.examined:
@@ -459,13 +460,13 @@ class PluginRunner:
     def _rejected_by_pre_filter(self, pod: Pod, outcome: PreFilterOutcome) -> Decision:
         rejection = outcome.rejection
         assert rejection is not None
-        blamed = {rejection.plugin} if rejection.plugin else set(outcome.restricted_by)
+        rejected_by = {rejection.plugin} if rejection.plugin else set(outcome.restricted_by)
         is_pending = rejection.code == Code.PENDING
         diagnosis = Diagnosis(
             node_count=self.cluster.nodes.n_alive,
             pre_filter=rejection,
-            rejected_by=frozenset() if is_pending else frozenset(blamed),
-            pending=frozenset(blamed) if is_pending else frozenset(),
+            rejected_by=frozenset() if is_pending else frozenset(rejected_by),
+            pending=frozenset(rejected_by) if is_pending else frozenset(),
         )
         return Decision(pod=pod, diagnosis=diagnosis)
 
@@ -478,14 +479,14 @@ class PluginRunner:
         first: str,
     ) -> Decision:
         outcome = ranking.outcome
-        examined = self.looked_at(first, search)
+        examined = self.evaluated_slots(first, search)
         nominated.confine_to(examined)
         rejections = list(nominated.rejections())
         rejections += ranking.count_rejections(nominated.without_rejected(examined))
         self._failed = FailedCycle(pod, self.profile, ranking, examined, nominated)
-        # Upstream blames who restricted the nodes, even if no node was left out by that.
-        blamed = set(outcome.restricted_by)
-        blamed |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
+        # Upstream counts the plugins that restricted the nodes, even if that excluded no node.
+        rejected_by = set(outcome.restricted_by)
+        rejected_by |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
         absent = self.cluster.nodes.n_alive - len(examined)
         if outcome.node_names is not None and absent:
@@ -493,7 +494,7 @@ class PluginRunner:
         diagnosis = Diagnosis(
             node_count=self.cluster.nodes.n_alive,
             rejections=tuple(rejections),
-            rejected_by=frozenset(blamed),
+            rejected_by=frozenset(rejected_by),
             pending=frozenset(pending),
         )
         return Decision(pod=pod, diagnosis=diagnosis, evaluated_count=len(examined))

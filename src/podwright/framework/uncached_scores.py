@@ -16,7 +16,7 @@ from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure, run_score
 from podwright.framework.cycle import Cycle
-from podwright.framework.prepare import ask_pre_filter, run_pre_scores
+from podwright.framework.prepare import call_pre_filter, run_pre_scores
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import normalize
 from podwright.framework.scores import Scores
@@ -148,7 +148,7 @@ def scores_of_replaced(
     cycle = Cycle(pod, together)
     for plugin in profile.pre_filter:
         try:
-            ask_pre_filter(plugin, cycle)
+            call_pre_filter(plugin, cycle)
         except PluginFailure:
             # The pod passed PreFilter where it counted; here it only leaves what scores need.
             continue

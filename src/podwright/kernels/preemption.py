@@ -22,7 +22,7 @@ from podwright.kernels.fit import (
     UNRESOLVABLE,
 )
 
-NOBODY_LOWER = -1
+NO_LOWER_PRIORITY = -1
 """Code of a slot: no pod there has a lower priority."""
 BLOCKED_BEFORE = -2
 BLOCKED_AFTER = -3
@@ -89,7 +89,7 @@ class Ranked(NamedTuple):
     written: I64Array
 
 
-class Tried(NamedTuple):
+class KnownResults(NamedTuple):
     """Earlier results for the same kind of preemptor, by slot.
 
     Parameters
@@ -248,7 +248,7 @@ def dry_run_sums(
     blocked: I8Array,
     room: Room,
     pods: Ranked,
-    tried: Tried,
+    tried: KnownResults,
     left: I64Array,
     goal: I64Array,
     codes: I64Array,
@@ -264,7 +264,7 @@ def dry_run_sums(
         one does after them; empty: on no slot.
     room : Room
     pods : Ranked
-    tried : Tried, read and written
+    tried : KnownResults, read and written
         Earlier results of slots that have not been written since.
     left : (n_budgets,) int64
         Disruptions that each budget has left; changed for a moment.
@@ -305,7 +305,7 @@ def dry_run_sums(
             _try_slot(slot, row, room, pods, tried, left, goal[0])
             tried.written[slot] = pods.written[slot]
         code = tried.codes[slot]
-        if len(blocked) and code != NOBODY_LOWER:
+        if len(blocked) and code != NO_LOWER_PRIORITY:
             if blocked[slot] == 1:
                 code = BLOCKED_BEFORE
             elif blocked[slot] == 2 and code <= 0:
@@ -334,7 +334,13 @@ def dry_run_sums(
 
 @kernel
 def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs more than a part
-    slot: int, row: int, room: Room, pods: Ranked, tried: Tried, left: I64Array, priority: int
+    slot: int,
+    row: int,
+    room: Room,
+    pods: Ranked,
+    tried: KnownResults,
+    left: I64Array,
+    priority: int,
 ) -> None:
     """Write to `tried` what preempting on a slot would do, filters that block it apart.
 
@@ -354,7 +360,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
         first += 1
     tried.lower[slot] = end - first
     if first == end:
-        codes[slot] = NOBODY_LOWER
+        codes[slot] = NO_LOWER_PRIORITY
         return
 
     # Remove all pods of lower priority.

@@ -152,8 +152,10 @@ def pick_by_heap(totals: I64Array, order: I32Array) -> int:
 
 
 @kernel
-def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> tuple[int, int]:
-    """Walk `order` from `start`, wrapping around, until `wanted` feasible slots are found.
+def find_in_order(
+    feasible: Mask, order: I32Array, start: int, target_count: int
+) -> tuple[int, int]:
+    """Walk `order` from `start`, wrapping around, until `target_count` feasible slots are found.
 
     Parameters
     ----------
@@ -162,14 +164,14 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
         Slots in visiting order.
     start : int
         Position in `order` where the walk begins.
-    wanted : int
+    target_count : int
         The number of feasible slots at which the walk ends.
 
     Returns
     -------
     (found, visited)
-        The number of feasible slots (at most `wanted`) and of positions visited up to the last
-        of them. The feasible slot after that, which makes upstream stop, is not counted.
+        The numbers of feasible slots (at most `target_count`) and of positions visited up to
+        the last of them. The feasible slot after that, which makes upstream stop, is not counted.
     """
     found = 0
     n = len(order)
@@ -178,7 +180,7 @@ def find_in_order(feasible: Mask, order: I32Array, start: int, wanted: int) -> t
         if position >= n:
             position -= n
         if feasible[order[position]]:
-            if found == wanted:
+            if found == target_count:
                 return found, visited
             found += 1
     return found, n

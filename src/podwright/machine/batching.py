@@ -31,7 +31,7 @@ from podwright._arrays import I32Array, I64Array
 from podwright.framework import (
     BatchReport,
     Decision,
-    Judge,
+    FilterNode,
     PluginRunner,
     Signature,
     Signer,
@@ -221,7 +221,7 @@ class Batch:
         flushed: list[Flush] = []
         hint: str | None = None
 
-        def suggest(judge: Judge) -> str:
+        def suggest(judge: FilterNode) -> str:
             nonlocal hint
             reason = self._why_not(signature, cycle_number, now_ns, judge)
             if reason is not None:
@@ -245,7 +245,7 @@ class Batch:
         return msgspec.structs.replace(decision, batch=report)
 
     def _why_not(
-        self, signature: Signature | None, cycle_number: int, now_ns: int, judge: Judge
+        self, signature: Signature | None, cycle_number: int, now_ns: int, judge: FilterNode
     ) -> Flush | None:
         """Return why what is stored is of no use; None if it is, or if nothing is stored."""
         stored = self._stored

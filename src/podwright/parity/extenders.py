@@ -51,7 +51,7 @@ def check_extenders(case: Case) -> Check:
     fake = _FakeExtenders(case["extenders_behaviour"])
     runner = PluginRunner(profile, cluster_of(case["objects"]), extenders=extenders)
     found = explain(runner, pod, cycle_number=1, now_ns=NOW_NS, call_extender=fake.answer)
-    expect = _in_our_words(case["expect"], found)
+    expect = _with_our_text(case["expect"], found)
     yield from compare_explanation(expect, found, ("bind", "extender_scores", "requests", "tied"))
     if "error" not in expect:
         yield equal("extender_scores", expect.get("extender_scores", {}), _scores(found))
@@ -88,7 +88,7 @@ def _bind(
     return answer
 
 
-def _in_our_words(expect: dict[str, Any], found: Explanation) -> dict[str, Any]:
+def _with_our_text(expect: dict[str, Any], found: Explanation) -> dict[str, Any]:
     """Replace the text of Go's HTTP client or JSON decoder by ours, if we have an error too."""
     expect = dict(expect)
     if expect.get("error", "").startswith(_OF_GO) and found.error is not None:

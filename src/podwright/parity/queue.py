@@ -190,19 +190,19 @@ def _hint_table(case: Case) -> HintTable:
     return HintTable(dict(scripted) | {"SchedulingGates": gates.events_to_register()})
 
 
-def _answer_queue(_pod: Pod, _old: object, _new: object) -> Hint:
+def _hint_queue(_pod: Pod, _old: object, _new: object) -> Hint:
     return Hint.QUEUE
 
 
-def _answer_skip(_pod: Pod, _old: object, _new: object) -> Hint:
+def _hint_skip(_pod: Pod, _old: object, _new: object) -> Hint:
     return Hint.SKIP
 
 
-def _answer_error(_pod: Pod, _old: object, _new: object) -> Hint:
+def _hint_error(_pod: Pod, _old: object, _new: object) -> Hint:
     raise ValueError("scripted")
 
 
-_ANSWERS = {"Queue": _answer_queue, "Skip": _answer_skip, "Error": _answer_error}
+_ANSWERS = {"Queue": _hint_queue, "Skip": _hint_skip, "Error": _hint_error}
 
 
 def _expected_state(expect: dict[str, Any]) -> dict[str, Any]:

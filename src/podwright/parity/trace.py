@@ -112,7 +112,7 @@ class Replay:
             for name in self.machine.profiles
             if isinstance(runner := self.machine.runner(name), PluginRunner)
         }
-        self.server = Server(script, self._tell, self.start_ns)
+        self.server = Server(script, self._deliver, self.start_ns)
         for document in case["objects"]:
             self.server.create(document)
             self._settle()
@@ -132,9 +132,9 @@ class Replay:
             self.now_ns, _, due = heapq.heappop(self._due)
             self._set_clock()
             if isinstance(due, TimerFired):
-                self._tell(due)
+                self._deliver(due)
             else:
-                self._tell(self.server.finish(due))
+                self._deliver(self.server.finish(due))
             self._settle()
         self.now_ns = until_ns
         self._set_clock()
@@ -148,7 +148,7 @@ class Replay:
 
     # ---------------------------------------------------------------- events and actions
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         self._actions.extend(self.machine.handle(event, self.now_ns))
 
     def _settle(self) -> None:
@@ -159,7 +159,7 @@ class Replay:
             if not self._resuming:
                 return
             _, done = self._resuming.pop(0)
-            self._tell(done)
+            self._deliver(done)
 
     def _carry_out(self, action: Action) -> None:
         match action:
@@ -198,7 +198,7 @@ class Replay:
         if the number is 0, otherwise after the binding of the pod that released it.
         """
         if not isinstance(action, PatchPodStatus) or action.condition is not None:
-            self._tell(done)
+            self._deliver(done)
         elif action.pod in self._released and _number_in(action.pod):
             self._released.remove(action.pod)
             self._resuming.append((action.pod, done))
@@ -222,7 +222,7 @@ class Replay:
                 self.full = self._decide_fully()
             self._cycle()
         elif op in _EVENTS:
-            self._tell(_EVENTS[op](step))
+            self._deliver(_EVENTS[op](step))
         else:
             self._change(op, name, step)
         self._settle()
@@ -231,7 +231,7 @@ class Replay:
     def _cycle(self) -> None:
         before = self.machine.last_decisions
         allowed_before = self._allowed()
-        self._tell(CycleDue())
+        self._deliver(CycleDue())
         self._released = self._allowed() - allowed_before
         # Pods that already waited are released in order of their names, after this pod; one
         # without a delay is first.
@@ -432,17 +432,19 @@ def _batch_of(decision: Decision) -> dict[str, Any]:
 def _compare_calls(expected: dict[str, Any], replay: Replay) -> Check:
     actual = replay.calls
     for name in sorted(expected.keys() | actual.keys()):
-        wanted, made = expected.get(name, []), actual.get(name, [])
-        if len(wanted) != len(made):
-            yield Comparison("calls", {name: wanted}, {name: made}, agrees=False)
+        expected_calls, made = expected.get(name, []), actual.get(name, [])
+        if len(expected_calls) != len(made):
+            yield Comparison("calls", {name: expected_calls}, {name: made}, agrees=False)
             continue
-        for want, make, unchanged in zip(wanted, made, replay.unchanged[name], strict=True):
-            agrees = _same_call(want, make, unchanged)
-            yield Comparison(f"calls.{make['call']}", {name: want}, {name: make}, agrees)
+        for expected_call, make, unchanged in zip(
+            expected_calls, made, replay.unchanged[name], strict=True
+        ):
+            agrees = _same_call(expected_call, make, unchanged)
+            yield Comparison(f"calls.{make['call']}", {name: expected_call}, {name: make}, agrees)
 
 
 def _same_call(
-    want: dict[str, Any], make: dict[str, Any], unchanged: frozenset[tuple[str, str]]
+    expected_call: dict[str, Any], make: dict[str, Any], unchanged: frozenset[tuple[str, str]]
 ) -> bool:
     """Compare calls; for a patch, only its changes.
 
@@ -451,10 +453,10 @@ def _same_call(
     unchanged : frozenset of (str, str)
         Condition type and key of unchanged values: a recorded patch omits them.
     """
-    if "patch" not in want or "patch" not in make:
-        return want == make
-    wanted, made = _plain_patch(want["patch"]), make["patch"]
-    differing, full = wanted.pop("conditions", []), made.get("conditions", [])
+    if "patch" not in expected_call or "patch" not in make:
+        return expected_call == make
+    expected_patch, made = _plain_patch(expected_call["patch"]), make["patch"]
+    differing, full = expected_patch.pop("conditions", []), made.get("conditions", [])
     if len(differing) != len(full):
         return False
     for changes, condition in zip(differing, full, strict=True):
@@ -465,7 +467,7 @@ def _same_call(
         ):
             return False
     others = {key: value for key, value in made.items() if key != "conditions"}
-    return wanted == others and want | {"patch": {}} == make | {"patch": {}}
+    return expected_patch == others and expected_call | {"patch": {}} == make | {"patch": {}}
 
 
 def _plain_patch(patch: dict[str, Any]) -> dict[str, Any]:

@@ -143,9 +143,9 @@ class Coscheduling(Plugin):
             return Status.unresolvable(
                 f"pre-filter pod {pod} cannot proceed due to gated pods in the same PodGroup"
             )
-        return self._check_room(cycle.cluster, group, found, members)
+        return self._check_free_resources(cycle.cluster, group, found, members)
 
-    def _check_room(
+    def _check_free_resources(
         self,
         cluster: Cluster,
         group: NamespacedName,
@@ -158,12 +158,12 @@ class Coscheduling(Plugin):
         known_until_ns = self._has_room_until_ns.get(group, _NEVER_NS)
         if not found.spec.min_resources or now_ns <= known_until_ns:
             return Status.OK
-        wanted = {
+        requested = {
             name: quantity_milli_value(amount) if name == "cpu" else quantity_value(amount)
             for name, amount in found.spec.min_resources.items()
         }
-        wanted["pods"] = found.spec.min_member
-        missing = _missing(cluster, wanted, members)
+        requested["pods"] = found.spec.min_member
+        missing = _missing(cluster, requested, members)
         if missing:
             gap = ", ".join(
                 f"{name}: {amount}{'m' if name == 'cpu' else ''}"
@@ -253,7 +253,7 @@ def _created_ns(group: CoschedulingPodGroup, otherwise_ns: int) -> int:
     return otherwise_ns if created_ns is None else created_ns
 
 
-def _missing(cluster: Cluster, wanted: Mapping[str, int], members: Members) -> dict[str, int]:
+def _missing(cluster: Cluster, requested: Mapping[str, int], members: Members) -> dict[str, int]:
     """Return the missing resources of all nodes together, with the members' own requests as free.
 
     Notes
@@ -271,7 +271,7 @@ def _missing(cluster: Cluster, wanted: Mapping[str, int], members: Members) -> d
             free[placed.slot, nodes.resource_index("pods")] += 1
     order = nodes.visiting_order()
     missing: dict[str, int] = {}
-    for resource, amount in wanted.items():
+    for resource, amount in requested.items():
         index = nodes.resources.get(resource)
         most = 0
         if index is not None and len(order):

@@ -60,11 +60,11 @@ class DefaultPreemption(Plugin):
     ) -> PostFilterResult | Steps[PostFilterResult]:
         """Find victims; `details` is a `podwright.preemption.Preemption`."""
         if any(extender.settings.preempt_verb for extender in failed.extenders):
-            return _worded_later(preempt_with_extenders(failed, self.limits))
-        return _worded(preempt(failed, self.limits))
+            return _with_prefix_steps(preempt_with_extenders(failed, self.limits))
+        return _with_prefix(preempt(failed, self.limits))
 
 
-def _worded(result: PostFilterResult) -> PostFilterResult:
+def _with_prefix(result: PostFilterResult) -> PostFilterResult:
     message = result.message
     if not message:
         return result
@@ -72,5 +72,5 @@ def _worded(result: PostFilterResult) -> PostFilterResult:
     return msgspec.structs.replace(result, status=status)
 
 
-def _worded_later(steps: Steps[PostFilterResult]) -> Steps[PostFilterResult]:
-    return _worded((yield from steps))
+def _with_prefix_steps(steps: Steps[PostFilterResult]) -> Steps[PostFilterResult]:
+    return _with_prefix((yield from steps))

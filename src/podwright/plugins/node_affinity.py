@@ -103,8 +103,8 @@ class NodeAffinity(Plugin):
         """Skip pods without requirements; restrict pods that name nodes to these."""
         required = _required(cycle.pod)
         if required is None:
-            wants_nothing = self._added_required is None and not cycle.pod.spec.node_selector
-            return Status.SKIPPED if wants_nothing else Status.OK
+            has_no_requirements = self._added_required is None and not cycle.pod.spec.node_selector
+            return Status.SKIPPED if has_no_requirements else Status.OK
         names = _named_nodes(required)
         if names is None:
             return Status.OK

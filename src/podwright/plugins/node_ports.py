@@ -34,7 +34,7 @@ from podwright.plugins.hints import node_ports as hints
 
 _REJECTION = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 _FEW_ROWS = 64
-_WANTED: StateKey[tuple[HostPort, ...]] = StateKey("PreFilterNodePorts")
+_HOST_PORTS: StateKey[tuple[HostPort, ...]] = StateKey("PreFilterNodePorts")
 
 
 class NodePorts(Plugin):
@@ -64,20 +64,20 @@ class NodePorts(Plugin):
 
     def pre_filter(self, cycle: Cycle) -> Status:
         """Skip pods without host ports."""
-        wanted = host_ports(cycle.pod)
-        if not wanted:
+        requested = host_ports(cycle.pod)
+        if not requested:
             return Status.SKIPPED
-        cycle.write(_WANTED, wanted)
+        cycle.write(_HOST_PORTS, requested)
         return Status.OK
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
         """Reject nodes with a conflict."""
         ports = cycle.cluster.ports
-        wanted = cycle.read(_WANTED)
+        requested = cycle.read(_HOST_PORTS)
         code = out.code_of(_REJECTION)
         if len(out.rows) <= _FEW_ROWS:
             for slot in out.rows.tolist():
-                out.codes[slot] = code if ports.conflicts(slot, wanted) else 0
+                out.codes[slot] = code if ports.conflicts(slot, requested) else 0
         else:
             out.codes[out.rows] = 0
-            out.codes[ports.conflicting_slots(wanted)] = code
+            out.codes[ports.conflicting_slots(requested)] = code

@@ -66,7 +66,7 @@ class NodeVolumeLimits(Plugin):
     takes_gates: ClassVar[bool] = True
 
     def __init__(self, *, gates: Gates = DEFAULT_GATES) -> None:
-        self._asks_for_drivers = "VolumeLimitScaling" in gates
+        self._requires_drivers = "VolumeLimitScaling" in gates
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
@@ -111,7 +111,7 @@ class NodeVolumeLimits(Plugin):
             out.codes[rows] = out.code_of(new)
             return
         storage = cycle.cluster.storage
-        if self._asks_for_drivers:
+        if self._requires_drivers:
             rows = _reject_without_driver(new, storage, rows, out)
         full: Mask = np.zeros(len(rows), dtype=np.bool_)
         for driver, count in Counter(volume.driver for volume in new).items():

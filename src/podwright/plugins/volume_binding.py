@@ -113,7 +113,7 @@ class Assumed:
         self.provisions = provisions
 
 
-_LOOK_EVERY_NS = 1_000_000_000
+_CHECK_INTERVAL_NS = 1_000_000_000
 
 
 class _Work:
@@ -142,7 +142,7 @@ class _Work:
     def next_step(self) -> Pending:
         """Return the next object to write, or a delay until the next check of the claims."""
         if self.written_count == len(self.updates):
-            return Pending(delay_ns=_LOOK_EVERY_NS)
+            return Pending(delay_ns=_CHECK_INTERVAL_NS)
         self.written_count += 1
         return Pending(calls=(self.updates[self.written_count - 1],))
 

@@ -29,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True):
     percentage: int = 10
     least: int = 100
 
-    def wanted(self, node_count: int) -> int:
+    def required(self, node_count: int) -> int:
         """Return the number of candidates for so many nodes that might help.
 
         Notes
@@ -59,7 +59,7 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
     Upstream: pkg/scheduler/framework/preemption/preemption.go, `findCandidates`,
     `DryRunPreemption`.
     """
-    slots = failed.slots_where_room_may_help()
+    slots = failed.slots_where_preemption_may_help()
     if not len(slots):
         return DryRun()
     offset = 0
@@ -68,15 +68,15 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
         offset = number * len(slots) >> DRAW_BITS
         if offset:
             slots = np.concatenate([slots[offset:], slots[:offset]])
-    wanted = (limits or _DEFAULT).wanted(len(slots))
+    required = (limits or _DEFAULT).required(len(slots))
     summed = SummedNodes.of(failed) if use_sums else None
-    found = None if summed is None else summed.dry_run(slots, wanted)
+    found = None if summed is None else summed.dry_run(slots, required)
     if found is None:
-        found = _run_filters(failed, slots, wanted)
+        found = _run_filters(failed, slots, required)
     return msgspec.structs.replace(found, helpable_count=len(slots), offset=offset)
 
 
-def _run_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
+def _run_filters(failed: FailedCycle, slots: I32Array, required: int) -> DryRun:
     """Rehearse node after node."""
     candidates: list[Candidate] = []
     statuses: list[Status] = []
@@ -91,7 +91,7 @@ def _run_filters(failed: FailedCycle, slots: I32Array, wanted: int) -> DryRun:
             continue
         candidates.append(found)
         has_harmless |= not found.pdb_violations
-        if has_harmless and len(candidates) >= wanted:
+        if has_harmless and len(candidates) >= required:
             break
     return DryRun(
         candidates=candidates,

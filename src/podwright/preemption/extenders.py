@@ -153,5 +153,5 @@ def _spared(asked: Candidate | None, victims: tuple[Pod, ...]) -> tuple[Pod, ...
     if asked is None:
         return ()
     going = {victim.key for victim in victims}
-    staying = [pod for pod in (*asked.victims, *asked.spared) if pod.key not in going]
-    return tuple(sorted(staying, key=importance))
+    reprieved = [pod for pod in (*asked.victims, *asked.spared) if pod.key not in going]
+    return tuple(sorted(reprieved, key=importance))

@@ -67,8 +67,8 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
         """Describe in sentences the dry run, the victims, and the deciding criterion."""
         tried = self.dry_run
         lines = [
-            f"tried {tried.visited_count} of {tried.helpable_count} nodes where room may help:"
-            f" {len(tried.candidates)} candidates"
+            f"tried {tried.visited_count} of {tried.helpable_count} nodes where preemption may "
+            f"help: {len(tried.candidates)} candidates"
         ]
         lines += [f"{r.count} {r.status.message}" for r in tried.rejections]
         if self.choice is None:

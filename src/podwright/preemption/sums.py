@@ -20,9 +20,9 @@ from podwright.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
     HAS_ROOM,
-    NOBODY_LOWER,
+    NO_LOWER_PRIORITY,
+    KnownResults,
     Ranked,
-    Tried,
     dry_run_sums,
     least_ranked,
     slots_with,
@@ -152,7 +152,7 @@ class SummedNodes:
         filters = failed.sum_filters()
         return None if filters is None else cls(failed, filters)
 
-    def dry_run(self, slots: I32Array, wanted: int) -> DryRun | None:
+    def dry_run(self, slots: I32Array, required: int) -> DryRun | None:
         """Visit `slots` in order until there are enough candidates.
 
         None if pods start in the future: then the columns do not have the right order.
@@ -160,7 +160,7 @@ class SummedNodes:
         Parameters
         ----------
         slots : (k,) int32
-        wanted : int
+        required : int
             The sufficient number of candidates, if one of them violates no budget.
         """
         cluster, failed = self._cluster, self._failed
@@ -170,16 +170,16 @@ class SummedNodes:
         codes: I64Array = np.empty(n_slots, dtype=np.int64)
         left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
         priority = priority_of(failed.pod)
-        goal: I64Array = np.array([priority, failed.now_ns, wanted, 0, 0], dtype=np.int64)
+        goal: I64Array = np.array([priority, failed.now_ns, required, 0, 0], dtype=np.int64)
         ranked = cluster.ranked_pods
         visited = 0
         parts: list[SummedCandidates] = []
         # The first chunk (twice the required number of nodes, or what the last search needed)
         # usually has enough candidates; the pods of the other nodes need not be sorted.
-        reach = max(2 * wanted, ranked.reach, 1)
-        while visited < len(slots) and not (goal[4] > 0 and goal[3] >= wanted):
-            stretch = slots[visited : visited + reach]
-            ranked.bring_up_to_date(stretch)
+        reach = max(2 * required, ranked.reach, 1)
+        while visited < len(slots) and not (goal[4] > 0 and goal[3] >= required):
+            chunk = slots[visited : visited + reach]
+            ranked.bring_up_to_date(chunk)
             if ranked.latest_start_ns > failed.now_ns:
                 return None
             pods = Ranked(
@@ -194,9 +194,11 @@ class SummedNodes:
                 ranked.written,
             )
             known = cluster.dry_run_cache.of(priority, room.pairs, len(ranked.priorities))
-            tried = Tried(known.written, known.codes, known.measures, known.lower, known.marks)
+            tried = KnownResults(
+                known.written, known.codes, known.measures, known.lower, known.marks
+            )
             seen, found, measures, first_mark, marks = dry_run_sums(
-                stretch, blocked, room, pods, tried, left, goal, codes
+                chunk, blocked, room, pods, tried, left, goal, codes
             )
             parts.append(self._candidates(found, measures, first_mark, marks))
             visited += seen
@@ -228,7 +230,7 @@ class SummedNodes:
         errors: list[str] = []
         distinct, how_many, _ = tally(codes, visited)
         for code, count in zip(distinct.tolist(), how_many.tolist(), strict=True):
-            if code == NOBODY_LOWER:
+            if code == NO_LOWER_PRIORITY:
                 counts[NO_VICTIMS] = counts.get(NO_VICTIMS, 0) + count
             elif code in (BLOCKED_BEFORE, BLOCKED_AFTER, HAS_ROOM):
                 for slot in slots_with(codes, visited, code).tolist():

@@ -101,7 +101,7 @@ class _NodeDryRun:
         """Remove all of `lower`, and reprieve as many as possible."""
         for placed in lower:
             self._dry_run.remove(placed)
-            self._tell(self._cycle, placed, -1)
+            self._update_plugins(self._cycle, placed, -1)
         status = self._filter()
         if not status.is_success:
             return status
@@ -124,11 +124,11 @@ class _NodeDryRun:
     def _reprieve(self, placed: PlacedPod) -> bool:
         """Put a pod back if the preemptor still fits."""
         self._dry_run.add_back(placed)
-        self._tell(self._cycle, placed, 1)
+        self._update_plugins(self._cycle, placed, 1)
         if self._filter().is_success:
             return True
         self._dry_run.remove(placed)
-        self._tell(self._cycle, placed, -1)
+        self._update_plugins(self._cycle, placed, -1)
         return False
 
     def _filter(self) -> Status:
@@ -138,7 +138,7 @@ class _NodeDryRun:
             cycle = self._cycle.clone()
             added = [self._dry_run.add(pod) for pod in self._nominated]
             for placed in added:
-                self._tell(cycle, placed, 1)
+                self._update_plugins(cycle, placed, 1)
             status = self._filters.status(cycle, slot)
             for placed in added:
                 self._dry_run.remove(placed)
@@ -146,7 +146,7 @@ class _NodeDryRun:
                 return status
         return self._filters.status(self._cycle, slot)
 
-    def _tell(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
+    def _update_plugins(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
         """Update the plugins that count over many nodes."""
         for plugin in self._counting:
             point = "AddPod" if sign > 0 else "RemovePod"

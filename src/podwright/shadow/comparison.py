@@ -229,7 +229,7 @@ class DecisionComparer:
         It evaluates nodes in arbitrary order, and stops when it has enough candidates.
         """
         assert self._preemption_plugin is not None, "there is no preemption plugin"
-        wanted = self._preemption_plugin.real_limits.wanted(found.dry_run.helpable_count)
+        wanted = self._preemption_plugin.real_limits.required(found.dry_run.helpable_count)
         while len(candidates) > wanted:
             best = choose(candidates, now_ns=now_ns).acceptable
             if ours.node in best:

@@ -66,7 +66,7 @@ def test_budgets_after_a_violated_one_are_charged_once_each():
     assert split(*objects) == (["all", "c", "b again"], ["b"])
 
 
-def test_a_budget_that_is_violated_stays_so_and_others_are_not_touched():
+def test_a_violated_budget_remains_violated_and_others_are_not_touched():
     objects = [
         budget("spent", 0, A),
         budget("enough", 2, B),
@@ -140,7 +140,7 @@ def found(cluster):
     return dict(zip(budgets.names(), budgets.allowed, strict=True))
 
 
-def test_budgets_come_change_and_go():
+def test_budgets_are_added_changed_and_deleted():
     cluster = Cluster()
     budgets = cluster.budgets
     assert not budgets
@@ -175,7 +175,7 @@ def test_budgets_come_change_and_go():
         ),
     ],
 )
-def test_a_budget_that_covers_other_pods_is_compiled_anew(changed):
+def test_a_budget_that_covers_other_pods_is_recompiled(changed):
     cluster = cluster_of(budget("b", 0, A))
     before = cluster.budgets.version
     assert cluster.budgets.of(there("p", a="1")) == (0,)
@@ -187,7 +187,7 @@ def test_a_budget_that_covers_other_pods_is_compiled_anew(changed):
     assert cluster.budgets.allowed == [3]
 
 
-def test_a_disrupted_pod_that_takes_the_place_of_another_is_noted():
+def test_a_disrupted_pod_that_replaces_another_is_detected():
     when = "2026-01-01T00:00:00Z"
     cluster = cluster_of(budget("b", 0, A, disruptedPods={"p": when}))
     cluster.put(budget("b", 0, A, disruptedPods={"q": when}))

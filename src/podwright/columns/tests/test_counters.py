@@ -27,7 +27,7 @@ def counts(log, *, of_live=False, weight=1, domains=(0, 1, 2, 3)):
 
 def note(log, slot, sign, *, is_terminating=False, times=1):
     for _ in range(times):
-        log.note(slot, sign, is_terminating=is_terminating)
+        log.record(slot, sign, is_terminating=is_terminating)
 
 
 def filled(*, n_entries):
@@ -68,7 +68,7 @@ def test_compaction_keeps_one_entry_for_each_pod_that_is_there():
     assert counts(log) == [2, 1, 2, 0]
 
 
-def test_a_log_whose_pods_have_all_left_becomes_empty_and_can_be_used_again():
+def test_a_log_without_pods_becomes_empty_and_can_be_reused():
     log = PlacementLog()
     while len(log.entries) < LEAST:
         note(log, 0, 1)
@@ -116,7 +116,7 @@ def test_a_log_of_comings_and_goings_does_not_grow():
         assert len(log.entries) <= LEAST + 2
 
 
-def test_a_cleared_log_has_nobody_and_is_compacted_as_a_new_one():
+def test_a_cleared_log_is_empty_and_is_compacted_as_a_new_one():
     log = PlacementLog()
     note(log, 0, 1, times=500)
     log.clear()
@@ -132,7 +132,7 @@ def test_a_cleared_log_has_nobody_and_is_compacted_as_a_new_one():
 
 
 @pytest.mark.parametrize("n_entries", [pytest.param(5, id="short"), pytest.param(65, id="long")])
-def test_pods_add_their_weight_to_what_is_counted_already(n_entries):
+def test_pods_add_their_weight_to_existing_counts(n_entries):
     log = filled(n_entries=n_entries)
     found = np.array([10, 20, 30, 40], dtype=np.int64)
     domains = np.array([3, 3, -1, 0], dtype=np.int32)
@@ -142,7 +142,7 @@ def test_pods_add_their_weight_to_what_is_counted_already(n_entries):
     assert found.tolist() == [10, 20, 30, 49], "the terminating one on slot 1 is left out"
 
 
-def test_a_terminating_pod_leaves_as_such_and_takes_no_live_one_with_it():
+def test_removing_a_terminating_pod_removes_no_live_one():
     log = PlacementLog()
     note(log, 0, 1, times=2)
     note(log, 0, -1)
@@ -222,7 +222,7 @@ def test_a_counter_that_follows_and_one_made_after_compaction_agree():
 
 @pytest.mark.parametrize("of_live", [False, True])
 @pytest.mark.parametrize("weight", [1, 3, -2])
-def test_a_counter_follows_by_its_weight_and_is_not_made_anew_for_each_pod(of_live, weight):
+def test_a_counter_is_updated_by_its_weight_and_not_rebuilt_for_each_pod(of_live, weight):
     cluster = Cluster()
     cluster.put(node("n0", "w"))
     cluster.put(node("n1", "x"))
@@ -254,7 +254,7 @@ def test_pods_are_counted_where_nodes_count_and_read_where_they_have_the_label()
 
 @pytest.mark.parametrize("weight", [1, -7])
 @pytest.mark.parametrize("of_live", [False, True])
-def test_carriers_of_a_term_are_counted_before_and_after_anybody_asks(weight, of_live):
+def test_pods_with_a_term_are_counted_before_and_after_the_first_read(weight, of_live):
     cluster = Cluster()
     cluster.put(node("n1", "x"))
     cluster.put(node("n2", "y"))
@@ -271,7 +271,7 @@ def test_carriers_of_a_term_are_counted_before_and_after_anybody_asks(weight, of
     assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": on_n1 * weight}
 
 
-def test_a_counter_that_was_dropped_counts_anew_when_it_is_used_again():
+def test_a_dropped_counter_is_rebuilt_when_it_is_used_again():
     cluster = Cluster()
     cluster.selectors = SelectorCounters(cluster.nodes, cluster.selected_labels, counter_bytes=1)
     cluster._keys = PodKeysCache(cluster.nodes, cluster.selectors)
@@ -292,7 +292,7 @@ def test_a_counter_that_was_dropped_counts_anew_when_it_is_used_again():
 # -------------------------------------------------------------------- presence
 
 
-def test_a_presence_says_when_the_first_pod_comes_and_when_the_last_one_goes():
+def test_a_presence_changes_with_the_first_and_the_last_pod():
     cluster = Cluster()
     for name, zone in (("n1", "x"), ("n2", "y"), ("bare", None)):
         cluster.put(node(name, zone))
@@ -320,7 +320,7 @@ def test_a_presence_says_when_the_first_pod_comes_and_when_the_last_one_goes():
     assert changes == [0, 0, 0, 0, 0, 1, 1, 1, 0, 1]
 
 
-def test_a_presence_counts_terminating_pods_that_were_there_before_anybody_asked():
+def test_a_presence_counts_terminating_pods_from_before_its_first_read():
     cluster = Cluster()
     cluster.put(node("n1", "x"))
     cluster.put(node("bare"))
@@ -332,7 +332,7 @@ def test_a_presence_counts_terminating_pods_that_were_there_before_anybody_asked
     assert presence.count == 0
 
 
-def test_a_counter_has_room_for_zones_that_come_later():
+def test_a_counter_grows_with_new_zones():
     cluster = Cluster()
     cluster.put(node("n0", "z0"))
     counter = counter_of(cluster)

@@ -119,7 +119,7 @@ def test_zones_move_to_the_drivers_label(labels, spec, key, zones):
     assert [(e.key, e.values) for e in term.match_expressions] == [(key, zones)]
 
 
-def test_a_volume_without_any_zone_is_reached_from_everywhere():
+def test_a_volume_without_zones_is_accessible_from_all_nodes():
     disk = volume("v", **GCE)
     migration = migration_of(disk)
     assert migration is not None

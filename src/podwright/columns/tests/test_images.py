@@ -23,7 +23,7 @@ def size_of(cluster: Cluster) -> int:
     return state.size_bytes
 
 
-def test_an_update_of_the_only_node_left_with_an_image_reports_its_size_anew() -> None:
+def test_an_update_of_the_only_node_with_an_image_replaces_its_size() -> None:
     cluster = Cluster()
     cluster.put(node("first", 100))
     cluster.put(node("second", 200))

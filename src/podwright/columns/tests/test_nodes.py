@@ -61,7 +61,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("changed", CHANGES)
-def test_whatever_scheduling_reads_of_a_node_is_noted_there_and_back(changed):
+def test_every_change_that_scheduling_reads_is_recorded_in_both_directions(changed):
     cluster = Cluster()
     cluster.put(node("other"))
     cluster.put(node("n"))
@@ -75,7 +75,7 @@ def test_whatever_scheduling_reads_of_a_node_is_noted_there_and_back(changed):
     assert journal.version == before
 
 
-def test_what_scheduling_does_not_read_is_kept_and_not_noted():
+def test_changes_that_scheduling_does_not_read_are_stored_but_not_recorded():
     cluster = Cluster()
     cluster.put(node("n"))
     before = cluster.nodes.node_journal.version
@@ -139,7 +139,7 @@ def test_a_name_that_a_node_reports_twice_counts_once_with_the_first_size():
     assert images_of(cluster, "a") == {"a": None}
 
 
-def test_a_node_that_is_gone_has_no_images_and_a_new_one_of_its_name_has_its_own():
+def test_a_deleted_node_has_no_images_and_a_new_one_of_its_name_has_its_own():
     cluster = Cluster()
     cluster.put(node("n", **having((10, "a", "b"))))
     cluster.put(node("m", **having((20, "a"))))
@@ -169,7 +169,7 @@ def test_sizes_outlive_new_slots_and_are_forgotten_with_the_image():
     assert images_of(cluster, "a") == {"a": (20, [1])}
 
 
-def test_what_was_read_of_images_is_out_of_date_when_a_node_changes_its_images():
+def test_results_that_read_images_are_outdated_when_a_node_changes_its_images():
     cluster = Cluster()
     cluster.put(node("n", images=[]))
     versions = [cluster.version_of(Reads.IMAGES)]
@@ -187,7 +187,7 @@ def test_what_was_read_of_images_is_out_of_date_when_a_node_changes_its_images()
 # -------------------------------------------------------------------- columns
 
 
-def test_the_columns_hold_what_the_latest_version_says():
+def test_the_columns_contain_the_latest_version():
     cluster = Cluster()
     nodes = cluster.nodes
     cluster.put(node("other"))
@@ -226,7 +226,7 @@ def test_the_columns_hold_what_the_latest_version_says():
 
 
 @pytest.mark.parametrize("count", [15, 16, 17, 32, 33])
-def test_columns_keep_what_they_hold_when_they_grow(count):
+def test_columns_keep_their_content_when_they_grow(count):
     cluster = Cluster()
     nodes = cluster.nodes
     nodes.label_ids("zone")
@@ -249,7 +249,7 @@ def test_columns_keep_what_they_hold_when_they_grow(count):
     assert features == [{f"{i}"} for i in range(count)]
 
 
-def test_a_node_that_is_gone_is_dead_and_its_name_gets_a_slot_of_its_own():
+def test_a_deleted_node_is_dead_and_a_new_one_of_its_name_gets_a_new_slot():
     cluster = Cluster()
     nodes = cluster.nodes
     for name in ("b", "a"):

@@ -33,7 +33,7 @@ def pod(name="a", node="", namespace="default", labels=None, cpu="1", port=0, st
     )
 
 
-def test_pods_of_one_template_share_their_keys_though_they_share_nothing_else():
+def test_pods_of_one_template_share_keys_without_sharing_objects():
     keys = cache()
     first, second = pod("a", "n1"), pod("b", "n2")
     assert first.spec is not second.spec
@@ -55,7 +55,7 @@ ALLOCATED = {"allocatedResources": {"cpu": "2"}}
         pytest.param(pod(status=ALLOCATED), id="a status that says what it has"),
     ],
 )
-def test_pods_that_differ_in_what_counts_do_not_share_keys(other):
+def test_pods_that_differ_in_a_relevant_field_do_not_share_keys(other):
     keys, alone = cache(), cache()
     first = keys.of(pod())
     found, expected = keys.of(other), alone.of(other)
@@ -66,7 +66,7 @@ def test_pods_that_differ_in_what_counts_do_not_share_keys(other):
     assert keys.of(pod("later")) is not found
 
 
-def test_what_was_forgotten_is_made_again():
+def test_dropped_keys_are_rebuilt():
     keys = cache()
     first = keys.of(pod())
     keys.forget()

@@ -42,7 +42,7 @@ def node(name):
     ],
     ids=lambda obj: obj.kind,
 )
-def test_the_version_grows_with_what_scheduling_reads(obj):
+def test_the_version_grows_with_changes_that_scheduling_reads(obj):
     storage = Cluster().storage
     storage.put(obj)
     assert storage.version == 1
@@ -68,7 +68,7 @@ def test_other_kinds_are_left_alone():
         pytest.param("", False, id="so is one that has no version"),
     ],
 )
-def test_what_is_assumed_lasts_until_something_newer_comes(version, stays):
+def test_an_assumed_object_is_replaced_by_a_newer_version(version, stays):
     storage = Cluster().storage
     storage.put(claim("c"))
     assumed = with_fields(claim("c"), "metadata", annotations={"x": "y"})
@@ -93,7 +93,7 @@ def test_an_assumed_volume_moves_on_the_shelf_and_back():
     assert storage.volume("v") == volume("v")
 
 
-def test_a_deleted_volume_leaves_the_shelf_assumed_or_not():
+def test_a_deleted_volume_is_removed_from_its_class_assumed_or_not():
     storage = Cluster().storage
     storage.put(volume("v"))
     storage.assume_volume(volume("v", claim="c"))
@@ -102,7 +102,7 @@ def test_a_deleted_volume_leaves_the_shelf_assumed_or_not():
     assert storage.class_volumes("local").volumes == {}
 
 
-def test_the_class_annotation_goes_before_the_field():
+def test_the_class_annotation_takes_precedence_over_the_field():
     storage = Cluster().storage
     annotated = {"annotations": {"volume.beta.kubernetes.io/storage-class": "fast"}}
     storage.put(storage_class("fast", "csi.fast"))
@@ -114,7 +114,7 @@ def test_the_class_annotation_goes_before_the_field():
     assert (by_annotation.driver, by_field.driver) == ("csi.fast", "csi.slow")
 
 
-def test_pods_that_only_mount_what_the_node_has_are_not_counted():
+def test_pods_without_relevant_volumes_are_not_counted():
     cluster = Cluster()
     cluster.put(node("n"))
     token = {"name": "t", "projected": {"sources": []}}
@@ -122,7 +122,7 @@ def test_pods_that_only_mount_what_the_node_has_are_not_counted():
     assert cluster.keys_of(pod("q", token, *using("c"))).has_volumes
 
 
-def test_nothing_is_left_of_pods_that_went():
+def test_removed_pods_leave_no_counts():
     cluster = Cluster()
     for name in ("n0", "n1"):
         cluster.put(node(name))
@@ -142,7 +142,7 @@ def test_nothing_is_left_of_pods_that_went():
     assert not use.errors()
 
 
-def test_a_rehearsal_leaves_the_counts_as_they_were():
+def test_a_dry_run_restores_the_counts():
     cluster = Cluster()
     cluster.put(node("n"))
     csi = {"driver": "csi.x", "volumeHandle": "h"}

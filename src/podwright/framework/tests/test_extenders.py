@@ -131,9 +131,7 @@ def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Plug
         ),
     ],
 )
-def test_the_first_feasible_node_is_enough_where_nothing_tells_nodes_apart(
-    extenders, found, tie_rule
-):
+def test_one_feasible_node_is_enough_where_nodes_are_not_scored(extenders, found, tie_rule):
     names = [f"n{i}" for i in range(4)]
     answers = Answering(
         *[{"score": [], "prioritize": [], "filter": {"NodeNames": names}} for _ in extenders]
@@ -183,12 +181,12 @@ def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
         ),
     ],
 )
-def test_managed_resources_say_which_pods_concern_an_extender(pod, is_interested):
+def test_managed_resources_select_the_pods_of_an_extender(pod, is_interested):
     configuration, _ = configured(NAMES | {"managedResources": [{"name": "x.io/a"}]})
     assert bool(interested_in(pod, extenders_of(configuration))) is is_interested
 
 
-def test_a_pod_that_concerns_nobody_takes_the_plain_path():
+def test_a_pod_without_interested_extenders_takes_the_plain_path():
     runner = runner_with(NAMES | {"managedResources": [{"name": "x.io/a"}]})
     steps = runner.steps(make_pod("web"), cycle_number=1)
     with pytest.raises(StopIteration) as end:
@@ -196,7 +194,7 @@ def test_a_pod_that_concerns_nobody_takes_the_plain_path():
     assert end.value.value.node
 
 
-def test_a_call_that_nobody_makes_is_told_with_its_extender():
+def test_a_missing_call_extender_is_an_error_that_names_the_extender():
     runner = runner_with(NAMES)
     with pytest.raises(
         MissingExtenderCaller, match=r"extenders\[0\]: the filter call to http://e0/x/filter"
@@ -218,7 +216,7 @@ def test_requests_have_the_keys_of_upstreams_types():
     assert body["Pod"]["spec"]["containers"]
 
 
-def test_the_next_extender_gets_what_the_one_before_it_left():
+def test_each_extender_receives_the_result_of_the_previous_one():
     answering = Answering(
         {"filter": {"NodeNames": ["n2", "n1"]}}, {"filter": {"NodeNames": ["n1"]}}
     )
@@ -226,7 +224,7 @@ def test_the_next_extender_gets_what_the_one_before_it_left():
     assert json.loads(answering.calls[1].body)["NodeNames"] == ["n2", "n1"]
 
 
-def test_nobody_else_is_asked_once_no_node_is_left():
+def test_no_extender_is_called_after_no_node_is_left():
     answering = Answering({"filter": {"NodeNames": []}}, {})
     assert not decide(answering, NAMES, NAMES).node
     assert len(answering.calls) == 1
@@ -265,7 +263,7 @@ def test_a_single_node_is_not_scored():
         pytest.param(OBJECTS, {"Nodes": {}}, (), id="a list without items"),
     ],
 )  # fmt: skip
-def test_what_a_filter_leaves(settings, answer, feasible):
+def test_the_nodes_that_an_extender_filter_keeps(settings, answer, feasible):
     runner = runner_with(settings)
     found = explain(
         runner, make_pod("web"), cycle_number=1, call_extender=Answering({"filter": answer})
@@ -288,13 +286,13 @@ def test_what_a_filter_leaves(settings, answer, feasible):
         {"Nodes": {"items": [7]}},
     ],
 )
-def test_an_answer_of_another_shape_is_an_error(answer):
+def test_a_reply_of_another_shape_is_an_error(answer):
     decision = decide(Answering({"filter": answer}), NAMES)
     assert 'extender "http://e0/x/" gives a malformed answer to filter' in decision.message
     assert decision.error is not None
 
 
-def test_both_maps_of_failed_nodes_are_told_and_the_unresolvable_one_wins():
+def test_both_maps_of_failed_nodes_are_reported_and_the_unresolvable_one_wins():
     answer = {
         "NodeNames": [],
         "FailedNodes": {"n0": "busy", "n1": "busy"},
@@ -349,7 +347,7 @@ def test_a_failed_score_is_no_score(reply):
     assert (decision.tie_count, decision.error) == (3, None)
 
 
-def test_the_nominated_node_is_asked_about_alone():
+def test_the_nominated_node_is_evaluated_alone():
     pod = pw.testing.make_pod("web")
     nominated = with_nomination(pod, "n2")
     answering = Answering({"filter": {"NodeNames": ["n2"]}})
@@ -357,7 +355,7 @@ def test_the_nominated_node_is_asked_about_alone():
     assert json.loads(answering.calls[0].body)["NodeNames"] == ["n2"]
 
 
-def test_all_nodes_are_asked_about_if_the_nominated_one_is_rejected():
+def test_all_nodes_are_evaluated_if_the_nominated_one_is_rejected():
     nominated = with_nomination(make_pod("web"), "n2")
     replies = iter([{"NodeNames": []}, {"NodeNames": ["n0"]}])
 
@@ -374,7 +372,7 @@ def with_nomination(pod, node):
 
 
 @pytest.mark.parametrize("settings", [NAMES, OBJECTS])
-def test_an_extender_that_keeps_everything_changes_no_choice(settings):
+def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
     def keep(call):
         body = json.loads(call.body)
         answer = {"Nodes": body["Nodes"], "NodeNames": body["NodeNames"]}
@@ -429,7 +427,7 @@ def test_the_first_value_counts(body, value):
 
 
 @pytest.mark.parametrize("body", [b"", b" ", b"{", b"<html>", b"NaN", b"[" * 100_000])
-def test_what_is_not_json_is_told(body):
+def test_a_body_that_is_not_json_is_an_error(body):
     with pytest.raises(MalformedJSON):
         read_first_value(body)
 
@@ -444,7 +442,7 @@ def test_what_is_not_json_is_told(body):
         (None, int, None),
     ],
 )
-def test_fields_are_found_as_go_finds_them(answer, kind, value):
+def test_fields_are_matched_as_go_matches_them(answer, kind, value):
     assert typed_field(answer, "HostPriority", "Score", kind) == value
 
 

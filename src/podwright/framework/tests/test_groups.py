@@ -78,7 +78,7 @@ class Pair:
         pytest.param((ZONE, HOST), id="over both"),
     ],
 )
-def test_groups_are_made_when_a_template_comes_again_and_grow_with_the_counts(
+def test_groups_are_built_at_the_second_pod_of_a_template_and_grow_with_the_counts(
     keys: tuple[str, ...],
 ) -> None:
     pair = Pair(cluster_of(7))
@@ -89,7 +89,7 @@ def test_groups_are_made_when_a_template_comes_again_and_grow_with_the_counts(
     assert all(short_ways[1:])
 
 
-def test_nodes_that_come_and_go_are_grouped_anew() -> None:
+def test_added_and_deleted_nodes_rebuild_the_groups() -> None:
     pair = Pair(cluster_of(7))
     like = template("web", ZONE, HOST)
     for number in range(30):

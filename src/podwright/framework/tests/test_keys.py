@@ -105,7 +105,7 @@ def share(rankings: RankingCache, some: Pod, other: Pod) -> bool:
         ),
     ],
 )
-def test_pods_that_differ_in_a_label_that_nobody_selects_by_share_a_ranking(objects, spec):
+def test_pods_that_differ_in_an_unselected_label_share_a_ranking(objects, spec):
     assert share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
 
 
@@ -138,11 +138,11 @@ def test_pods_that_differ_in_a_label_that_nobody_selects_by_share_a_ranking(obje
         pytest.param([], BY_LABEL_KEYS, id="its own constraint, by matchLabelKeys"),
     ],
 )
-def test_pods_that_somebody_can_tell_apart_have_rankings_of_their_own(objects, spec):
+def test_pods_that_differ_in_a_selected_label_have_separate_rankings(objects, spec):
     assert not share(rankings_of(cluster_of(*objects)), pod("0", **spec), pod("1", **spec))
 
 
-def test_rankings_are_split_when_somebody_begins_to_select():
+def test_rankings_are_split_when_a_new_selector_appears():
     cluster = cluster_of()
     rankings = rankings_of(cluster)
     assert share(rankings, pod("0"), pod("1"))
@@ -151,7 +151,7 @@ def test_rankings_are_split_when_somebody_begins_to_select():
     assert share(rankings, pod("0"), pod("0"))
 
 
-def test_a_key_from_before_somebody_selected_is_not_taken_for_one_from_after():
+def test_keys_from_before_and_after_a_new_selector_are_not_confused():
     cluster = cluster_of()
     rankings = rankings_of(cluster)
     some, without = pod("0"), pod("0")
@@ -201,6 +201,6 @@ class Breaks(Promises):
         pytest.param(Breaks, False, id="one that inherits a promise but not the key"),
     ],
 )
-def test_a_plugin_sees_all_labels_unless_it_promises_not_to_look(plugin, is_shared):
+def test_a_plugin_receives_all_labels_unless_it_declares_otherwise(plugin, is_shared):
     rankings = rankings_of(cluster_of(), plugin)
     assert share(rankings, pod("0"), pod("1")) is is_shared

@@ -59,7 +59,7 @@ def test_a_percentage_is_taken_as_it_is_with_a_floor_of_a_hundred_nodes(
 
 
 @pytest.mark.parametrize("node_count", [0, 99, 100, 5_000, 10_000])
-def test_no_sampling_looks_at_every_node(node_count):
+def test_without_sampling_every_node_is_evaluated(node_count):
     assert nodes_to_find(node_count, None) == node_count
 
 

@@ -27,7 +27,7 @@ def test_require_counted(label_is_enough, codes):
     assert found.tolist() == codes
 
 
-def test_reject_counted_lets_nodes_without_label_pass():
+def test_reject_counted_passes_nodes_without_the_label():
     found = np.zeros(3, dtype=np.int64)
     reject_counted(DOMAINS, COUNTS, 5, ROWS, found)
     assert found.tolist() == [0, 5, 0]

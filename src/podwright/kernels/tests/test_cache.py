@@ -143,7 +143,7 @@ def test_an_installation_that_is_read_only_uses_the_users_folder(tmp_path):
         assert normalized(package, **variables) == ([25, 100], BOTH)
 
 
-def test_without_the_compiler_nothing_is_written(tmp_path):
+def test_without_the_compiler_no_file_is_written(tmp_path):
     package = copy_of_package(tmp_path)
     assert normalized(package, NUMBA_DISABLE_JIT="1") == ([25, 100], [])
     assert not list(package.rglob(f"{_cache.SET_PREFIX}*"))

@@ -40,7 +40,7 @@ def code_of(allocatable, requested, request):
         pytest.param([1000, 10, 0, 5], [2000, 20, 0, 1], [], 0, id="no request, overcommitted"),
     ],
 )
-def test_a_code_names_what_is_lacking(allocatable, requested, request_, code):
+def test_a_code_names_the_missing_resource(allocatable, requested, request_, code):
     assert code_of(allocatable, requested, request_) == code
 
 
@@ -64,7 +64,7 @@ def test_resources_past_the_last_bit_still_reject():
     assert code > 0
 
 
-def test_only_the_rows_asked_for_are_written():
+def test_only_the_requested_rows_are_written():
     table = np.full((3, 4), 9, dtype=np.int64)
     codes = np.full(3, -1, dtype=np.int64)
     rows = np.array([1], dtype=np.int32)

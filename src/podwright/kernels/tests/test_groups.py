@@ -47,7 +47,7 @@ def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(slots, scores, w
     st.lists(places, min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(0, 11), places), max_size=8),
 )
-def test_regrouping_gives_what_counting_from_scratch_gives(slots, changes):
+def test_regrouping_equals_counting_from_scratch(slots, changes):
     grouped = Grouped(slots)
     changes = [(slot % len(slots), place) for slot, place in changes]
     # A slot that is named twice has one new place.

@@ -24,7 +24,7 @@ def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
 
 
 @needs_jit
-def test_compiling_is_told_before_it_happens_and_only_then(monkeypatch):
+def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
     monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
     @kernel

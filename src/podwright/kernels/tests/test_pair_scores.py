@@ -61,7 +61,7 @@ def test_slots_that_follow_each_other_are_a_run(rows, first):
     without=left_out,
 )
 @pytest.mark.parametrize("strategy", [LEAST_ALLOCATED, MOST_ALLOCATED])
-def test_allocation_is_scored_alike_in_chunks_and_one_by_one(
+def test_allocation_scores_are_equal_in_chunks_and_slot_by_slot(
     nodes, request, weights, without, strategy
 ):
     allocatable, used = columns(nodes)
@@ -79,7 +79,7 @@ def test_allocation_is_scored_alike_in_chunks_and_one_by_one(
 
 @pytest.mark.property
 @given(nodes=slots, request=requests, without=left_out)
-def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request, without):
+def test_balance_scores_are_equal_in_chunks_and_slot_by_slot(nodes, request, without):
     allocatable, used = columns(nodes)
     plan = np.array([0, request[0], 1, request[1]], dtype=np.int64)
     one_by_one = np.zeros(len(nodes), dtype=np.int64)
@@ -90,7 +90,7 @@ def test_balance_is_scored_alike_in_chunks_and_one_by_one(nodes, request, withou
     assert in_chunks.tolist() == one_by_one.tolist()
 
 
-def test_one_chunk_is_scored_as_upstream_words_it():
+def test_one_chunk_is_scored_with_upstreams_formula():
     capacity_a, used_a = np.array([4000.0, 4000.0, 0.0]), np.array([1000.0, 4000.0, 0.0])
     capacity_b, used_b = np.array([8000.0, 8000.0, 8000.0]), np.array([2000.0, 0.0, 2000.0])
     result = np.zeros(3)

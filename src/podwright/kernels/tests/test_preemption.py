@@ -16,11 +16,11 @@ from podwright.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
     HAS_ROOM,
-    NOBODY_LOWER,
+    NO_LOWER_PRIORITY,
     NOT_STARTED,
+    KnownResults,
     Ranked,
     Room,
-    Tried,
     add_reserved,
     dry_run_sums,
     fit_codes_with_reserved,
@@ -41,7 +41,7 @@ def test_slots_are_found_by_their_code_in_the_order_given(codes: list[int], want
 
 
 @given(randoms, st.integers(0, 8))
-def test_what_nominated_pods_ask_for_is_added_up_per_slot(random: Random, n: int) -> None:
+def test_requests_of_nominated_pods_are_summed_per_slot(random: Random, n: int) -> None:
     slots = [random.randint(-1, 3) for _ in range(n)]
     priorities = [random.randint(-2, 2) for _ in range(n)]
     requests = [[random.randint(0, 9) for _ in range(N_RESOURCES)] for _ in range(n)]
@@ -127,10 +127,10 @@ class Situation(NamedTuple):
             np.arange(1, len(counts) + 1),
         )
 
-    def tried(self) -> Tried:
+    def tried(self) -> KnownResults:
         """Return what is known before anything was tried."""
         n = len(self.pods)
-        return Tried(
+        return KnownResults(
             np.zeros(n, dtype=np.int64),
             np.empty(n, dtype=np.int64),
             np.empty((n, 5), dtype=np.int64),
@@ -250,7 +250,7 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
     lower = [pod for pod in it.pods[slot] if pod.priority < it.priority]
     block = it.blocked[slot] if it.blocked else 0
     if not lower:
-        return NOBODY_LOWER
+        return NO_LOWER_PRIORITY
     if block == 1:
         return BLOCKED_BEFORE
     if not fits(it, slot, staying):
@@ -278,7 +278,7 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
     return [violations, greatest, total, len(victims), -start], marks
 
 
-def check_dry_run(it: Situation, random: Random, known: Tried) -> None:
+def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
     order = random.sample(range(len(it.allocatable)), len(it.allocatable))
     left = np.array(it.left, dtype=np.int64)
     goal = np.array([it.priority, it.now, it.wanted, 0, 0], dtype=np.int64)
@@ -325,7 +325,7 @@ def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
 
 
 @given(randoms)
-def test_what_was_tried_before_is_found_again(random: Random) -> None:
+def test_earlier_results_are_reused(random: Random) -> None:
     it = a_situation(random)
     known = it.tried()
     check_dry_run(it, random, known)
@@ -352,7 +352,7 @@ def test_columns_are_compared_one_after_the_other(
 
 
 @given(randoms, st.integers(1, 8))
-def test_what_is_left_is_what_sorts_first(random: Random, n: int) -> None:
+def test_the_remaining_rows_are_those_that_sort_first(random: Random, n: int) -> None:
     measures = [[random.randint(0, 1) for _ in range(3)] for _ in range(n)]
     left, column = narrow(np.array(measures, dtype=np.int64))
     best = min(measures)

@@ -69,7 +69,7 @@ def apart(there, recipe, slots):
     weights=st.tuples(weights, weights),
     strategy=st.sampled_from([LEAST_ALLOCATED, MOST_ALLOCATED]),
 )
-def test_all_slots_at_once_get_what_each_gets_alone(drawn, cpu, memory, weights, strategy):
+def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights, strategy):
     there = allocatable, requested, non_zero = columns(drawn)
     shares = (NON_ZERO, 0, cpu, 2, NON_ZERO, 1, memory, 1)
     pair = (0, cpu, 1, memory)
@@ -98,7 +98,7 @@ def test_all_slots_at_once_get_what_each_gets_alone(drawn, cpu, memory, weights,
         ),
     ],
 )
-def test_any_plan_is_added_up_for_the_slots_that_are_asked_for(sums, shares, balance):
+def test_any_plan_is_summed_for_the_requested_slots(sums, shares, balance):
     drawn = [(1_000 * i, 1_500, 300 * (i % 3), 200 * i, 2, i % 3) for i in range(9)]
     there = allocatable, requested, non_zero = columns(drawn)
     held = np.zeros((3, 9), dtype=np.int64)
@@ -137,7 +137,7 @@ def test_other_plans_are_no_pair(sums, shares, balance):
     assert not is_pair_recipe(recipe_of(0, (1, 1), LEAST_ALLOCATED, sums, shares, balance))
 
 
-def test_a_node_that_is_too_large_is_told():
+def test_a_node_that_is_too_large_is_reported():
     allocatable, requested, non_zero = columns([((1 << 46) + 1, 1, 0, 0, 1, 0)])
     pair = (0, 1, 1, 1)
     recipe = recipe_of(0, (1, 1), 0, pair, (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1), pair)

@@ -51,9 +51,7 @@ def best_slots(totals: list[int]) -> list[int]:
 
 
 @given(some_totals, draws)
-def test_a_drawn_slot_is_the_best_one_in_the_place_that_the_draw_says(
-    totals: list[int], number: int
-) -> None:
+def test_a_drawn_slot_is_the_best_one_at_the_drawn_position(totals: list[int], number: int) -> None:
     found = np.zeros(3, dtype=np.int64)
     slot = pick_drawn(np.array(totals, dtype=np.int64), number, found)
     best = best_slots(totals)
@@ -62,7 +60,7 @@ def test_a_drawn_slot_is_the_best_one_in_the_place_that_the_draw_says(
 
 
 @given(some_totals)
-def test_totals_that_stay_are_summed_up_as_if_they_were_counted(totals: list[int]) -> None:
+def test_settled_totals_are_summarized_as_if_counted(totals: list[int]) -> None:
     column, _, counted = settled(totals)
     state = np.zeros(3, dtype=np.int64)
     sum_up(column, state)
@@ -83,7 +81,7 @@ def test_settled_totals_give_the_slot_that_a_scan_gives(
     st.lists(st.integers(-1, LARGEST), min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(0, 11), st.integers(-1, LARGEST)), max_size=8),
 )
-def test_settling_changes_gives_what_counting_from_scratch_gives(
+def test_settling_changes_equals_counting_from_scratch(
     totals: list[int], changes: list[tuple[int, int]]
 ) -> None:
     column, counts, state = settled(totals)
@@ -200,7 +198,7 @@ def test_rows_are_added_and_rejected_slot_by_slot(values: list[int], weight: int
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100))), st.integers(0, 9))
-def test_two_rows_are_added_up_at_once(rows: list[tuple[int, int]], constant: int) -> None:
+def test_two_rows_are_summed_in_one_call(rows: list[tuple[int, int]], constant: int) -> None:
     first = np.array([a for a, _ in rows], dtype=np.int64)
     second = np.array([b for _, b in rows], dtype=np.int64)
     totals = np.full(len(rows), -1, dtype=np.int32)

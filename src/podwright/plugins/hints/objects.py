@@ -27,7 +27,7 @@ def changed(kind: type[Kind], old: object | None, new: object | None) -> tuple[K
     return None if old is None else only(kind, old), only(kind, new)
 
 
-def only(kind: type[Kind], thing: object | None) -> Kind:
+def only(kind: type[Kind], obj: object | None) -> Kind:
     """Return the object as that kind.
 
     Raises
@@ -35,9 +35,9 @@ def only(kind: type[Kind], thing: object | None) -> Kind:
     TypeError
         If it is not of that kind, or missing.
     """
-    if not isinstance(thing, kind):
-        raise TypeError(f"expected a {kind.__name__}, got {type(thing).__name__}")
-    return thing
+    if not isinstance(obj, kind):
+        raise TypeError(f"expected a {kind.__name__}, got {type(obj).__name__}")
+    return obj
 
 
 def queue_if(condition: object) -> Hint:

@@ -48,7 +48,7 @@ def member(name: str, of: str = "g", **fields: Any) -> Pod:
                      id="no node has any"),
     ],
 )  # fmt: skip
-def test_a_group_is_not_tried_where_nodes_lack_what_it_needs(least_resources, message):
+def test_a_group_is_not_scheduled_where_nodes_lack_its_resources(least_resources, message):
     driver = Driver(config=configuration())
     driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"))
     driver.put(group("g", 2, minResources=least_resources), member("a"), member("b"))
@@ -61,7 +61,7 @@ def test_a_group_is_not_tried_where_nodes_lack_what_it_needs(least_resources, me
         assert driver.node_of("default/b")
 
 
-def test_what_members_have_already_counts_as_free_for_their_group():
+def test_requests_of_placed_members_count_as_free_for_their_group():
     driver = Driver(config=configuration())
     driver.put(make_node("n1", cpu="4"), group("g", 2, minResources={"cpu": "4"}))
     driver.put(member("a", cpu="2", node="n1"), member("b", cpu="2"))
@@ -107,7 +107,7 @@ def test_a_pod_whose_group_does_not_exist_is_refused_at_permit():
     assert driver.place_of("default/a") in {"active", "backoff"}
 
 
-def test_the_two_kinds_of_groups_are_told_apart_though_they_have_one_name():
+def test_the_two_kinds_of_groups_with_one_name_are_distinct():
     driver = Driver(config=configuration())
     in_tree = decode_as({"metadata": {"namespace": "default", "name": "g"}}, PodGroup)
     driver.put(make_node("n1"), group("g", 1), in_tree, member("a"))

@@ -203,7 +203,7 @@ def test_a_group_that_is_nearly_placed_is_neither_rejected_nor_backed_off(
     assert situation.tries(C, at_ns=1) is not is_rejected
 
 
-def test_a_back_off_comes_before_all_other_reasons():
+def test_a_backoff_precedes_all_other_reasons():
     situation = rejected()
     situation.group("g", 3, A, B)
     assert not situation.tries(A, at_ns=END_NS)
@@ -215,7 +215,7 @@ def test_a_back_off_comes_before_all_other_reasons():
 # -------------------------------------------------------------------- room for the group
 
 
-def test_a_group_that_has_room_is_not_asked_again_for_a_while():
+def test_a_group_that_fits_is_not_checked_again_for_a_while():
     situation = Situation(permit_waiting_time_seconds=5)
     situation.cluster.put(make_node("n1", cpu="2"))
     situation.group("g", 2, A, B, minResources={"cpu": "2"})
@@ -231,7 +231,7 @@ def test_a_group_that_has_room_is_not_asked_again_for_a_while():
     assert status.message == "resource gap: cpu: 1000m"
 
 
-def test_a_member_that_fails_makes_the_group_s_room_be_looked_at_again():
+def test_a_member_that_fails_causes_a_new_check_of_the_group():
     situation = Situation(pod_group_backoff_seconds=0)
     situation.cluster.put(make_node("n1", cpu="2"))
     situation.group("g", 2, A, B, minResources={"cpu": "2"})

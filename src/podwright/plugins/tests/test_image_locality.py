@@ -51,7 +51,7 @@ def test_the_size_is_the_one_seen_first():
     assert cluster.images.find("app:1") is None
 
 
-def test_answers_are_out_of_date_when_an_image_or_a_node_comes_or_goes():
+def test_results_are_outdated_when_an_image_or_a_node_is_added_or_removed():
     cluster = cluster_of(having("a", 800, "app:1"))
     versions = [cluster.version_of(Reads.IMAGES)]
     for change in (
@@ -64,7 +64,7 @@ def test_answers_are_out_of_date_when_an_image_or_a_node_comes_or_goes():
     assert len(set(versions)) == 4
 
 
-def test_answers_stay_right_when_only_pods_or_labels_change():
+def test_results_stay_valid_when_only_pods_or_labels_change():
     cluster = cluster_of(having("a", 800, "app:1"), node("b"))
     before = cluster.version_of(Reads.IMAGES)
     cluster.put(pod("there", nodeName="a"))
@@ -81,7 +81,7 @@ def worth(mib):
     return 100 * (mib - 23) // 977
 
 
-def test_nodes_that_are_gone_do_not_make_an_image_rarer():
+def test_deleted_nodes_do_not_make_an_image_rarer():
     cluster = cluster_of(having("a", 800, "app:1"), node("b"), node("c"), node("d"))
     assert scores_of(cluster)["a"] == worth(200)
     cluster.delete(node("b"))
@@ -105,7 +105,7 @@ def test_an_image_is_no_more_common_for_the_nodes_that_had_it():
     assert scores_of(cluster) == {"d": 0}
 
 
-def test_a_node_that_comes_back_under_its_name_has_what_it_reports_now():
+def test_a_recreated_node_has_the_images_that_it_reports():
     cluster = cluster_of(having("a", 800, "app:1"), having("b", 800, "app:1"))
     cluster.delete(node("a"))
     cluster.put(node("a"))
@@ -114,7 +114,7 @@ def test_a_node_that_comes_back_under_its_name_has_what_it_reports_now():
     assert scores_of(cluster) == {"b": worth(800), "a": worth(800)}
 
 
-def test_a_node_that_loses_an_image_scores_nothing_and_makes_it_rarer():
+def test_a_node_that_loses_an_image_scores_zero_and_makes_it_rarer():
     cluster = cluster_of(having("a", 800, "app:1"), having("b", 800, "app:1"))
     assert scores_of(cluster) == {"a": worth(800), "b": worth(800)}
     cluster.put(node("a"))
@@ -175,7 +175,7 @@ def test_images_of_init_containers_count():
     }
 
 
-def test_pods_share_answers_and_signatures_only_if_images_and_containers_are_the_same():
+def test_pods_share_results_and_signatures_only_with_equal_images_and_containers():
     plugin = ImageLocality()
     two = [{"name": "c", "image": "app:1"}, {"name": "d", "image": "data:1"}]
     volume = [{"name": "v", "image": {"reference": "data:1"}}]

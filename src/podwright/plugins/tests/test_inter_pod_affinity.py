@@ -162,7 +162,7 @@ def test_affinity_is_unresolvable_and_anti_affinity_is_not():
     assert answers["c"].code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 
-def test_there_is_nothing_to_do_for_pods_that_no_term_concerns():
+def test_pods_without_matching_terms_are_skipped():
     plugin = InterPodAffinity()
     placed = pod("1", "db", on="a", affinity=apart(term(ZONE, "other")))
     cycle = Cycle(pod(), cluster_of(*NODES, placed))
@@ -275,7 +275,7 @@ def test_scoring_starts_when_the_first_matching_pod_arrives():
     assert plugin.pre_score(cycle).is_success
 
 
-def test_a_rehearsal_takes_in_pods_with_terms_of_their_own():
+def test_a_dry_run_counts_pods_that_have_terms():
     cluster = cluster_of(*NODES)
     plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=apart(term(HOST, "none"))), cluster)
     plugin.pre_filter(cycle)

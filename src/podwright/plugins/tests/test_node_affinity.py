@@ -57,7 +57,7 @@ def test_nodes_that_do_not_match_are_rejected(wanted, rejected):
     assert reasons(plugin, cycle) == dict.fromkeys(rejected, (OWN,))
 
 
-def test_a_pod_that_wants_nothing_is_not_checked():
+def test_a_pod_without_requirements_is_not_checked():
     assert NodeAffinity().pre_filter(cycle_of(pod(), *NODES)) == Status.SKIPPED
 
 

@@ -5,12 +5,12 @@ from podwright.plugins.node_resources_balanced_allocation import NodeResourcesBa
 from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, pod, scored
 
 
-def test_a_pod_that_asks_for_nothing_is_not_scored():
+def test_a_pod_without_requests_is_not_scored():
     plugin = NodeResourcesBalancedAllocation()
     assert plugin.pre_score(cycle_of(pod(), node("n"))).is_skip
 
 
-def test_a_pod_that_asks_for_none_of_the_resources_is_not_scored():
+def test_a_pod_that_requests_none_of_the_resources_is_not_scored():
     args = NodeResourcesBalancedAllocationArgs(
         resources=(ResourceSpec(name="example.com/gpu", weight=1),)
     )

@@ -46,7 +46,7 @@ def verdict(wanted, *objects, args=None):
         ),
     ],
 )
-def test_what_is_lacking_is_said(requests, code, reasons):
+def test_the_reasons_name_the_missing_resources(requests, code, reasons):
     there = pod("there", {"cpu": "1", "memory": "1Gi"}, nodeName="n")
     found = verdict(pod(requests=requests), node("n"), there)
     assert (found.code, found.reasons) == (code, reasons)
@@ -105,7 +105,7 @@ def test_a_pod_without_requests_counts_for_a_little():
     assert score_of(pod(), strategy) == 2  # 100m of 4
 
 
-def test_a_scalar_that_the_pod_does_not_ask_for_does_not_score():
+def test_a_scalar_that_the_pod_does_not_request_is_not_scored():
     gpu = ScoringStrategy(
         type="LeastAllocated", resources=(ResourceSpec(name="example.com/gpu", weight=1),)
     )

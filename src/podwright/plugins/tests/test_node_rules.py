@@ -28,7 +28,7 @@ def test_a_pod_with_a_node_name_fits_there_alone():
     assert reasons(NodeName(), cycle) == {"a": (text,)}
 
 
-def test_a_pod_with_an_unknown_node_name_fits_nowhere():
+def test_a_pod_with_an_unknown_node_name_fits_on_no_node():
     assert set(reasons(NodeName(), cycle_of(pod(nodeName="c"), node("a"), node("b")))) == {"a", "b"}
 
 

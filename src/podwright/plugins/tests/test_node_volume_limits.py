@@ -105,7 +105,7 @@ def test_cloud_disks_count_for_the_driver_that_took_over():
     assert answer(same, *objects, pod("r", volumes=inline, nodeName="n0")) == ""
 
 
-def test_what_changes_later_is_counted_again():
+def test_later_changes_are_counted():
     user = pod("q", volumes=using("a"), nodeName="n0")
     cycle = cycle_of(pod(volumes=using("new")), node("n0"), *bound("new"), user)
     cluster, plugin = cycle.cluster, NodeVolumeLimits()
@@ -179,7 +179,7 @@ SCALES = parse_gates("VolumeLimitScaling=true")
         ),
     ],
 )
-def test_a_driver_may_be_asked_for(gates, spec, messages):
+def test_a_driver_may_be_required(gates, spec, messages):
     drivers = [] if spec is None else [csi_driver("csi.x", **spec)]
     # n0 has the driver, n1 another one, n2 no CSINode.
     csi_nodes = [csi_node("n0", csi_x=5), csi_node("n1", csi_y=5)]

@@ -23,7 +23,7 @@ def test_the_queue_is_ordered_by_priority_and_then_by_time():
     assert [name for name, _, _ in ordered] == ["urgent", "early", "late", "negative"]
 
 
-def test_a_pod_with_resource_claims_is_refused_and_says_why():
+def test_a_pod_with_resource_claims_is_rejected_with_a_reason():
     wanted = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
     answer = DynamicResources().pre_filter(cycle_of(wanted, node("n")))
     assert answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE

@@ -130,7 +130,7 @@ def test_filter(pod, placed, wanted):
     assert verdicts(pod, *THREE, *placed) == wanted
 
 
-def test_nodes_with_taints_count_unless_the_policy_says_no():
+def test_nodes_with_taints_count_unless_the_policy_excludes_them():
     tainted = in_zone("b", "y", spec={"taints": [{"key": "k", "effect": "NoSchedule"}]})
     nodes = (in_zone("a", "x"), tainted)
     assert verdicts(spreading(constraint()), *nodes, web("1", "a"))["a"] == SKEWED
@@ -199,7 +199,7 @@ def test_a_mistaken_selector_is_an_error():
     assert plugin.pre_score(cycle).code == Code.ERROR
 
 
-def test_a_rehearsal_frees_a_domain_and_leaves_the_cycle_alone():
+def test_a_dry_run_frees_a_domain_and_does_not_change_the_cycle():
     cluster = cluster_of(*THREE[:2], web("1", "a"), web("2", "a"))
     plugin, cycle = PodTopologySpread(), Cycle(spreading(constraint(skew=2)), cluster)
     plugin.pre_filter(cycle)

@@ -107,7 +107,7 @@ def is_without_rows(ranking: Ranking) -> bool:
         ),
     ],
 )
-def test_totals_without_rows_decide_as_rows_do_until_nothing_fits(like: Pod) -> None:
+def test_totals_without_rows_decide_as_rows_do_until_no_node_fits(like: Pod) -> None:
     cluster = cluster_of(90)
     quick = PluginRunner(profile(), cluster, seed=5)
     rows = PluginRunner(with_rows(profile()), cluster, seed=5)
@@ -130,7 +130,7 @@ def test_totals_without_rows_decide_as_rows_do_until_nothing_fits(like: Pod) -> 
         pytest.fail("the nodes were never full")
 
 
-def test_who_filters_or_scores_anew_has_to_promise_anew() -> None:
+def test_a_subclass_that_overrides_filter_or_score_must_declare_again() -> None:
     cycle = Cycle(make_pod("p", cpu="1"), cluster_of(1))
     for plugin in (NodeResourcesFit(), RowsOnly()):
         plugin.pre_filter(cycle)
@@ -140,7 +140,7 @@ def test_who_filters_or_scores_anew_has_to_promise_anew() -> None:
         assert (plugin.score_as_requests(cycle) is None) == is_own
 
 
-def test_who_scores_by_another_base_has_to_promise_anew() -> None:
+def test_a_subclass_that_scores_by_another_base_must_declare_again() -> None:
     cycle = Cycle(make_pod("p", cpu="1"), cluster_of(1))
     plugin = MixedIn()
     plugin.pre_filter(cycle)
@@ -149,7 +149,7 @@ def test_who_scores_by_another_base_has_to_promise_anew() -> None:
     assert plugin.score_as_requests(cycle) is None
 
 
-def test_a_plugin_that_did_not_prepare_promises_nothing() -> None:
+def test_a_plugin_without_its_pre_filter_declares_nothing() -> None:
     cycle = Cycle(make_pod("p", cpu="1"), cluster_of(1))
     assert NodeResourcesFit().filter_as_sums(cycle) is None
     assert NodeResourcesFit().score_as_requests(cycle) is None

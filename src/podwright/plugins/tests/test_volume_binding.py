@@ -123,11 +123,11 @@ def test_a_bound_volume_is_reached_from_its_nodes_only():
     }
 
 
-def test_a_volume_that_is_gone_is_gone_everywhere():
+def test_a_deleted_volume_rejects_all_nodes():
     assert set(rejected(pod(volumes=using("c")), claim("c", bound_to="v")).values()) == {GONE}
 
 
-def test_a_conflict_with_an_earlier_volume_hides_a_later_one_that_is_gone():
+def test_a_conflict_with_an_earlier_volume_hides_a_later_deleted_one():
     objects = [
         claim("c", bound_to="v"),
         volume("v", on=["n1"], claim="c"),
@@ -140,7 +140,7 @@ def test_a_conflict_with_an_earlier_volume_hides_a_later_one_that_is_gone():
     }
 
 
-def test_conflicts_of_bound_and_waiting_claims_are_told_together():
+def test_conflicts_of_bound_and_waiting_claims_are_reported_together():
     objects = [
         claim("c", bound_to="v"),
         volume("v", on=["n1"], claim="c"),
@@ -150,7 +150,7 @@ def test_conflicts_of_bound_and_waiting_claims_are_told_together():
     assert rejected(pod(volumes=using("c", "d")), *objects)["n0"] == OUT_OF_REACH + NO_VOLUME
 
 
-def test_a_migrated_volume_is_looked_up_under_the_drivers_label():
+def test_a_migrated_volume_uses_the_label_of_its_driver():
     zone = {"matchExpressions": [expression(ZONE, "In", "a")]}
     disk = volume(
         "v",
@@ -255,7 +255,7 @@ def test_two_claims_get_two_volumes_the_smaller_claim_first():
     assert bindings(wanted, "n0", *objects)["bound"] == {"d": "small", "c": "large"}
 
 
-def test_what_finds_no_volume_is_provisioned_where_the_class_allows():
+def test_a_claim_without_a_volume_is_provisioned_where_the_class_allows():
     topology = {"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}
     dynamic = storage_class("local", "csi.x", allowedTopologies=[topology])
     objects = [claim("c"), dynamic, volume("v", on=["n1"])]
@@ -289,7 +289,7 @@ def test_provisioning_needs_room_where_the_driver_reports_it(amounts, roomy):
     assert full == {n: NO_ROOM for n in ["n0", "n1", "n2"] if n != "n0" or not roomy}
 
 
-def test_a_claim_that_selected_a_node_goes_nowhere_else():
+def test_a_claim_with_a_selected_node_is_restricted_to_it():
     selected = claim("c", meta={"annotations": {"volume.kubernetes.io/selected-node": "n2"}})
     objects = [selected, storage_class("local", "csi.x"), SMALL]
     assert rejected(pod(volumes=using("c")), *objects) == {"n0": NO_VOLUME, "n1": NO_VOLUME}
@@ -330,7 +330,7 @@ def test_a_pod_whose_claims_are_bound_reserves_nothing():
     assert cycle.find(ASSUMED) is None
 
 
-def test_the_documents_of_what_is_reserved_say_so():
+def test_reserved_objects_have_the_annotations_of_the_binding():
     cycle, _ = prepared(pod(volumes=using("c")), claim("c"), storage_class("local"), SMALL)
     VolumeBinding().reserve(cycle, "n0")
     ((_, bound),) = cycle.read(ASSUMED).bindings
@@ -411,14 +411,14 @@ def scores(args, wanted, *objects):
         ),
     ],
 )
-def test_volumes_that_are_there_are_scored_by_what_is_used(args, wanted, volumes, expected):
+def test_existing_volumes_are_scored_by_their_used_share(args, wanted, volumes, expected):
     objects = [volume(name, size, on=[host]) for name, size, host in volumes]
     objects += [claim(f"c{i}", size) for i, size in enumerate(wanted)]
     names = [f"c{i}" for i in range(len(wanted))]
     assert scores(args, pod(volumes=using(*names)), storage_class("local"), *objects) == expected
 
 
-def test_classes_count_alike_and_halves_are_rounded_up():
+def test_classes_count_equally_and_halves_are_rounded_up():
     objects = [
         storage_class("local"),
         storage_class("fast"),
@@ -450,12 +450,12 @@ def test_volumes_that_are_to_be_made_are_scored_by_the_pool(sizes, expected):
     assert scores(LEAST, pod(volumes=using(*names)), *objects) == expected
 
 
-def test_volumes_of_drivers_that_tell_no_capacity_score_nothing():
+def test_volumes_of_drivers_without_capacity_score_zero():
     objects = [storage_class("made", "csi.y"), claim("c", of_class="made")]
     assert scores(LEAST, pod(volumes=using("c")), *objects) == [0, 0, 0]
 
 
-def test_a_volume_that_is_there_goes_before_one_that_is_to_be_made():
+def test_an_existing_volume_precedes_a_provisioned_one():
     objects = [
         storage_class("made", "csi.x"),
         storage_class("local"),

@@ -108,7 +108,7 @@ def test_preemption_of_the_user_frees_the_claim():
     assert set(reasons(plugin, simulated)) == {"n0", "n1"}
 
 
-def test_taking_and_releasing_a_claim_for_one_pod_outdates_what_was_prepared():
+def test_using_and_releasing_a_read_write_once_pod_claim_outdates_results():
     cluster = cluster_of(node("n0"), claim("c", accessModes=EXCLUSIVE), claim("shared"))
     versions = [cluster.storage.version]
     for placed in [

@@ -71,7 +71,7 @@ def test_zones_of_bound_volumes(volume_labels, node_labels, passes):
         ),
     ],
 )
-def test_what_pre_filter_says(objects, code, reason):
+def test_pre_filter(objects, code, reason):
     cycle = cycle_of(pod(volumes=using("c")), node("n"), *objects)
     status = VolumeZone().pre_filter(cycle)
     assert isinstance(status, Status)

@@ -59,14 +59,14 @@ def candidate(node, *victims, violations=0):
         ),
     ],
 )
-def test_the_criteria_come_in_order(worse, better, criterion):
+def test_the_criteria_are_applied_in_order(worse, better, criterion):
     choice = choose([worse, better], now_ns=NOW_NS)
     assert choice.candidate is better
     assert choice.criterion is criterion
     assert choice.acceptable == ("b",)
 
 
-def test_equal_candidates_are_told_apart_by_name():
+def test_equal_candidates_are_ordered_by_name():
     choice = choose([candidate(name, (1, LATE)) for name in "cab"], now_ns=NOW_NS)
     assert choice.candidate.node == "a"
     assert choice.acceptable == ("a", "b", "c")

@@ -115,7 +115,7 @@ def test_nominations_are_kept_as_columns():
     assert not cluster.nominated
 
 
-def test_a_rehearsal_gives_host_ports_back():
+def test_a_dry_run_restores_host_ports():
     port = {"name": "c", "image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}
     cluster = cluster_of(
         node("n1"), *[pod(name, on="n1", containers=[port]) for name in ("a", "b")]

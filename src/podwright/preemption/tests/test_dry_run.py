@@ -79,7 +79,7 @@ def measured(run: DryRun) -> list[list[int]]:
         ),
     ],
 )
-def test_a_dry_run_sees_what_has_changed_since_the_last_one(change: Callable[[Cluster], object]):
+def test_a_dry_run_uses_the_changes_since_the_last_one(change: Callable[[Cluster], object]):
     cluster = full_cluster()
     before, plain_before = found(cluster, HIGH)
     assert told(before) == told(plain_before)
@@ -91,7 +91,7 @@ def test_a_dry_run_sees_what_has_changed_since_the_last_one(change: Callable[[Cl
     assert (told(before), measured(before)) != (told(after), measured(after)), "it mattered"
 
 
-def test_what_a_nominated_pod_prevents_is_forgotten_with_its_nomination():
+def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
     cluster = full_cluster()
     waiting = pod("w", "1", priority=10, nominated="n1")
     first, _ = found(cluster, HIGH)
@@ -108,7 +108,7 @@ def test_what_a_nominated_pod_prevents_is_forgotten_with_its_nomination():
         pytest.param(pod("other", "500m", priority=10), id="that asks for less"),
     ],
 )
-def test_what_was_found_for_one_preemptor_is_not_told_another(preemptor: Pod):
+def test_results_of_one_preemptor_are_not_used_for_another(preemptor: Pod):
     cluster = full_cluster()
     first, _ = found(cluster, HIGH)
     other, plain = found(cluster, preemptor)
@@ -117,7 +117,7 @@ def test_what_was_found_for_one_preemptor_is_not_told_another(preemptor: Pod):
     assert told(found(cluster, HIGH)[0]) == told(first)
 
 
-def test_more_kinds_of_preemptors_than_are_kept_find_what_they_would_find_alone():
+def test_more_kinds_of_preemptors_than_are_cached_find_correct_results():
     cluster = full_cluster()
     for _ in range(2):
         for priority in range(2, 9):

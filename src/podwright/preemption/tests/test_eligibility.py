@@ -44,7 +44,7 @@ def test_only_a_terminating_pod_of_lower_priority_makes_room(priority, waits):
     assert (verdict(going(priority=priority)) is WAITS) is waits
 
 
-def test_pods_that_run_or_are_deleted_by_somebody_else_make_no_room():
+def test_running_pods_and_pods_deleted_by_others_do_not_count_as_victims():
     running = pod("running", "0", priority=1, on="n1")
     leaving = with_fields(
         pod("leaving", "0", priority=1, on="n1"),
@@ -70,16 +70,16 @@ def test_a_preemptor_without_priority_waits_for_pods_below_zero_only():
 
 
 @pytest.mark.parametrize("terminating_on", ["n2", "n3"])
-def test_what_happens_on_other_nodes_does_not_matter(terminating_on):
+def test_other_nodes_do_not_matter(terminating_on):
     assert verdict(going(priority=1, on=terminating_on)).is_success
 
 
 @pytest.mark.parametrize("nominated", ["", "n2", "gone"])
-def test_a_pod_that_is_nominated_elsewhere_or_nowhere_may_preempt(nominated):
+def test_a_pod_nominated_to_another_node_or_none_may_preempt(nominated):
     assert verdict(going(priority=1), nominated=nominated).is_success
 
 
-def test_a_nominated_node_that_is_gone_holds_nobody_back():
+def test_a_deleted_nominated_node_does_not_prevent_preemption():
     preemptor = pod("high", "2", priority=100, nominated="n2")
     cluster = cluster_of(node("n1"), FULL, node("n2"), going(priority=1, on="n2"))
     cluster.delete(node("n2"))
@@ -90,7 +90,7 @@ def test_a_nominated_node_that_is_gone_holds_nobody_back():
 @pytest.mark.parametrize(
     ("policy", "never"), [("Never", True), ("PreemptLowerPriority", False), (None, False)]
 )
-def test_the_policy_never_comes_first(nominated, policy, never):
+def test_the_policy_never_is_checked_first(nominated, policy, never):
     found = verdict(going(priority=100), nominated=nominated, preemptionPolicy=policy)
     assert (found is NEVER) is never
     if nominated:

@@ -90,7 +90,7 @@ def test_every_candidate_has_its_row():
         pytest.param(("broken", "worse", "broken"), "[broken, worse]", id="several"),
     ],
 )
-def test_errors_of_the_dry_run_are_told_if_there_is_no_candidate(errors, message):
+def test_errors_of_the_dry_run_are_reported_if_there_is_no_candidate(errors, message):
     failed = failed_cycle(pod("high", "3", priority=9), cluster_of(node("n1")))
     run = DryRun(errors=errors)
     result = conclude(failed, run, run.candidates)
@@ -109,7 +109,7 @@ def test_errors_do_not_matter_where_there_is_a_candidate():
     assert result.nominated_node == "n1"
 
 
-def test_nodes_that_were_all_tried_are_told_without_a_rest():
+def test_the_message_omits_the_rest_if_all_nodes_were_tried():
     decision = attempt(
         pod("high", "2", priority=9),
         *[node(name) for name in ("n1", "n2")],

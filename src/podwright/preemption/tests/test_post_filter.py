@@ -52,7 +52,7 @@ def test_rejections_are_joined_and_the_last_nomination_counts():
         pytest.param(ValueError("raised"), Code.ERROR, id="an exception"),
     ],
 )
-def test_some_answers_end_it(answer, code):
+def test_some_results_end_post_filter(answer, code):
     decision = ask(rejects("A", "one"), plugin("B", answer), rejects("C", "three"))
     assert decision.post_filter.status.code == code
     assert decision.post_filter.status.plugin == "B"

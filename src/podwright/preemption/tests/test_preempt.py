@@ -37,7 +37,7 @@ def test_the_least_important_pods_make_room():
     assert decision.message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
-def test_nobody_is_evicted_by_asking():
+def test_preempt_evicts_no_pod():
     cluster = cluster_of(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
     runner = PluginRunner(profile(), cluster)
     decision = runner.decide(IMPORTANT, cycle_number=1)
@@ -73,7 +73,7 @@ def test_who_may_not_preempt_keeps_its_nomination(spec, others, message):
     assert decision.post_filter.message == f"no new claims to deallocate, {message}"
 
 
-def test_an_impossible_nominated_node_does_not_hold_back():
+def test_an_impossible_nominated_node_does_not_prevent_preemption():
     preemptor = pod("important", "2", priority=100, nominated="n1")
     decision = attempt(
         preemptor,
@@ -85,7 +85,7 @@ def test_an_impossible_nominated_node_does_not_hold_back():
     assert decision.post_filter.nominated_node == "n2"
 
 
-def test_nothing_helps_and_the_nomination_is_taken_back():
+def test_the_nomination_is_cleared_if_preemption_does_not_help():
     decision = attempt(
         IMPORTANT,
         node("n1"),
@@ -115,7 +115,7 @@ def test_a_budget_protects_where_another_node_will_do():
     assert [c.pdb_violations for c in sorted(preemption.candidates, key=lambda c: c.node)] == [1, 0]
 
 
-def test_who_would_violate_a_budget_is_put_back_first():
+def test_pods_that_would_violate_a_budget_are_reprieved_first():
     decision = attempt(
         pod("important", "1", priority=100),
         node("n1"),
@@ -148,7 +148,7 @@ def test_an_equally_important_nominated_pod_needs_room_too():
     assert len(found(decision).victims) == 2
 
 
-def test_a_host_port_is_free_once_one_of_its_users_is_gone():
+def test_a_host_port_is_free_after_one_of_its_users_is_removed():
     # Two pods on one port are a mistake; upstream's set forgets the port with the first.
     port = {"name": "c", "image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}
     decision = attempt(
@@ -173,8 +173,8 @@ def full_nodes(count):
         pytest.param(Limits(0, 1), 5, 1, id="one"),
     ],
 )
-def test_how_many_candidates_are_enough(limits, nodes, wanted):
-    assert limits.wanted(nodes) == wanted
+def test_the_required_number_of_candidates(limits, nodes, wanted):
+    assert limits.required(nodes) == wanted
 
 
 def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():
@@ -198,14 +198,14 @@ def extenders_answer(answer):
     return end.value.value
 
 
-def test_extenders_leave_some_candidates():
+def test_extenders_keep_some_candidates():
     result = extenders_answer(lambda candidates: [c for c in candidates if c.node == "n2"])
     assert result.nominated_node == "n2"
     assert result.details.choice.criterion is None
     assert len(result.details.dry_run.candidates) == 3
 
 
-def test_extenders_leave_none():
+def test_extenders_keep_no_candidate():
     result = extenders_answer(lambda _: [])
     assert result.status == Status.unschedulable("no candidate node for preemption")
     assert result.nominated_node is None
@@ -216,7 +216,7 @@ def test_extenders_fail():
     assert extenders_answer(lambda _: error).status == error
 
 
-def test_what_was_found_can_be_told():
+def test_the_result_has_a_description():
     decision = attempt(
         pod("important", "1", priority=100),
         node("n1"),
@@ -226,14 +226,14 @@ def test_what_was_found_can_be_told():
         pod("c", "2", priority=3, on="n2"),
     )
     assert found(decision).describe() == (
-        "tried 2 of 2 nodes where room may help: 2 candidates",
+        "tried 2 of 2 nodes where preemption may help: 2 candidates",
         "n1: evicts default/a (priority 1), spares default/b (priority 2)",
         "n2: evicts default/c (priority 3)",
         "takes n1: lowest priority of the most important victim",
     )
 
 
-def test_candidates_stay_what_they_were_whatever_happens_to_the_cluster():
+def test_candidates_do_not_change_with_the_cluster():
     cluster = cluster_of(
         *[node(name) for name in ("b", "a", "c")],
         *[pod(f"on-{name}", "2", on=name) for name in ("a", "b", "c")],

@@ -155,7 +155,7 @@ def test_each_breach_is_found_and_named(plugin, check, words):
     assert any(words in message for message in messages), str(caught.value)
 
 
-def test_what_is_right_has_no_findings_and_what_is_left_out_is_said():
+def test_a_correct_plugin_has_no_findings_and_skipped_checks_are_listed():
     report = check_plugin(Zone(), nodes=[make_node("mine", zone="a")], pods=[make_pod("mine")])
     assert report.findings == ()
     assert report.left_out["forms"] == "the plugin has one form only"

@@ -6,7 +6,7 @@ from podwright.objects import InvalidObject, pending_requests
 from podwright.testing import make_node, make_pod
 
 
-def test_a_node_has_what_was_said_and_its_hostname():
+def test_a_node_has_the_given_fields_and_its_hostname():
     node = make_node("n", cpu="1500m", gpu=2, zone="a", labels={"disk": "ssd"}, unschedulable=True)
     assert node.status.allocatable["nvidia.com/gpu"] == "2"
     assert node.metadata.labels == {
@@ -15,7 +15,7 @@ def test_a_node_has_what_was_said_and_its_hostname():
     assert node.spec.unschedulable
 
 
-def test_a_pod_asks_for_what_was_said():
+def test_a_pod_has_the_given_requests():
     pod = make_pod("p", cpu="500m", memory="1Gi", gpu=1, resources={"example.com/x": 3})
     assert pending_requests(pod) == {
         "cpu": 500, "memory": 1 << 30, "nvidia.com/gpu": 1, "example.com/x": 3,

@@ -33,18 +33,18 @@ def pod(name="pending", namespace="default", status=None, **spec):
     )
 
 
-def thing(api_version, kind, name="x", **fields):
+def obj(api_version, kind, name="x", **fields):
     metadata = {"name": name, "namespace": "default"}
     return decode({"apiVersion": api_version, "kind": kind, "metadata": metadata} | fields)
 
 
 def claim(name="mine", **status):
-    return thing("resource.k8s.io/v1", "ResourceClaim", name, status=status)
+    return obj("resource.k8s.io/v1", "ResourceClaim", name, status=status)
 
 
 def device_class(name="gpu", resource=None):
     spec = {"extendedResourceName": resource} if resource else {}
-    return thing("resource.k8s.io/v1", "DeviceClass", name, spec=spec)
+    return obj("resource.k8s.io/v1", "DeviceClass", name, spec=spec)
 
 
 def csi_node(**limits):
@@ -52,15 +52,15 @@ def csi_node(**limits):
         {"name": name, "nodeID": "n", "allocatable": {"count": count}}
         for name, count in limits.items()
     ]
-    return thing("storage.k8s.io/v1", "CSINode", spec={"drivers": drivers})
+    return obj("storage.k8s.io/v1", "CSINode", spec={"drivers": drivers})
 
 
 def csi_driver(**spec):
-    return thing("storage.k8s.io/v1", "CSIDriver", "driver", spec=spec)
+    return obj("storage.k8s.io/v1", "CSIDriver", "driver", spec=spec)
 
 
 def node(**spec):
-    return thing("v1", "Node", "n", spec=spec)
+    return obj("v1", "Node", "n", spec=spec)
 
 
 def hint_of(events, index=0):
@@ -185,7 +185,7 @@ def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, t
 def test_gang_scheduling_waits_for_members_and_for_the_group():
     member = pod(schedulingGroup={"podGroupName": "g"})
     added = pod("added", schedulingGroup={"podGroupName": "g"})
-    group = thing("scheduling.k8s.io/v1alpha2", "PodGroup", "g")
+    group = obj("scheduling.k8s.io/v1alpha2", "PodGroup", "g")
     assert gang_scheduling.after_pod_added(member, None, added) is QUEUE
     assert gang_scheduling.after_pod_added(member, None, pod("lone")) is SKIP
     assert gang_scheduling.after_pod_added(pod(), None, pod("lone")) is SKIP
