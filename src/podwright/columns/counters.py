@@ -84,11 +84,11 @@ class PlacementLog:
         left = entries < 0
         came = np.where(left, ~entries, entries)
         found = domains[came >> 1]
-        is_live = found >= 0
+        is_counted = found >= 0
         if of_live:
-            is_live &= (came & 1) == 0
-        counts += weight * np.bincount(found[is_live & ~left], minlength=len(counts))
-        counts -= weight * np.bincount(found[is_live & left], minlength=len(counts))
+            is_counted &= (came & 1) == 0
+        counts += weight * np.bincount(found[is_counted & ~left], minlength=len(counts))
+        counts -= weight * np.bincount(found[is_counted & left], minlength=len(counts))
 
     def clear(self) -> None:
         """Forget all pods."""

@@ -75,7 +75,7 @@ class PluginRunner:
     extenders : tuple of CalledExtender
         In call order; see `steps`.
     keeps_totals : bool
-        Whether `scored` is target_count.
+        Whether `scored` is needed.
 
     Attributes
     ----------
@@ -262,19 +262,19 @@ class PluginRunner:
     def post_filter_steps(
         self, decision: Decision, *, cycle_number: int, now_ns: int
     ) -> Steps[Decision]:
-        """CallPlugin the PostFilter plugins, and extenders on the way; see `post_filter`."""
+        """Run the PostFilter plugins, and yield their calls to extenders; see `post_filter`."""
         failed = self._begin_post_filter(decision, cycle_number, now_ns)
         if failed is None:
             return decision
         return _after_post_filter(decision, (yield from post_filter_steps(failed)))
 
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
-        """CallPlugin the PostFilter plugins about a pod that fits on no node; nothing is changed.
+        """Run the PostFilter plugins for a pod that fits on no node; nothing is changed.
 
         Parameters
         ----------
         decision : Decision
-            What `decide` returned last. Unless it results that no node fits, nobody is asked.
+            The last result of `decide`. PostFilter runs only if no node fits.
         cycle_number : int
             Counter of draws.
         now_ns : int
