@@ -1,7 +1,7 @@
-"""What the API server's admission does to a pod that scheduling would notice.
+"""The parts of API server admission that affect scheduling.
 
-Manifests that somebody wrote are completed; objects that come from an API server already
-are complete and pass unchanged.
+Pods from manifests are completed; pods from an API server are already complete and stay
+unchanged.
 Upstream: pkg/apis/core/v1/defaults.go, `SetDefaults_Pod`; plugin/pkg/admission/priority.
 """
 
@@ -18,12 +18,13 @@ DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
 
 def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
-    """Return `pod` with what admission would fill in.
+    """Return `pod` with the fields that admission sets.
 
     Parameters
     ----------
     priority_classes : iterable of PriorityClass
-        Those of the cluster. A class that does not exist leaves the priority unset.
+        The priority classes of the cluster. If the pod's class does not exist, the priority stays
+        unset.
     """
     spec = pod.spec
     changes: dict[str, object] = {}
@@ -50,14 +51,14 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
 
 
 def without_pod_level_resources(pod: Pod) -> Pod:
-    """Return `pod` as it is read without the gate PodLevelResources: its containers count."""
+    """Return `pod` without its pod-level resources, as without the gate PodLevelResources."""
     if pod.spec.resources is None:
         return pod
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=None))
 
 
 def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """Return the PriorityClass of pods that name none; None if no class is a global default.
+    """Return the global default PriorityClass; None if there is none.
 
     Notes
     -----

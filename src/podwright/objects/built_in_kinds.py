@@ -1,8 +1,8 @@
-"""The kinds that Kubernetes serves or served, to tell a misspelt kind from a custom one.
+"""The kinds that Kubernetes serves or served, to distinguish misspelled kinds from custom ones.
 
-An API server without custom resources refuses any other kind of these groups. Groups that are
-not here belong to custom resources, whose kinds nobody can know. Dumps of older clusters have kinds
-that are gone by now; they are no mistakes.
+An API server without custom resources rejects any other kind of these groups. All other groups
+belong to custom resources, whose kinds are not known here. Kinds that were removed from Kubernetes
+are included, because dumps of older clusters contain them.
 
 Upstream: staging/src/k8s.io/api/*/*/register.go, the kinds with resources of their own
 """
@@ -61,11 +61,11 @@ KINDS_OF_GROUP: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "storagemigration.k8s.io": ("StorageVersionMigration",),
 }  # fmt: skip
-"""By group, "" for the core group; whatever the version."""
+"""By group, "" for the core group; independent of the version."""
 
 
 def no_match(api_version: str, kind: str) -> str:
-    """Say that a built-in group has no such kind, as kubectl does; "" if it may have.
+    """Return kubectl's error if a built-in group has no such kind; "" otherwise.
 
     Upstream: k8s.io/apimachinery/pkg/api/meta/errors.go, `NoKindMatchError`
     """

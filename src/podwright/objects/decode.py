@@ -1,9 +1,9 @@
-"""From documents to objects.
+"""Decoding: from documents to objects.
 
-The fast path converts a document in one step and then looks at its quantities. Only when
-that fails is the document walked field by field, to say everything that is wrong with it.
+The fast path converts a document in one step and then checks its quantities. Only if that fails,
+the document is walked field by field to collect all errors.
 
-A `null` means that the field is absent, as it does to the API server.
+A `null` field is absent, as for the API server.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NAMESPACED_GROUPS = frozenset(
      ("rbac.authorization.k8s.io", "RoleBinding"), ("resource.k8s.io", "ResourceClaim"),
      ("resource.k8s.io", "ResourceClaimTemplate")}
 )  # fmt: skip
-"""Kinds that are not typed here but are known to live in a namespace."""
+"""Kinds that are not typed but are known to be namespaced."""
 
 
 def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
@@ -68,20 +68,20 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     Parameters
     ----------
     document : mapping
-        The object as JSON has it. It is kept as `raw` and must not be changed afterwards.
+        The object as JSON. It is kept as `raw` and must not be changed afterwards.
     source : str
-        Where it comes from, for errors.
+        The source of the document, for errors.
 
     Returns
     -------
     Object
-        The struct of its kind; `Unknown` when the kind is none that scheduling reads. An object
-        of a namespaced kind without a namespace is in `default`.
+        The struct of its kind; `Unknown` if scheduling does not read the kind. An object of a
+        namespaced kind without a namespace is in `default`.
 
     Raises
     ------
     InvalidObject
-        With everything that is wrong.
+        With all errors.
     """
     if not isinstance(document, dict):
         raise InvalidObject([_whole(source, f"an object is expected, not {quoted(document)}")])
@@ -103,7 +103,7 @@ def decode_as(document: Mapping[str, Any], cls: type[T], *, source: str = "") ->
     Raises
     ------
     InvalidObject
-        With everything that is wrong, another kind included.
+        With all errors, including a different kind.
     """
     if not isinstance(document, dict):
         raise InvalidObject([_whole(source, f"an object is expected, not {quoted(document)}")])
@@ -165,7 +165,7 @@ def _decode(document: Mapping[str, Any], cls: type[T], source: str) -> T:
         try:
             decoded = msgspec.convert(pruned, cls)
         except msgspec.ValidationError as error:
-            # The walk knows fewer rules than msgspec; its word is better than none.
+            # The walk checks fewer rules than msgspec; in this case msgspec's error is reported.
             raise InvalidObject([_whole(source, str(error))]) from None
     msgspec.structs.force_setattr(decoded, "raw", document)
     return decoded
@@ -202,7 +202,7 @@ def _parse_all(lists: Iterator[ResourceList]) -> None:
 
 
 def _quantities_of(decoded: KubernetesObject) -> Iterator[ResourceList]:
-    """Yield every quantity of an object: the fast twin of what `_walk` finds by type."""
+    """Yield every quantity of an object; a faster equivalent of finding them in `_walk`."""
     match decoded:
         case Pod():
             yield from _quantities_of_spec(decoded.spec)
@@ -255,13 +255,13 @@ def _quantities_of_status(status: PodStatus) -> Iterator[ResourceList]:
         yield status.resources.limits
 
 
-# ------------------------------------------------------------ everything that is wrong
+# ------------------------------------------------------------------ collecting all errors
 
 _Problem = tuple[str, str, Any]
 
 
 def wrong_with(value: Any, cls: type[msgspec.Struct], path: str = "") -> Iterator[_Problem]:
-    """Yield path, message and value of everything in a document that a struct does not allow."""
+    """Yield path, message and value of every violation of a struct's fields in a document."""
     yield from _walk(_without_nulls(value), cls, path)
 
 
@@ -269,7 +269,7 @@ _JSON_NAME: dict[type, str] = {str: "a string", int: "an integer", bool: "true o
 
 
 def _walk(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
-    """Yield (path, message, value) for everything in a document that its type does not allow."""
+    """Yield (path, message, value) for every violation of a type in a document."""
     origin = get_origin(expected)
     if origin is Annotated:
         yield from _walk_number(value, expected, path)

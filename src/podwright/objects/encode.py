@@ -1,7 +1,7 @@
-"""From objects back to documents, and changed copies of objects.
+"""Encoding: from objects to documents, and changed copies of objects.
 
-A changed copy shares with the original all that did not change, in the struct and in `raw`:
-binding a pod copies two small dictionaries, not the pod.
+A changed copy shares all unchanged parts with the original, in the struct and in `raw`: binding a
+pod copies two small dictionaries, not the pod.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ T = TypeVar("T", bound=KubernetesObject)
 def encode(obj: KubernetesObject) -> dict[str, Any]:
     """Return the whole document of an object.
 
-    For an object that was decoded this is `raw` (with the changes made since), which must not
-    be changed; for one built from structs it is made from what is set.
+    For a decoded object this is `raw`, which must not be changed. For an object built from structs
+    it is encoded from the fields that are set.
     """
     if obj.raw:
         return obj.raw
@@ -31,18 +31,18 @@ def encode(obj: KubernetesObject) -> dict[str, Any]:
 
 
 def with_fields(obj: T, section: str, /, **changes: Any) -> T:
-    """Return a copy in which fields of `metadata`, `spec` or `status` have new values.
+    """Return a copy with changed fields of `metadata`, `spec` or `status`.
 
     Parameters
     ----------
     obj : KubernetesObject
-        The object, which stays as it is.
+        The object, which is not modified.
     section : str
         `metadata`, `spec` or `status`.
     **changes
-        Fields by their names in Python. A value that equals the field's default removes the
-        field from the document. Structs are written out with what they have; pass changes of
-        lists of conditions through `with_condition`, which keeps what is not typed.
+        The fields by their Python names. A value that equals the field's default removes the
+        field from the document. Structs are encoded with their typed fields only; use
+        `with_condition` to change conditions, which keeps untyped fields.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def with_nominated_node_name(pod: Pod, name: str) -> Pod:
 
 
 def with_condition(pod: Pod, condition: Condition) -> Pod:
-    """Return the pod with a condition set, in place of the one of the same type.
+    """Return the pod with a condition set; replaces the condition of the same type.
 
     Notes
     -----
-    The transition time of the old condition stays when the status does.
+    If the status is unchanged, the transition time of the old condition is kept.
     Upstream: pkg/api/v1/pod/util.go, UpdatePodCondition
     """
     conditions = list(pod.status.conditions)
@@ -109,7 +109,7 @@ def with_condition(pod: Pod, condition: Condition) -> Pod:
 
 
 def _plain(struct: msgspec.Struct) -> dict[str, Any]:
-    # By way of JSON, as `to_builtins` leaves tuples where documents have lists.
+    # Through JSON, because `to_builtins` keeps tuples where documents have lists.
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(struct))
     return plain
 

@@ -1,8 +1,8 @@
-"""What is wrong with an input, and where.
+"""Errors of inputs, with their locations.
 
-`PodwrightError` is the root of every exception that podwright raises on purpose. An input is
-judged as a whole: all that is wrong with it is collected as `FieldError` values and raised
-once, as `InputError` (a document, a file, several files) or `InvalidObject` (one object).
+`PodwrightError` is the base class of all exceptions that podwright raises. An input is validated
+completely: all errors are collected as `FieldError` values and raised together, as `InputError`
+(a document, a file, several files) or `InvalidObject` (one object).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SHOWN = 50
 
 
 class PodwrightError(Exception):
-    """Root of podwright's exceptions."""
+    """The base class of podwright's exceptions."""
 
 
 class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One thing that is wrong.
+    """One error in an input.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     path : str
         The field as Kubernetes writes it: `spec.taints[0].effect`; empty for the whole document.
     message : str
-        What is wrong with it, and what was expected.
+        The problem and what is expected.
     value : Any
-        The value that was found.
+        The invalid value.
     """
 
     source: str
@@ -64,14 +64,14 @@ class InputError(PodwrightError, ValueError):
 
 
 class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstream's `Invalid`
-    """One object that cannot be read."""
+    """An object that cannot be decoded."""
 
 
-# ----------------------------------------------------------------- messages as upstream's
+# ---------------------------------------------------------------------- upstream's messages
 
 
 def quoted(value: Any) -> str:
-    """Return a value as it would stand in JSON, cut when it is long."""
+    """Return a value as JSON, truncated if it is long."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:
@@ -80,7 +80,7 @@ def quoted(value: Any) -> str:
 
 
 def invalid(value: Any, detail: str) -> str:
-    """Return the text for a value that breaks a rule (`field.Invalid`)."""
+    """Return the text for a value that violates a rule (`field.Invalid`)."""
     return f"Invalid value: {quoted(value)}: {detail}"
 
 
@@ -99,7 +99,7 @@ def unsupported(value: Any, supported: Sequence[str]) -> str:
 
 
 def nearest(value: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that the value was probably meant to be."""
+    """Return the choice that is most similar to the value."""
     by_folded = {choice.casefold(): choice for choice in choices if choice}
     matches = difflib.get_close_matches(value.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None

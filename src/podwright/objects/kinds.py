@@ -1,4 +1,4 @@
-"""The kinds that are typed, and the one for all others."""
+"""The typed kinds, and `Unknown` for all others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from podwright.objects.workload import (
 
 
 class Unknown(KubernetesObject, frozen=True, kw_only=True):
-    """An object of a kind that scheduling does not read: metadata, and the document in `raw`."""
+    """An object of an untyped kind: its metadata, and the document in `raw`."""
 
     api_version: str = ""  # type: ignore[misc]  # differs per object, unlike the typed kinds
     kind: str = ""  # type: ignore[misc]  # as above

@@ -1,11 +1,11 @@
-"""From bytes to objects: whatever a user has in a file.
+"""Manifests: from the bytes of a file to objects.
 
-Read are YAML and JSON (also gzip'd), one document or many, `List` and `PodList` as kubectl
-prints them, the snapshot of kube-scheduler-simulator, and the tables of the openb trace. What
-it is shows in the content, not in the name. A KubeSchedulerConfiguration among the documents
-is handed on as it is.
+Supported are YAML and JSON (optionally compressed with gzip), one or several documents, `List` and
+`PodList` as kubectl prints them, the snapshot of kube-scheduler-simulator, and the tables of the
+openb trace. The format is detected from the content, not from the name. A
+KubeSchedulerConfiguration among the documents is returned as it is.
 
-Nothing is half loaded: the errors of all documents are collected and raised together.
+Files are loaded completely or not at all: the errors of all documents are raised together.
 """
 
 from __future__ import annotations
@@ -36,40 +36,40 @@ SNAPSHOT_KEYS = {
     "pods": "Pod",
     "pvs": "PersistentVolume",
 }
-"""The lists of a snapshot and their kinds, in the order in which they are imported."""
+"""The lists of a snapshot and their kinds, in the order of import."""
 
 _SCHEDULER_CONFIG = "schedulerConfig"
 _API_VERSION = {cls.kind: cls.api_version for cls in TYPES}
 
 
 class Sourced(msgspec.Struct, frozen=True, gc=False):
-    """An object and where it comes from."""
+    """An object with its source."""
 
     source: str
     object: Object
 
 
 class SourcedDocument(msgspec.Struct, frozen=True, gc=False):
-    """A document and where it comes from."""
+    """A document with its source."""
 
     source: str
     document: Document
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What one file holds, in its order."""
+    """The content of one file, in order."""
 
     objects: tuple[Sourced, ...] = ()
     configurations: tuple[SourcedDocument, ...] = ()
 
 
 def read_manifest(data: bytes, *, source: str) -> Manifest:
-    """Read everything in a file.
+    """Read the objects and configurations of a file.
 
     Parameters
     ----------
     data : bytes
-        The content, gzip'd or not.
+        The content, compressed or not.
     source : str
         The file's name, for errors.
 
@@ -113,7 +113,7 @@ def _error(source: str, message: str, *, path: str = "") -> FieldError:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a document stands: its file, and in it."""
+    """The location of a document: its file and its position in it."""
 
     name: str
     item_lines: tuple[int, ...] = ()
@@ -179,7 +179,7 @@ def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
 
 
 def _json_values(text: str) -> list[Any] | None:
-    """Return the JSON values that the text is made of; None when it is not JSON throughout."""
+    """Return the JSON values in the text; None if the text is not entirely JSON."""
     try:
         return [msgspec.json.decode(text)]
     except msgspec.DecodeError:
@@ -225,7 +225,7 @@ def _is_snapshot(document: Document) -> bool:
 def _flattened(
     document: Document, place: _Place, errors: list[FieldError]
 ) -> Iterator[tuple[str, Document]]:
-    """Yield the single objects of a list or a snapshot, or the object itself."""
+    """Yield the items of a list or a snapshot, or the object itself."""
     kind = document.get("kind")
     if _is_snapshot(document):
         for key, item_kind in SNAPSHOT_KEYS.items():
@@ -265,7 +265,7 @@ def _items(
     for index, entry in enumerate(entries):
         item = place.item(index, key)
         if isinstance(entry, dict):
-            # Lists of one kind leave these out of their items.
+            # The items of typed lists, such as PodList, have no kind and apiVersion.
             yield item, entry if "kind" in entry and "apiVersion" in entry else head | entry
         else:
             errors.append(_error(item, invalid(entry, "an object is expected")))

@@ -1,8 +1,8 @@
-"""What every object has: metadata, conditions, label selectors, and the document it came in.
+"""The common parts of objects: metadata, conditions, label selectors, and the document.
 
 The structs follow `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go`: the same field
-names in snake_case, lists as tuples, maps as dictionaries that nobody changes. A string that
-is absent is `""` where Go has a string and `None` where Go has a pointer.
+names in snake_case, lists as tuples, maps as dictionaries that must not be changed. An absent
+string is `""` where Go has a string and `None` where Go has a pointer.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 NamespacedName: TypeAlias = str
-"""`namespace/name`; the bare name for kinds that live outside namespaces."""
+"""`namespace/name`; only the name for cluster-scoped kinds."""
 
 QuantityText: TypeAlias = str | int | float
-"""A quantity as a document writes it; `quantity.parse_quantity` reads it."""
+"""A quantity as in a document; `quantity.parse_quantity` parses it."""
 
 ResourceList: TypeAlias = dict[str, QuantityText]
 """Resource name to quantity."""
 
 Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-"""A number as Go's `int32` holds it."""
+"""A number in the range of Go's `int32`."""
 
 LabelSelectorOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 
 
 class Struct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """A part of an object: frozen, named as Kubernetes names it, never in a reference cycle."""
+    """A part of an object: frozen, with Kubernetes' names, and never in a reference cycle."""
 
 
 class OwnerReference(Struct, frozen=True, kw_only=True):
-    """Who owns the object."""
+    """An owner of the object."""
 
     api_version: str = ""
     kind: str = ""
@@ -42,7 +42,7 @@ class OwnerReference(Struct, frozen=True, kw_only=True):
 
 
 class ObjectMeta(Struct, frozen=True, kw_only=True):
-    """The `metadata` of an object; times stay RFC 3339 text."""
+    """The `metadata` of an object; timestamps are RFC 3339 text."""
 
     name: str = ""
     generate_name: str = ""
@@ -96,16 +96,16 @@ class LabelSelector(Struct, frozen=True):
 
 
 class KubernetesObject(Struct, frozen=True, kw_only=True):
-    """What all top-level objects share.
+    """The base class of all objects.
 
     Attributes
     ----------
     metadata : ObjectMeta
         Names, labels, owners.
     raw : dict
-        The document as it came, including all that podwright does not read; empty for an
-        object that was built from structs. Treated as immutable: changed copies share what
-        did not change. Equality compares typed fields and `raw`, that is, the whole document.
+        The whole document, including fields that podwright does not read; empty for an object
+        that was built from structs. It must not be changed, because changed copies share its
+        unchanged parts. Equality compares the typed fields and `raw`.
     """
 
     api_version: ClassVar[str] = ""
@@ -122,7 +122,7 @@ class KubernetesObject(Struct, frozen=True, kw_only=True):
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`; empty for kinds outside namespaces."""
+        """`metadata.namespace`; empty for cluster-scoped kinds."""
         return self.metadata.namespace
 
     @property
@@ -132,6 +132,6 @@ class KubernetesObject(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> NamespacedName:
-        """`namespace/name`, or the name alone for kinds outside namespaces."""
+        """`namespace/name`, or only the name for cluster-scoped kinds."""
         metadata = self.metadata
         return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name

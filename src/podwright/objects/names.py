@@ -1,4 +1,4 @@
-"""Label keys and label values: what is a valid one, and what to say when it is not.
+"""Validation of label keys, label values and DNS subdomains.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go
 """
@@ -15,7 +15,7 @@ _SUBDOMAIN = re.compile(_SUBDOMAIN_TEXT, re.ASCII)
 
 
 def label_value_errors(value: str) -> list[str]:
-    """Return what is wrong with a label value; empty when it is valid."""
+    """Return the errors of a label value; empty if it is valid."""
     errors = []
     if len(value.encode()) > 63:
         errors.append("must be no more than 63 bytes")
@@ -30,7 +30,7 @@ def label_value_errors(value: str) -> list[str]:
 
 
 def label_key_errors(key: str) -> list[str]:
-    """Return what is wrong with a label key (a qualified name); empty when it is valid."""
+    """Return the errors of a label key (a qualified name); empty if it is valid."""
     errors = []
     prefix, slash, name = key.rpartition("/")
     if slash:
@@ -59,7 +59,7 @@ def label_key_errors(key: str) -> list[str]:
 
 
 def subdomain_errors(name: str) -> list[str]:
-    """Return what is wrong with a DNS subdomain (RFC 1123); empty when it is valid."""
+    """Return the errors of a DNS subdomain (RFC 1123); empty if it is valid."""
     errors = []
     if len(name.encode()) > 253:
         errors.append("must be no more than 253 bytes")

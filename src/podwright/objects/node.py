@@ -1,4 +1,4 @@
-"""Nodes: all that scheduling reads of them.
+"""Nodes: the fields that scheduling reads.
 
 Upstream: staging/src/k8s.io/api/core/v1/types.go
 """
@@ -14,7 +14,7 @@ from podwright.objects.pod import TaintEffect
 
 
 class Taint(Struct, frozen=True, kw_only=True):
-    """Keeps away pods that do not tolerate it."""
+    """A taint: repels pods that do not tolerate it."""
 
     key: str
     effect: TaintEffect
@@ -23,7 +23,7 @@ class Taint(Struct, frozen=True, kw_only=True):
 
 
 class NodeSpec(Struct, frozen=True, kw_only=True):
-    """What the node is meant to be."""
+    """The spec of a node."""
 
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
@@ -31,14 +31,14 @@ class NodeSpec(Struct, frozen=True, kw_only=True):
 
 
 class ContainerImage(Struct, frozen=True, kw_only=True):
-    """An image that is on the node, under all its names."""
+    """An image on the node, with all its names."""
 
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
 class NodeStatus(Struct, frozen=True, kw_only=True):
-    """What is known about the node."""
+    """The status of a node."""
 
     allocatable: ResourceList = msgspec.field(default_factory=dict)
     capacity: ResourceList = msgspec.field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 Two tables: nodes (`sn,cpu_milli,memory_mib,gpu,model`) and pods (`name,cpu_milli,memory_mib,
 num_gpu,gpu_milli` and, in most variants, `gpu_spec,qos,pod_phase,creation_time,deletion_time,
-scheduled_time`). A node's GPUs are allocatable resources and, for their model, a label; a
-pod's are annotations only, because what they take is a matter of devices and not of sums.
+scheduled_time`). A node's GPUs are allocatable resources, and their model is a label. A pod's GPUs
+are annotations only, because they are assigned per device and not summed per node.
 
 Upstream: data/csv of hkust-adsl/kubernetes-scheduler-simulator
 """
@@ -36,7 +36,7 @@ _KEPT = ("qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 
 
 class TableError(ValueError):
-    """A row that is not as it should be."""
+    """An invalid row."""
 
     def __init__(self, message: str, line: int, column: str, value: str) -> None:
         super().__init__(message)
@@ -46,13 +46,13 @@ class TableError(ValueError):
 
 
 def is_openb(text: str) -> bool:
-    """Whether the text begins like one of the two tables."""
+    """Whether the text begins with the header of one of the two tables."""
     head = tuple(text.split("\n", 1)[0].strip().split(","))
     return head[:5] in {_NODE_COLUMNS, _POD_COLUMNS}
 
 
 def read_openb(text: str) -> list[tuple[int, dict[str, Any] | TableError]]:
-    """Return line and document of every row; for a row that cannot be read, what is wrong."""
+    """Return the line and the document of every row, or the error of an invalid row."""
     reader = csv.DictReader(text.splitlines())
     make = _node if reader.fieldnames and reader.fieldnames[0] == "sn" else _pod
     documents: list[tuple[int, dict[str, Any] | TableError]] = []
@@ -124,15 +124,15 @@ def _pod(row: dict[str, str]) -> dict[str, Any]:
 
 
 class OpenbTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the trace says of the time of one pod; all since the trace began.
+    """The times of one pod, relative to the start of the trace.
 
     Parameters
     ----------
     created_ns : int
     ended_ns : int, optional
-        When it was gone, whether it had run or not.
+        When the pod was removed, whether it had run or not.
     scheduled_ns : int, optional
-        When it was placed; None if the trace's scheduler never placed it.
+        When the pod was bound; None if the trace's scheduler never bound it.
     """
 
     created_ns: int
@@ -141,7 +141,7 @@ class OpenbTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def run_ns(self) -> int | None:
-        """How long it ran; for a pod that never did, how long it was there."""
+        """How long the pod ran; for a pod that never ran, how long it existed."""
         if self.ended_ns is None:
             return None
         began_ns = self.created_ns if self.scheduled_ns is None else self.scheduled_ns
@@ -154,7 +154,7 @@ def openb_times(pod: Pod) -> OpenbTimes | None:
     Raises
     ------
     InputError
-        With every time that is no whole number of seconds, or lies before the creation.
+        With every time that is not a whole number of seconds or precedes the creation.
     """
     annotations = pod.metadata.annotations
     if CREATION_TIME not in annotations:

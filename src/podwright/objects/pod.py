@@ -1,4 +1,4 @@
-"""Pods: all that scheduling reads of them.
+"""Pods: the fields that scheduling reads.
 
 Upstream: staging/src/k8s.io/api/core/v1/types.go
 """
@@ -36,7 +36,7 @@ PodPhase: TypeAlias = Literal["", "Pending", "Running", "Succeeded", "Failed", "
 
 
 class ContainerPort(Struct, frozen=True, kw_only=True):
-    """A port of a container; `host_port` 0 takes none of the node's ports."""
+    """A port of a container; with `host_port` 0 it uses no port of the node."""
 
     name: str = ""
     container_port: int = 0
@@ -53,7 +53,7 @@ class ResourceClaimUse(Struct, frozen=True, kw_only=True):
 
 
 class ResourceRequirements(Struct, frozen=True, kw_only=True):
-    """What a container (or a whole pod) asks for."""
+    """The resource requirements of a container or of a pod."""
 
     requests: ResourceList = msgspec.field(default_factory=dict)
     limits: ResourceList = msgspec.field(default_factory=dict)
@@ -61,14 +61,14 @@ class ResourceRequirements(Struct, frozen=True, kw_only=True):
 
 
 class ExitCodes(Struct, frozen=True, kw_only=True):
-    """Exit codes a restart rule looks at."""
+    """The exit codes of a restart rule."""
 
     operator: str = ""
     values: tuple[int, ...] = ()
 
 
 class ContainerRestartRule(Struct, frozen=True, kw_only=True):
-    """What to do when a container exits in a certain way."""
+    """A restart rule: the action for certain exit codes of a container."""
 
     action: str = ""
     exit_codes: ExitCodes | None = None
@@ -86,7 +86,7 @@ class Container(Struct, frozen=True, kw_only=True):
 
     @property
     def is_sidecar(self) -> bool:
-        """Whether an init container keeps running beside the others."""
+        """Whether an init container is a sidecar: it keeps running beside the others."""
         return self.restart_policy == "Always"
 
 
@@ -94,21 +94,21 @@ class Container(Struct, frozen=True, kw_only=True):
 
 
 class PreferredSchedulingTerm(Struct, frozen=True):
-    """A node selector term that is worth `weight` points."""
+    """A preferred node selector term with its weight."""
 
     weight: int
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
 class NodeAffinity(Struct, frozen=True, kw_only=True):
-    """Which nodes the pod must or would like to run on."""
+    """The nodes that the pod requires or prefers."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
 class PodAffinityTerm(Struct, frozen=True, kw_only=True):
-    """Pods that the pod must or must not be near, and what near means."""
+    """Matching pods and the topology key that defines co-location with them."""
 
     topology_key: str
     label_selector: LabelSelector | None = None
@@ -119,21 +119,21 @@ class PodAffinityTerm(Struct, frozen=True, kw_only=True):
 
 
 class WeightedPodAffinityTerm(Struct, frozen=True):
-    """A pod affinity term that is worth `weight` points."""
+    """A preferred pod affinity term with its weight."""
 
     weight: int
     pod_affinity_term: PodAffinityTerm
 
 
 class PodAffinity(Struct, frozen=True, kw_only=True):
-    """Pods to be near to."""
+    """Pods to be co-located with."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class PodAntiAffinity(Struct, frozen=True, kw_only=True):
-    """Pods to keep away from."""
+    """Pods not to be co-located with."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
@@ -148,7 +148,7 @@ class Affinity(Struct, frozen=True, kw_only=True):
 
 
 class Toleration(Struct, frozen=True, kw_only=True):
-    """Taints that the pod puts up with; an empty effect means every effect."""
+    """A toleration of taints; an empty effect matches every effect."""
 
     key: str = ""
     operator: TolerationOperator = ""
@@ -158,7 +158,7 @@ class Toleration(Struct, frozen=True, kw_only=True):
 
 
 class TopologySpreadConstraint(Struct, frozen=True, kw_only=True):
-    """How evenly matching pods are to be spread over the domains of a topology key."""
+    """How evenly matching pods must be spread over the domains of a topology key."""
 
     max_skew: int
     topology_key: str
@@ -174,14 +174,14 @@ class TopologySpreadConstraint(Struct, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimVolumeSource(Struct, frozen=True, kw_only=True):
-    """A claim of the pod's namespace."""
+    """A reference to a claim in the pod's namespace."""
 
     claim_name: str = ""
     read_only: bool = False
 
 
 class PersistentVolumeClaimTemplate(Struct, frozen=True, kw_only=True):
-    """The claim that is made for the pod alone."""
+    """The template of a claim that is created for the pod."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
@@ -306,7 +306,7 @@ class Volume(Struct, frozen=True, kw_only=True):
 
 
 class PodSchedulingGate(Struct, frozen=True):
-    """Something that must be removed before the pod is scheduled."""
+    """A scheduling gate, which must be removed before the pod is scheduled."""
 
     name: str
 
@@ -332,7 +332,7 @@ class PodOS(Struct, frozen=True, kw_only=True):
 
 
 class PodSpec(Struct, frozen=True, kw_only=True):
-    """What the pod is meant to be."""
+    """The spec of a pod."""
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -362,7 +362,7 @@ class PodSpec(Struct, frozen=True, kw_only=True):
 
 
 class ContainerStatus(Struct, frozen=True, kw_only=True):
-    """What the kubelet says about a container."""
+    """The status of a container, written by the kubelet."""
 
     name: str = ""
     allocated_resources: ResourceList | None = None
@@ -370,7 +370,7 @@ class ContainerStatus(Struct, frozen=True, kw_only=True):
 
 
 class PodStatus(Struct, frozen=True, kw_only=True):
-    """What is known about the pod."""
+    """The status of a pod."""
 
     phase: PodPhase = ""
     conditions: tuple[Condition, ...] = ()
@@ -386,7 +386,7 @@ class PodStatus(Struct, frozen=True, kw_only=True):
 
 
 class PodTemplateSpec(Struct, frozen=True, kw_only=True):
-    """The pods that a controller makes."""
+    """The template of the pods that a controller creates."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
@@ -409,7 +409,7 @@ class Pod(KubernetesObject, frozen=True, kw_only=True):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the pod has ended; such pods do not exist for the scheduler."""
+        """Whether the pod has succeeded or failed; the scheduler ignores such pods."""
         return self.status.phase in {"Succeeded", "Failed"}
 
     @property

@@ -27,7 +27,7 @@ class PriorityClass(KubernetesObject, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(Struct, frozen=True, kw_only=True):
-    """Which pods, and how many of them must stay; counts or percentages."""
+    """The pods of the budget, and how many must stay available; counts or percentages."""
 
     selector: LabelSelector | None = None
     min_available: int | str | None = None
@@ -36,7 +36,7 @@ class PodDisruptionBudgetSpec(Struct, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(Struct, frozen=True, kw_only=True):
-    """How many disruptions the budget has left."""
+    """The remaining disruptions of the budget."""
 
     disruptions_allowed: int = 0
     disrupted_pods: dict[str, str | None] = msgspec.field(default_factory=dict)
@@ -48,7 +48,7 @@ class PodDisruptionBudgetStatus(Struct, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudget(KubernetesObject, frozen=True, kw_only=True):
-    """How much disruption the pods of a selector bear."""
+    """A limit for the disruption of the pods of a selector."""
 
     api_version: ClassVar[str] = "policy/v1"
     kind: ClassVar[str] = "PodDisruptionBudget"

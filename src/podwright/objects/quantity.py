@@ -1,15 +1,15 @@
 """Kubernetes quantities, exact.
 
-A quantity is a signed decimal number with a suffix: `100m`, `1.5Gi`, `2e3`. It is a number in
-one of two shapes, and upstream's answers differ between them once an int64 no longer holds
-the value, so both are kept:
+A quantity is a signed decimal number with a suffix: `100m`, `1.5Gi`, `2e3`. Upstream stores it in
+one of two representations, whose results differ if the value does not fit an int64, so both are
+implemented:
 
 - a 64-bit mantissa and a power of ten, when the text is short enough; a value that does not
   fit an int64 reads as 0;
 - a decimal in units of 10^-9 (finer parts are rounded away from zero); a value that does not
   fit an int64 reads as its low 64 bits.
 
-A plain integer is always exact: no float takes part.
+All arithmetic is exact and uses no floats.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, amount.go, suffix.go,
 scale_int.go
@@ -44,7 +44,7 @@ _EXPONENT_LIMIT = 1_000
 
 
 class QuantityError(ValueError):
-    """Text that is not a quantity."""
+    """The text is not a quantity."""
 
 
 class Quantity(msgspec.Struct, frozen=True, gc=False):
@@ -55,11 +55,11 @@ class Quantity(msgspec.Struct, frozen=True, gc=False):
     unscaled, exponent : int
         The number.
     is_decimal : bool
-        Whether upstream keeps it as a decimal and not as a 64-bit mantissa.
+        Whether upstream stores it as a decimal instead of a 64-bit mantissa.
     format : str
-        The kind of suffix that it was written with.
+        The kind of its suffix.
     text : str
-        The text, if it was canonical already; else empty.
+        The text, if it was canonical; else empty.
     """
 
     unscaled: int
@@ -145,13 +145,13 @@ def _wrap_int64(number: int) -> int:
 
 
 def parse_quantity(text: QuantityText) -> Quantity:
-    """Read a quantity as it stands in a document.
+    """Parse a quantity of a document.
 
     Parameters
     ----------
     text : str, int or float
-        Space around it is passed over, as upstream does when it decodes JSON; a YAML number
-        is read as it would be written in JSON.
+        Surrounding space is ignored, as upstream does when it decodes JSON; a YAML number is
+        parsed as its JSON text.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def parse_quantity(text: QuantityText) -> Quantity:
 
 @lru_cache(maxsize=65_536)
 def parse_quantity_text(text: str) -> Quantity:
-    """Read a quantity that stands by itself, as on a command line: no space around it.
+    """Parse a quantity outside a document, as on a command line: without surrounding space.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def parse_quantity_text(text: str) -> Quantity:
         power = int(exponent[1])
         if not INT64_MIN <= power <= INT64_MAX:
             raise QuantityError("the exponent is too large")
-        power = (power + 2**31) % 2**32 - 2**31  # upstream cuts it to 32 bits
+        power = (power + 2**31) % 2**32 - 2**31  # upstream truncates it to 32 bits
     else:
         raise QuantityError(
             f'unknown suffix "{suffix}": '
@@ -278,12 +278,12 @@ def quantity_milli_value(text: QuantityText) -> int:
 
 
 def format_quantity(quantity: Quantity | QuantityText) -> str:
-    """Write a quantity in canonical form: no fraction, the largest suffix, nothing lost.
+    """Format a quantity in canonical form: no fraction, the largest suffix, without loss.
 
     Notes
     -----
     A binary quantity below 1024, or with a fraction, is written with a decimal suffix.
-    Past the largest suffix upstream writes none; so do we.
+    As upstream, values beyond the largest suffix are written without one.
     Upstream: quantity.go, CanonicalizeBytes
     """
     if not isinstance(quantity, Quantity):

@@ -1,4 +1,4 @@
-"""What decides a pod's requests, without adding anything up."""
+"""Keys of pods with equal requests, computed without summing the requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from podwright.objects.pod import Pod
 
 
 def status_changes_requests(pod: Pod) -> bool:
-    """Tell whether a pod's status has to be looked at to know what it occupies.
+    """Whether a pod's status affects the resources that it occupies.
 
-    Only a pod that has run has such a status: it may be in the middle of a resize.
+    Only a pod that has started has such a status: it may be in the middle of a resize.
     """
     status = pod.status
     return (
@@ -25,9 +25,8 @@ def status_changes_requests(pod: Pod) -> bool:
 def request_key(pod: Pod) -> Hashable:
     """Return a key that is equal only for pods with the same requests.
 
-    Pods from one template share it; it costs a few microseconds, and adding up the requests
-    themselves some tens. Requests that are the same but written differently get different
-    keys.
+    Pods of one template share it. Computing it takes a few microseconds; summing the requests
+    takes some tens. Equal requests in different notations have different keys.
     """
     spec = pod.spec
     key: tuple[Hashable, ...] = tuple(

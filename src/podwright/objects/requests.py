@@ -1,13 +1,13 @@
-"""What a pod asks for, and what it occupies.
+"""The resources that a pod requests, and those that it occupies.
 
-Containers run side by side and are added; init containers run one after the other before
-them, each beside the sidecars started so far, so their largest moment counts. Resources set
-for the whole pod replace the containers' sum for the resources that they name (cpu, memory,
-huge pages). Overhead comes on top.
+The requests of containers are summed, because containers run concurrently. Init containers run
+before them one after another, each beside the sidecars started so far, so the maximum over these
+steps counts. Pod-level resources replace the sum for the resources that they name (cpu, memory,
+huge pages). Overhead is added.
 
-A pod on a node may be in the middle of a resize: it occupies the largest of what its spec
-says, what the kubelet has allocated and what the runtime has; once the kubelet has called the
-resize infeasible, the spec no longer counts.
+A pod on a node may be in the middle of a resize. It then occupies the maximum of its spec, the
+resources allocated by the kubelet and the actual resources of the runtime. If the kubelet has
+marked the resize infeasible, the spec does not count.
 
 All results are plain dictionaries: cpu in milli-cores, everything else in base units.
 
@@ -30,10 +30,10 @@ from podwright.objects.quantity import (
 )
 
 DEFAULT_MILLI_CPU_REQUEST = 100
-"""What scoring assumes for a container without a cpu request."""
+"""The cpu request that scoring assumes for a container without one."""
 
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024
-"""What scoring assumes for a container without a memory request."""
+"""The memory request that scoring assumes for a container without one."""
 
 HUGE_PAGES_PREFIX = "hugepages-"
 
@@ -43,13 +43,13 @@ _MISSING = {
     "memory": DEFAULT_MEMORY_REQUEST_BYTES * _NANOS,
 }
 
-# Sums are kept in units of 10^-9, the finest a quantity has, and rounded once at the end:
-# two containers with 1n each ask for one milli-core together, not for two.
+# Sums are kept in units of 10^-9, the finest unit of a quantity, and rounded once at the end:
+# two containers with 1n each request one milli-core together, not two.
 _Nanos: TypeAlias = dict[str, int]
 
 
 def assigned_requests(pod: Pod) -> dict[str, int]:
-    """Return what the pod occupies once it is on a node; zeros are left out.
+    """Return the resources that the pod occupies on a node, without zeros.
 
     Notes
     -----
@@ -62,14 +62,14 @@ def assigned_requests(pod: Pod) -> dict[str, int]:
 
 
 def has_actual_resources(pod: Pod) -> bool:
-    """Tell whether the status says that a pod has other resources than it asks for.
+    """Whether the status of a pod has allocated or actual resources.
 
-    The status of a container that does not name any says nothing: it counts with its spec.
+    A container whose status has no resources counts with its spec.
     """
     status = pod.status
     if status.resources is not None or status.allocated_resources is not None:
         return True
-    # Every pod that runs has some: nothing is made to look at them.
+    # Every running pod has container statuses, so this loop avoids creating objects.
     for entry in status.container_statuses:
         if entry.resources is not None:
             return True
@@ -80,11 +80,11 @@ def has_actual_resources(pod: Pod) -> bool:
 
 
 def pending_requests(pod: Pod) -> dict[str, int]:
-    """Return what NodeResourcesFit asks for when the pod is pending; zeros are left out.
+    """Return the requests of a pending pod in NodeResourcesFit, without zeros.
 
     Notes
     -----
-    Status is not looked at.
+    The status is ignored.
     Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, computePodResourceRequest
     """
     single = _of_single_container(pod)
@@ -94,21 +94,21 @@ def pending_requests(pod: Pod) -> dict[str, int]:
 
 
 def request_nanos(pod: Pod) -> dict[str, int]:
-    """Return what a pod's spec asks for, not rounded: in units of 10^-9, cpu in 10^-9 cores.
+    """Return the requests in a pod's spec, not rounded: in units of 10^-9, cpu in 10^-9 cores.
 
     Notes
     -----
-    Status is not looked at. Upstream: PodRequests
+    The status is ignored. Upstream: PodRequests
     """
     return _pod_requests(pod, use_status=False)
 
 
 def limit_nanos(pod: Pod) -> dict[str, int]:
-    """Return what a pod's spec allows it at most, in units of 10^-9, cpu in 10^-9 cores.
+    """Return the limits in a pod's spec, in units of 10^-9, cpu in 10^-9 cores.
 
     Notes
     -----
-    Overhead is added only where there is a limit. Upstream: PodLimits
+    Overhead is added only to resources that have a limit. Upstream: PodLimits
     """
     spec = pod.spec
     limits = _containers(pod, (_nanos(c.resources.limits) for c in _all_containers(pod)), None)
@@ -126,7 +126,7 @@ def non_zero_requests(pod: Pod) -> dict[str, int]:
 
     Notes
     -----
-    A container without a request counts for a little; not so if the pod as a whole has one.
+    A container without a request counts with a default, unless the pod has pod-level requests.
     Upstream: pkg/scheduler/framework/types.go, getNonMissingContainerRequests
     """
     single = _of_single_container(pod)
@@ -144,12 +144,12 @@ def non_zero_requests(pod: Pod) -> dict[str, int]:
 
 
 def score_requests_fit(pod: Pod) -> dict[str, int]:
-    """Return what the scores of NodeResourcesFit add for the pod; cpu and memory always.
+    """Return the requests that the scores of NodeResourcesFit add, always with cpu and memory.
 
     Notes
     -----
-    Differs from `non_zero_requests` for pods with requests of their own: every container
-    without a request counts.
+    Differs from `non_zero_requests` for pods with pod-level requests: every container without a
+    request counts with a default.
     Upstream: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go
     """
     single = _of_single_container(pod)
@@ -160,7 +160,7 @@ def score_requests_fit(pod: Pod) -> dict[str, int]:
 
 
 def score_requests_balanced(pod: Pod) -> dict[str, int]:
-    """Return what NodeResourcesBalancedAllocation adds for the pod; cpu and memory always.
+    """Return the requests that NodeResourcesBalancedAllocation adds, always with cpu and memory.
 
     Notes
     -----
@@ -172,14 +172,13 @@ def score_requests_balanced(pod: Pod) -> dict[str, int]:
 # ------------------------------------------------------------------------------ sums
 
 _LARGE = 2**53
-"""Amounts from here on go the long way, where upstream's overflow rules are followed."""
+"""Amounts from here on are summed by the slow path, which follows upstream's overflow rules."""
 
 
 def _of_single_container(pod: Pod) -> dict[str, int] | None:
-    """Return the requests of a pod with one container and nothing else; None for others.
+    """Return the requests of a pod that has one container and nothing else; None for others.
 
-    Most pods are like that, and nothing has to be added up for them. Equal to the long way:
-    a property test says so.
+    A fast path for most pods, which need no sums. A property test compares it with the slow path.
     """
     spec = pod.spec
     if (
@@ -203,7 +202,7 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
 def _with_missing(
     pod: Pod, single: dict[str, int], *, only_cpu_and_memory: bool = False
 ) -> dict[str, int]:
-    """Return the requests of a single container with what scoring assumes for missing ones."""
+    """Return the requests of a single container with scoring's defaults for missing ones."""
     named = pod.spec.containers[0].resources.requests
     amounts = {
         name: amount
@@ -238,17 +237,17 @@ def _pod_requests(pod: Pod, *, use_status: bool, missing: _Nanos | None = None) 
 
 
 def _resized_containers(pod: Pod) -> Iterator[_Nanos]:
-    """Yield what each container occupies during a resize (determineContainerReqs).
+    """Yield the resources that each container occupies during a resize (determineContainerReqs).
 
     Notes
     -----
-    A container without `resources` in its status counts with its spec, even when the resize
-    is infeasible; so does an init container that ends, as it is not resized.
+    A container without `resources` in its status counts with its spec, even if the resize is
+    infeasible. So does an init container that is not a sidecar, because it is not resized.
     """
     infeasible = _is_resize_infeasible(pod)
     status_of: dict[str, ContainerStatus] = {}
     for entry in (*pod.status.container_statuses, *pod.status.init_container_statuses):
-        status_of[entry.name] = entry  # of two of one name, upstream takes the last
+        status_of[entry.name] = entry  # as upstream, the last of several with one name
     n_containers = len(pod.spec.containers)
     for index, container in enumerate(_all_containers(pod)):
         status = status_of.get(container.name)
@@ -277,7 +276,7 @@ def _resized_pod_level(pod: Pod, wanted: _Nanos) -> _Nanos:
 
 
 def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) -> _Nanos:
-    """Add up containers and take the maximum over the moments of initialisation.
+    """Sum the containers and take the maximum over the steps of initialization.
 
     Parameters
     ----------
@@ -286,7 +285,7 @@ def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) ->
     requests : iterable of dict
         One per container: containers first, then init containers, in order.
     missing : dict or None
-        What a container counts for that does not name a resource.
+        The defaults for a container without a request.
 
     Notes
     -----
@@ -298,7 +297,7 @@ def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) ->
     n_containers = len(pod.spec.containers)
     for index, (container, own) in enumerate(zip(_all_containers(pod), requests, strict=True)):
         if missing:
-            own = missing | own  # noqa: PLW2901  # what the container counts for from here on
+            own = missing | own  # noqa: PLW2901  # the effective requests of the container
         if index < n_containers:
             _add(result, own)
         elif container.is_sidecar:
@@ -368,6 +367,6 @@ def _base(nanos: int) -> int:
 
 
 def _int64(nanos: int, unit: int) -> int:
-    """Round away from zero; past int64 the answer is 0, as it is for one quantity upstream."""
+    """Round away from zero; 0 if the result does not fit an int64, as for a quantity upstream."""
     amount = -(-nanos // unit) if nanos >= 0 else nanos // unit
     return amount if INT64_MIN <= amount <= INT64_MAX else 0

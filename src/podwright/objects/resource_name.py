@@ -16,7 +16,7 @@ _PREFIXES = ("hugepages-", "attachable-volumes-")
 
 @lru_cache(maxsize=4_096)
 def is_extended_resource(name: str) -> bool:
-    """Whether a resource belongs to neither Kubernetes nor a quota: example.com/gpu."""
+    """Whether a resource is an extended resource, such as example.com/gpu."""
     if "/" not in name or _NATIVE in name or name.startswith(_QUOTA_PREFIX):
         return False
     return not label_key_errors(_QUOTA_PREFIX + name)
@@ -24,5 +24,5 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def is_scalar_resource(name: str) -> bool:
-    """Whether the scheduler counts a resource in units of its own, besides the fixed ones."""
+    """Whether the scheduler counts a resource as a scalar resource, besides the fixed ones."""
     return name.startswith(_PREFIXES) or _NATIVE in name or is_extended_resource(name)

@@ -1,7 +1,7 @@
 """Selectors: over labels, over fields, over nodes; and tolerations over taints.
 
-A selector of the API is compiled once into a small frozen object that hashes by its content
-and answers `matches(...)`; two pods with the same selector share one key.
+A selector of the API is compiled once into a small frozen object with `matches(...)`. It is hashed
+by its content, so two pods with the same selector share one key.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, pkg/fields/selector.go,
 staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
@@ -30,17 +30,17 @@ RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"
 Labels: TypeAlias = Mapping[str, str]
 
 NODE_NAME_FIELD = "metadata.name"
-"""The one field that `matchFields` of a node selector may name."""
+"""The only field that `matchFields` of a node selector supports."""
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be compiled; the text is upstream's."""
+    """A selector that cannot be compiled; the message is upstream's."""
 
 
 def parse_int64(text: str) -> int | None:
-    """Return an integer as Go's `strconv.ParseInt` reads it, None when it is not one."""
+    """Return an integer as Go's `strconv.ParseInt` parses it, None if it is not one."""
     found = _INTEGER.fullmatch(text)
     if found is None:
         return None
@@ -112,7 +112,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Selector(msgspec.Struct, frozen=True, gc=False):
-    """Conditions on labels that must all hold; without any it matches everything.
+    """Conditions on labels that must all hold; a selector without conditions matches everything.
 
     Attributes
     ----------
@@ -197,12 +197,12 @@ def _selector(requirements: Iterable[Requirement]) -> Selector:
 def requirement_problems(
     key: str, operator: RequirementOperator, values: tuple[str, ...]
 ) -> Iterator[tuple[str, str | tuple[str, ...], str]]:
-    """Find what is wrong with a requirement.
+    """Yield the errors of a requirement.
 
     Yields
     ------
     (field, value, detail)
-        A field of the requirement (`values[0]`), what it holds, and why it must not.
+        A field of the requirement (`values[0]`), its value, and the error.
 
     Notes
     -----
@@ -236,7 +236,7 @@ def _requirement(
     path: str,
     errors: list[str],
 ) -> Requirement:
-    """Make a requirement and note what is wrong with it."""
+    """Build a requirement and collect its errors."""
     for field, value, detail in requirement_problems(key, operator, values):
         field_path = f"{path}.{field}" if path else field
         errors.append(f"{field_path}: Invalid value: {_shown(value)}: {detail}")
@@ -244,14 +244,14 @@ def _requirement(
 
 
 def _shown(value: str | tuple[str, ...]) -> str:
-    """Write a value as upstream's errors do."""
+    """Format a value as in upstream's errors."""
     if value == ():  # Go's nil slice
         return "null"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _raise_if(errors: Sequence[str]) -> None:
-    """Raise what upstream's error aggregates say."""
+    """Raise the errors with the text of upstream's error aggregates."""
     if errors:
         distinct = list(dict.fromkeys(errors))
         raise SelectorError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
@@ -284,7 +284,7 @@ def parse_label_selector(text: str) -> Selector:
 
 
 class _Parser:
-    """Recursive descent over tokens; words and symbols are told apart by `_SYMBOLS`."""
+    """A recursive-descent parser over tokens; `_SYMBOLS` distinguishes symbols from words."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [m["symbol"] or m["word"] or _END for m in _TOKEN.finditer(text)]
@@ -357,7 +357,7 @@ class _Parser:
             raise SelectorError(f"found '{self._peek()}', expected: ',', ')' or identifier")
         values: list[str] = []
         while True:
-            # An empty place, before a comma or the end, is the empty string.
+            # A missing value, before a comma or the end, is the empty string.
             values.append("" if self._peek() in {",", ")"} else self._next())
             if values[-1] in _SYMBOLS - {_END}:
                 raise SelectorError(f"found '{values[-1]}', expected: ',', or identifier")
@@ -455,7 +455,7 @@ class NodeTerm(msgspec.Struct, frozen=True, gc=False):
     fields : tuple of FieldRequirement
         Conditions on the node's name.
     errors : tuple of str
-        What could not be compiled; a term with errors matches nothing.
+        The errors of the term; a term with errors matches nothing.
     """
 
     labels: Selector = EVERYTHING
@@ -473,7 +473,7 @@ class NodeTerm(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodeTerms(msgspec.Struct, frozen=True, gc=False):
-    """Compiled terms of which one must hold; empty terms are left out, they match nothing."""
+    """Compiled terms of which one must hold; empty terms match nothing and are omitted."""
 
     terms: tuple[NodeTerm, ...] = ()
 
@@ -483,12 +483,12 @@ class NodeTerms(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What could not be compiled, of all terms."""
+        """The errors of all terms."""
         return tuple(error for term in self.terms for error in term.errors)
 
 
 def node_selector(selector: NodeSelector) -> NodeTerms:
-    """Compile a node selector; invalid terms match nothing and say why in `errors`.
+    """Compile a node selector; invalid terms match nothing and have `errors`.
 
     Notes
     -----
@@ -506,7 +506,7 @@ def node_selector(selector: NodeSelector) -> NodeTerms:
 def preferred_node_terms(
     terms: Sequence[PreferredSchedulingTerm],
 ) -> tuple[tuple[int, NodeTerm], ...]:
-    """Compile preferred terms to pairs of weight and term; weight 0 and empty ones are left out.
+    """Compile preferred terms to (weight, term); terms that are empty or have weight 0 are omitted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Volumes, claims, classes and what CSI drivers say about nodes.
+"""Volumes, claims, classes and CSI objects.
 
 Upstream: staging/src/k8s.io/api/core/v1/types.go, staging/src/k8s.io/api/storage/v1/types.go
 """
@@ -41,14 +41,14 @@ class ObjectReference(Struct, frozen=True, kw_only=True):
 
 
 class VolumeResourceRequirements(Struct, frozen=True, kw_only=True):
-    """How large the volume of a claim must be."""
+    """The requested size of a claim's volume."""
 
     requests: ResourceList = msgspec.field(default_factory=dict)
     limits: ResourceList = msgspec.field(default_factory=dict)
 
 
 class PersistentVolumeClaimSpec(Struct, frozen=True, kw_only=True):
-    """What kind of volume is claimed."""
+    """The spec of a claim."""
 
     access_modes: tuple[AccessMode, ...] = ()
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
@@ -60,7 +60,7 @@ class PersistentVolumeClaimSpec(Struct, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimStatus(Struct, frozen=True, kw_only=True):
-    """What the claim has got."""
+    """The status of a claim."""
 
     phase: str = ""
     access_modes: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class CSIPersistentVolumeSource(Struct, frozen=True, kw_only=True):
 
 
 class NamedDisk(Struct, frozen=True, kw_only=True):
-    """A disk of a cloud that CSI migration translates; only its name is read."""
+    """A cloud disk that CSI migration translates; only its name is read."""
 
     pd_name: str = ""
     volume_id: str = msgspec.field(default="", name="volumeID")
@@ -108,13 +108,13 @@ class LocalVolumeSource(Struct, frozen=True, kw_only=True):
 
 
 class VolumeNodeAffinity(Struct, frozen=True, kw_only=True):
-    """The nodes from which the volume can be reached."""
+    """The nodes that can access the volume."""
 
     required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(Struct, frozen=True, kw_only=True):
-    """What the volume is."""
+    """The spec of a volume."""
 
     capacity: ResourceList = msgspec.field(default_factory=dict)
     access_modes: tuple[AccessMode, ...] = ()
@@ -138,7 +138,7 @@ class PersistentVolumeSpec(Struct, frozen=True, kw_only=True):
 
 
 class PersistentVolumeStatus(Struct, frozen=True, kw_only=True):
-    """Whether the volume is taken."""
+    """The status of a volume."""
 
     phase: str = ""
     reason: str = ""
@@ -160,20 +160,20 @@ class PersistentVolume(KubernetesObject, frozen=True, kw_only=True):
 
 
 class TopologySelectorLabelRequirement(Struct, frozen=True):
-    """A label and the values it may have."""
+    """A label and its allowed values."""
 
     key: str
     values: tuple[str, ...] = ()
 
 
 class TopologySelectorTerm(Struct, frozen=True):
-    """Labels that must all have one of their values."""
+    """Labels that must all have one of their allowed values."""
 
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
 class StorageClass(KubernetesObject, frozen=True, kw_only=True):
-    """How volumes of a class come into being."""
+    """A storage class: how volumes are provisioned."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "StorageClass"
@@ -192,7 +192,7 @@ class StorageClass(KubernetesObject, frozen=True, kw_only=True):
 
 
 class VolumeNodeResources(Struct, frozen=True, kw_only=True):
-    """How many volumes of a driver a node takes."""
+    """The limit of a driver's volumes on a node."""
 
     count: int | None = None
 
@@ -213,7 +213,7 @@ class CSINodeSpec(Struct, frozen=True, kw_only=True):
 
 
 class CSINode(KubernetesObject, frozen=True, kw_only=True):
-    """What CSI drivers say about the node of the same name."""
+    """The CSI drivers of the node of the same name."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSINode"
@@ -223,7 +223,7 @@ class CSINode(KubernetesObject, frozen=True, kw_only=True):
 
 
 class CSIDriverSpec(Struct, frozen=True, kw_only=True):
-    """What a driver can do."""
+    """The spec of a CSI driver."""
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None
@@ -241,7 +241,7 @@ class CSIDriver(KubernetesObject, frozen=True, kw_only=True):
 
 
 class CSIStorageCapacity(KubernetesObject, frozen=True, kw_only=True):
-    """How much room a class has in one part of the cluster."""
+    """The available capacity of a storage class in one topology segment."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSIStorageCapacity"
@@ -253,13 +253,13 @@ class CSIStorageCapacity(KubernetesObject, frozen=True, kw_only=True):
 
 
 class VolumeAttachmentSource(Struct, frozen=True, kw_only=True):
-    """What is attached."""
+    """The volume to attach."""
 
     persistent_volume_name: str | None = None
 
 
 class VolumeAttachmentSpec(Struct, frozen=True, kw_only=True):
-    """What is to be attached where."""
+    """The volume to attach, and the node."""
 
     attacher: str = ""
     node_name: str = ""
@@ -267,13 +267,13 @@ class VolumeAttachmentSpec(Struct, frozen=True, kw_only=True):
 
 
 class VolumeAttachmentStatus(Struct, frozen=True, kw_only=True):
-    """Whether it is attached."""
+    """The status of an attachment."""
 
     attached: bool = False
 
 
 class VolumeAttachment(KubernetesObject, frozen=True, kw_only=True):
-    """A volume on its way to, or on, a node."""
+    """The attachment of a volume to a node."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "VolumeAttachment"

@@ -1,4 +1,4 @@
-"""Times of the API (RFC 3339) as nanoseconds since 1970."""
+"""API timestamps (RFC 3339) as nanoseconds since 1970."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LAST_SECOND = 253_402_300_799
 
 @lru_cache(maxsize=65_536)
 def timestamp_ns(text: str | None) -> int | None:
-    """Return a time of the API in nanoseconds; None if there is none or it is not one.
+    """Return an API timestamp in nanoseconds; None if it is absent or invalid.
 
     Examples
     --------
@@ -35,9 +35,9 @@ def timestamp_ns(text: str | None) -> int | None:
 
 
 def timestamp_text(now_ns: int) -> str:
-    """Return nanoseconds since 1970 as the API writes times, cut to the second.
+    """Return nanoseconds since 1970 as an API timestamp, truncated to the second.
 
-    What is after the year 9999, as the end of an endless grace period, is its last second.
+    Times after the year 9999, such as the end of a very long grace period, are its last second.
 
     Examples
     --------

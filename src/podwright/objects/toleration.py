@@ -1,4 +1,4 @@
-"""Which taints a pod puts up with.
+"""Tolerations: which taints a pod tolerates.
 
 Upstream: staging/src/k8s.io/api/core/v1/toleration.go,
 staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go
@@ -13,7 +13,7 @@ from podwright.objects.pod import TaintEffect, Toleration
 from podwright.objects.selector import parse_int64
 
 SCHEDULING_EFFECTS: tuple[TaintEffect, ...] = ("NoSchedule", "NoExecute")
-"""The effects that keep a pod off a node."""
+"""The effects that prevent scheduling."""
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: bool = False) -> bool:
@@ -24,7 +24,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: boo
     Parameters
     ----------
     toleration, taint
-        What is compared.
+        The toleration and the taint.
     comparison_operators : bool
         The gate TaintTolerationComparisonOperators: without it `Gt` and `Lt` tolerate nothing.
     """
@@ -54,7 +54,7 @@ def untolerated_taint(
     *,
     comparison_operators: bool = False,
 ) -> Taint | None:
-    """Return the first taint that keeps pods out and that no toleration covers.
+    """Return the first taint that prevents scheduling and that no toleration covers.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Services, the controllers whose selectors spreading reads, namespaces and pod groups.
+"""Services, controllers (for their selectors), namespaces and pod groups.
 
 Upstream: staging/src/k8s.io/api/core/v1/types.go, staging/src/k8s.io/api/apps/v1/types.go,
 staging/src/k8s.io/api/scheduling/v1alpha2/types.go
@@ -21,7 +21,7 @@ from podwright.objects.pod import PodTemplateSpec
 
 
 class Namespace(KubernetesObject, frozen=True, kw_only=True):
-    """A namespace; its labels are what `namespaceSelector` reads."""
+    """A namespace; `namespaceSelector` reads its labels."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Namespace"
@@ -29,7 +29,7 @@ class Namespace(KubernetesObject, frozen=True, kw_only=True):
 
 
 class ServiceSpec(Struct, frozen=True, kw_only=True):
-    """The pods behind a service; an empty selector selects none."""
+    """The spec of a service; an empty selector selects no pods."""
 
     selector: dict[str, str] = msgspec.field(default_factory=dict)
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
@@ -127,20 +127,20 @@ class TopologyConstraint(Struct, frozen=True):
 
 
 class PodGroupSchedulingConstraints(Struct, frozen=True, kw_only=True):
-    """Where the pods of a group may be, relative to each other."""
+    """The placement constraints of a group's pods relative to each other."""
 
     topology: tuple[TopologyConstraint, ...] = ()
 
 
 class WorkloadPodGroupTemplateReference(Struct, frozen=True, kw_only=True):
-    """The template of a workload that a group was made from."""
+    """The workload template of a group."""
 
     workload_name: str = ""
     pod_group_template_name: str = ""
 
 
 class PodGroupTemplateReference(Struct, frozen=True, kw_only=True):
-    """Where a group comes from."""
+    """The origin of a group."""
 
     workload: WorkloadPodGroupTemplateReference | None = None
 
@@ -166,7 +166,7 @@ class PodGroupSpec(Struct, frozen=True, kw_only=True):
 
 
 class PodGroupStatus(Struct, frozen=True, kw_only=True):
-    """Whether the group was scheduled."""
+    """The status of a pod group."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -190,7 +190,7 @@ class CoschedulingPodGroupSpec(Struct, frozen=True, kw_only=True):
 
 
 class CoschedulingPodGroupStatus(Struct, frozen=True, kw_only=True):
-    """How far the group is; written by its controller."""
+    """The progress of the group; written by its controller."""
 
     phase: str = ""
     occupied_by: str = ""
@@ -201,7 +201,7 @@ class CoschedulingPodGroupStatus(Struct, frozen=True, kw_only=True):
 
 
 class CoschedulingPodGroup(KubernetesObject, frozen=True, kw_only=True):
-    """Pods that the plugin Coscheduling keeps together (scheduling.x-k8s.io/v1alpha1).
+    """Pods that the plugin Coscheduling schedules together (scheduling.x-k8s.io/v1alpha1).
 
     Members have the label `scheduling.x-k8s.io/pod-group`.
     """
@@ -214,7 +214,7 @@ class CoschedulingPodGroup(KubernetesObject, frozen=True, kw_only=True):
 
 
 class WorkloadControllerReference(Struct, frozen=True, kw_only=True):
-    """The controller that makes the pods of a workload."""
+    """The controller that creates the pods of a workload."""
 
     api_group: str = ""
     kind: str = ""

@@ -1,10 +1,10 @@
-"""YAML as kubectl reads it, fast.
+"""A fast YAML reader with kubectl's semantics.
 
-libyaml's events are turned into plain values here, in place of PyYAML's constructors: a dump
-of 5 MB takes 0.6 s and not 4, lines are known, and scalars mean what they mean to kubectl
-(sigs.k8s.io/yaml, which is YAML 1.1 without dates and without base 60): `yes` is a boolean,
-`1e3` is text, `2026-01-01` is text, `0777` is octal. A key that stands twice is an error. In
-one thing we are kinder: a bare `y` or `n` is text, so a node may be called n without quotes.
+This module builds plain values from libyaml's events instead of using PyYAML's constructors: a
+dump of 5 MB takes 0.6 s instead of 4 s, and line numbers are available. Scalars have kubectl's
+meaning (sigs.k8s.io/yaml, which is YAML 1.1 without dates and without base 60): `yes` is a
+boolean, `1e3` is text, `2026-01-01` is text, `0777` is octal. A duplicate key is an error. One
+deviation is more lenient: a bare `y` or `n` is text, so a node may be named n without quotes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MERGE = "<<"
 
 
 class YamlError(ValueError):
-    """Text that is not YAML, or not YAML that Kubernetes understands."""
+    """The text is not YAML, or not YAML that Kubernetes accepts."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -52,9 +52,9 @@ class YamlDocument(msgspec.Struct, frozen=True):
     value : Any
         Plain data.
     line : int
-        Where it starts, from 1.
+        The line of its start, from 1.
     item_lines : tuple of int
-        Where the entries of its list `items` start.
+        The lines of the entries of its list `items`.
     """
 
     value: Any
@@ -68,7 +68,7 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
     Raises
     ------
     YamlError
-        When the iteration comes to something that cannot be read.
+        When the iteration reaches invalid YAML.
     """
     try:
         yield from _documents(yaml.parse(text, Loader=_LOADER))
@@ -116,7 +116,7 @@ def _documents(events: Iterator[Any]) -> Iterator[YamlDocument]:
 
 
 class _Builder:
-    """Puts the events of one document together."""
+    """Builds one document from its events."""
 
     def __init__(self) -> None:
         self.root: Any = None
@@ -137,7 +137,7 @@ class _Builder:
     def close(self) -> None:
         done = self._stack.pop()
         if done.merges and isinstance(done.value, dict):
-            # What the mapping says itself wins; of several merged ones, the first.
+            # Keys of the mapping itself take precedence; of several merged mappings, the first.
             for merged in done.merges:
                 for key, value in merged.items():
                     done.value.setdefault(key, value)
@@ -169,10 +169,10 @@ class _Builder:
         if isinstance(key, dict | list):
             raise YamlError("a key must be a string", event.start_mark.line + 1)
         if not isinstance(key, str):
-            # JSON has string keys only; kubectl writes a number or a boolean as it reads it.
+            # JSON has string keys only; kubectl formats numbers and booleans canonically.
             key = "null" if key is None else str(key).lower()
         if key in top.value:
-            raise YamlError(f'key "{key}" stands twice', event.start_mark.line + 1)
+            raise YamlError(f'duplicate key "{key}"', event.start_mark.line + 1)
         top.key = key
         top.awaits_value = True
 
@@ -203,7 +203,7 @@ def _scalar(event: Any) -> Any:
 
 @lru_cache(maxsize=65_536)
 def _plain(text: str) -> Any:
-    """Return what a scalar without quotes means."""
+    """Return the value of an unquoted scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text[0] not in "-+.0123456789":
