@@ -1,9 +1,17 @@
-"""What a scheduler did, recorded: the decision log, its checkpoints, and what is read from them.
+"""Recorded runs: the decision log, its checkpoints, and what is read from them.
 
-The log is replayed to any moment; a past cycle is run again, explained, or run with a change.
+The room records the events and actions of a machine, replays them to any time, explains or changes
+a past cycle, and writes run folders with tables. It decides nothing: replay lets a machine handle
+the recorded events again.
 
-Start with `decision_log.py`, then `replay.py` and `explain.py`. `log_format.py` is the format of
-the bytes; `run_tables.py` and `tables.py` are the results as columns.
+Start with `decision_log.py` (the log), then `record.py`, `replay.py` and `explain.py`.
+`log_format.py` is the format of the bytes; `run_folder.py`, `run_tables.py` and `tables.py` are
+the results as files and columns.
+
+An *entry* is an event with its time and its actions. A *checkpoint* is the state of the machine
+between two events. A *moment* is the state after an event, as `run step` shows it. An attempt is
+*open* from its decision until the pod is bound or the attempt fails. A *past cycle* is a cycle of
+the log with the machine as it was before it.
 """
 
 from podwright.recording.decision_log import DecisionLog, Recorder

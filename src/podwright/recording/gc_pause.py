@@ -1,4 +1,4 @@
-"""Garbage collection, left alone where very many objects are made that all stay."""
+"""A pause of the garbage collector while very many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Leave garbage alone for a while.
+    """Disable the garbage collector in the block.
 
-    A checkpoint of a large cluster is a million objects: to look through them for garbage
-    again and again takes as long as to make them.
+    A checkpoint of a large cluster has a million objects: scanning them again and again takes as
+    long as creating them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

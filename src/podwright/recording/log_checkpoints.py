@@ -1,12 +1,12 @@
-"""Checkpoints of a decision log: which objects each of them has, and which are in those before.
+"""Checkpoints of a decision log, which are full or incremental.
 
-A checkpoint mentions everything that the machine knows, and most of that was there at the one
-before. So it has only what that one did not mention; every so often one is whole. Who reads one
-reads those before it as well, back to a whole one: never more than some, nor much more than twice
-what is known.
+A checkpoint refers to all objects that the machine knows. Most of them were known at the previous
+checkpoint, so an incremental one stores only the others. Reading a checkpoint also reads those
+before it, back to a full one; their number is limited, and so is the number of stored objects: to
+about twice the number of known ones.
 
-Where a plugin has state that cannot be written down, a checkpoint is of the objects alone. No
-machine is made of it, and who wants one begins before it.
+If a plugin has state that cannot be stored, a checkpoint has the objects only. No machine is
+restored from it; replay starts at an earlier one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from podwright.objects import KubernetesObject
 from podwright.recording.log_format import Objects
 
 _BEFORE: Final = 15
-"""How many checkpoints there are at most between one that is whole and the next."""
+"""The maximum number of incremental checkpoints between two full ones."""
 
 _WRITTEN_PER_OBJECT: Final = 2
-"""How many objects there are at most in a checkpoint and those that it needs, per object known."""
+"""The maximum number of stored objects in a checkpoint and those it needs, per known object."""
 
 
 class CheckpointIndex(msgspec.Struct, kw_only=True, array_like=True):

@@ -1,4 +1,4 @@
-"""What became of a pod after one of its cycles: it was bound, or it is back in the queue."""
+"""The outcome of an attempt: the pod was bound, is back in the queue, or was deleted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from podwright.queueing import QueueName
 from podwright.recording.explain import PastCycle
 
 _MOST_EVENTS = 20_000
-"""After so many events a binding that goes on is said to go on."""
+"""The maximum number of events to replay; after them a binding counts as still in progress."""
 
 
 class OutcomeKind(enum.Enum):
-    """What became of the pod first."""
+    """The first outcome of an attempt."""
 
     BOUND = "bound"
     QUEUED = "queued"
@@ -25,27 +25,27 @@ class OutcomeKind(enum.Enum):
 
 
 class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a pod after a cycle.
+    """The outcome of an attempt.
 
     Parameters
     ----------
     kind : OutcomeKind
-        BINDING: neither bound nor refused when the run ended, or long after.
+        BINDING: neither bound nor failed at the end of the run, or long after the cycle.
     now_ns : int
-        When that was known.
+        The time of the outcome.
     node : str
         The node that was chosen; "" if none.
     error : str
         Why the attempt failed after a node was chosen (Reserve, Permit, PreBind, Bind); "" if it
         did not.
     place : str
-        Where in the queue it went; "" if it did not.
+        The part of the queue that holds the pod; "" if it is not in the queue.
     waits_for : tuple of str
-        The plugins that rejected it, or hold it back.
+        The plugins that rejected the pod, or gate it.
     backoff_end_ns : int
-        Until when it is not tried again; -1: it may be tried at once.
+        The end of its backoff; -1 if it has none.
     nominated_node : str
-        Where room is made for it; "" if nowhere.
+        The nominated node; "" if none.
     """
 
     kind: OutcomeKind
@@ -59,9 +59,9 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_outcome(past: PastCycle) -> AttemptOutcome:
-    """Let the run go on until it is known what became of the pod.
+    """Replay the run until the outcome of the attempt is known.
 
-    The machine of `past` may be another moment's afterwards: explain the cycle first.
+    This changes the machine of `past`: explain the cycle first.
     """
     return _Follower(past).follow()
 
@@ -92,8 +92,8 @@ class _Follower:
                 if isinstance(action, Bind) and action.pod == self._pod:
                     self._call, self._node = action.call, action.node
                 elif isinstance(action, PatchPodStatus) and action.pod == self._pod:
-                    told = action.nominated_node
-                    self._nominated = self._nominated if told is None else told
+                    new = action.nominated_node
+                    self._nominated = self._nominated if new is None else new
             event = entry.event
             if isinstance(event, CallDone) and event.call == self._call:
                 if event.error is None:

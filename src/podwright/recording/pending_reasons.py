@@ -1,4 +1,4 @@
-"""Why pods have no node, in a few words: of a decision, or at PreEnqueue."""
+"""Short reasons why pods have no node: from a decision, or from PreEnqueue."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HELD_BACK: Final = "held back at PreEnqueue"
 
 
 def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
-    """Return the pods that a PreEnqueue plugin holds back, with the plugin and its reason.
+    """Return the pods that a PreEnqueue plugin gates, with the plugin and its reason.
 
-    Without those that have scheduling gates, or wait for their victims to go.
+    Pods with scheduling gates, and pods that wait for the deletion of their victims, are left out.
     """
     return {
         queued.key: (queued.gating_plugin, ", ".join(queued.gating_reasons) or _HELD_BACK)
@@ -26,7 +26,7 @@ def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
 
 
 def main_reason(decision: Decision) -> str:
-    """Return what most nodes said; of equally many, the first by name."""
+    """Return the most frequent reason; of equally frequent ones, the first by name."""
     if decision.error is not None:
         return FAILED
     diagnosis = decision.diagnosis

@@ -15,17 +15,17 @@ from podwright.recording.replay import replay
 
 
 class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster at a moment.
+    """The cluster at a time.
 
     Attributes
     ----------
     now_ns : int
     objects : tuple of object
-        As the API server had told them, pods last.
+        As the API server had reported them, pods last.
     node_of : dict of str to str
-        Per pod that counts on a node, its name.
+        The node name of each pod that is assigned to a node, or assumed there.
     assumed : frozenset of str
-        Those of them that the API server has not confirmed.
+        The pods among them that the API server has not confirmed.
     """
 
     now_ns: int
@@ -35,18 +35,18 @@ class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod in the queue at a moment.
+    """A pod in the queue at a time.
 
     Attributes
     ----------
     attempts : int
-        How often it was tried.
+        The number of its attempts.
     since_ns : int
-        When it came to where it waits.
+        The time of its last move within the queue.
     backoff_end_ns : int
-        When its backoff ends; -1 if it never failed.
+        The end of its backoff; -1 if no attempt failed.
     waits_for : tuple of str
-        The plugins that rejected it, or hold it back.
+        The plugins that rejected it, or gate it.
     """
 
     pod: NamespacedName
@@ -58,14 +58,14 @@ class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
-    """The queue at a moment: per place the pods, in the order in which they leave it.
+    """The queue at a time: the pods of each subqueue, in the order in which they leave it.
 
     Attributes
     ----------
     now_ns : int
     places : dict of str to tuple of PendingPod
     nominated : dict of str to tuple of str
-        Per node, the pods for which room is made there.
+        The pods that are nominated to each node.
     """
 
     now_ns: int
@@ -79,7 +79,7 @@ def cluster_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] 
 
 
 def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
-    """Return the cluster that a machine sees."""
+    """Return the cluster of a machine."""
     names = machine.cluster.nodes.names
     return ClusterAt(
         now_ns=now_ns,
@@ -95,7 +95,7 @@ def queue_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = 
 
 
 def queue_of(machine: Machine, now_ns: int) -> QueueAt:
-    """Return what a machine's queue holds."""
+    """Return the queue of a machine."""
     queue = machine.queue
 
     def pending(queued: QueuedPod) -> PendingPod:

@@ -24,18 +24,17 @@ from podwright.recording.record import new_machine
 
 
 class Replay:
-    """A machine on its way through a log, event after event.
+    """A machine that handles the events of a log one after another.
 
     Parameters
     ----------
     log : DecisionLog
     until : int, optional
-        Begin at the last checkpoint before this event; None at the last one of all.
+        Start at the last checkpoint before this event; None at the last checkpoint of all.
     objects : mapping of int to object, optional
-        Tell the machine of these, by their numbers, instead of copies; for who goes on with
-        the log.
+        Objects to use for their numbers instead of copies; for resuming the log.
     is_checked : bool
-        Whether `step` raises where plugins that are not in-tree decide otherwise than recorded.
+        Whether `step` raises if out-of-tree plugins decide differently than recorded.
     """
 
     def __init__(
@@ -56,25 +55,25 @@ class Replay:
             if start.snapshot is not None:
                 self.machine.restore(start.snapshot, start.objects)
         self.index = start.index
-        # What a plugin that is not in-tree decides by is not known: it may have changed.
+        # Out-of-tree plugins may depend on state that the log does not hold.
         self._own = tuple(plugin.name for plugin in log.setup.plugins) if is_checked else ()
         self._entries = log.entries_from(start)
         self._next: Entry | None = None
 
     def peek(self) -> Entry | None:
-        """Return the next event, and leave it to be handled; None at the end of the log."""
+        """Return the next event without handling it; None at the end of the log."""
         if self._next is None:
             self._next = next(self._entries, None)
         return self._next
 
     def step(self) -> tuple[Entry, list[Action]] | None:
-        """Let the machine handle the next event; None at the end of the log.
+        """Handle the next event; None at the end of the log.
 
         Raises
         ------
         LogError
-            If the run was recorded with plugins that are not in-tree, and the machine does not
-            answer as it is recorded: nothing that is said of it from here on would be right.
+            If the run was recorded with out-of-tree plugins and the actions differ from the
+            recorded ones: the state from here on would be wrong.
         """
         entry = self.peek()
         if entry is None:
@@ -92,10 +91,10 @@ class Replay:
         return entry, actions
 
     def taken_in(self) -> Iterator[tuple[Entry, int]]:
-        """Give events in the order in which the machine takes them in, each just before it does.
+        """Yield events in the order in which the machine processes them, each just before that.
 
-        Those that come while a cycle is held up are taken in when it has gone on: as if they had
-        come then. With each, the number of the event in which it is taken in.
+        Events that arrive while a cycle is suspended are processed when it resumes, as if they had
+        arrived then. Yields each with the number of the event in which it is processed.
         """
         machine, kept = self.machine, deque[Entry]()
         while (entry := self.peek()) is not None:
@@ -112,7 +111,7 @@ class Replay:
                 machine.handle(late.event, late.now_ns)
 
     def run_to(self, index: int) -> None:
-        """Go on until the event of that number is next."""
+        """Handle events until the event of that number is the next one."""
         while self.index < index and self.step() is not None:
             pass
 
@@ -124,22 +123,22 @@ def replay(
     at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> Machine:
-    """Return the machine as it was at a moment of a recorded run.
+    """Return the machine as it was at a time of a recorded run.
 
     Parameters
     ----------
     log : DecisionLog
     until : int, optional
-        How many events it has handled; the default is all of them.
+        The number of events to handle; the default is all of them.
     at_ns : int, optional
-        Instead of `until`: it has handled every event up to this time.
+        Instead of `until`: handle every event up to this time.
     plugins : iterable of type
         The user's own plugin classes that it was recorded with.
 
     Raises
     ------
     LogError
-        If the run cannot be repeated.
+        If the run cannot be replayed.
     """
     assert until is None or at_ns is None, "until or at_ns, not both"
     if at_ns is not None:

@@ -16,32 +16,32 @@ from podwright.recording.verification import verify_replay
 def resume(
     path: str, *, until: int | None = None, plugins: Iterable[type[Plugin]] = ()
 ) -> Recorder:
-    """Go on with a recorded run where it ended.
+    """Continue a recorded run where its log ends.
 
-    The machine is set to the last checkpoint that has the state of all plugins, or to the
-    beginning, and given the events after it, and has to answer as it is recorded; from then on
-    everything is recorded again. A driver that told the machine of objects uses
-    `Recorder.machine.objects()`: the same objects.
+    The machine is restored from the last checkpoint that has the state of all plugins, or built
+    anew, and handles the events after it; its actions must equal the recorded ones. Recording then
+    continues. A driver uses the same objects as the machine: `Recorder.machine.objects()`.
 
     Parameters
     ----------
     path : str
-        The folder of a log that nobody writes.
+        The folder of a log that no other process writes.
     until : int, optional
-        Go on after so many events, where a block or a checkpoint ends, and forget the rest.
+        Continue after this number of events, where a block or a checkpoint ends, and discard the
+        rest.
     plugins : iterable of type
         The user's own plugin classes that it was recorded with.
 
     Returns
     -------
     Recorder
-        As `record` returns it.
+        The same as `record` returns.
 
     Raises
     ------
     LogError
-        If the log cannot be read or written, somebody else writes it, or the run does not come
-        out the same; it is left as it is.
+        If the log cannot be read or written, another process writes it, or the replay differs
+        from the recording; the log is not changed then.
     """
     with ExitStack() as opened:
         log = opened.enter_context(DecisionLog.open(path, append=True, until=until))

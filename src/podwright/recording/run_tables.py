@@ -1,17 +1,17 @@
-"""What is written down of a run, in columns: decisions, waits, utilisation and what else is told.
+"""The tables of a run: decisions, waits, utilization, fragmentation, pending pods, preemptions.
 
-`RunTables` looks on while a world runs. Six tables come of it (`TABLES` has their columns);
-docs/reference/run-folder.md says what each column means.
+`RunTables` observes a world while it runs and fills six tables (`TABLES` has their columns);
+docs/reference/run-folder.md describes each column.
 
-What happens is a row of its own: a decision, the end of a wait, a victim. What lasts
-(utilisation, fragmentation, pending pods) is sampled: a row says how it was from then on until
-the next row. There is a sample where something has changed, but at most one per interval of
-simulated time; what changes in between is seen by the next one.
+Events have a row each: an attempt, the end of a wait, a victim. States (utilization,
+fragmentation, pending pods) are sampled: a row holds from its time until the next row. A sample is
+taken where the state has changed, but at most one per interval of virtual time; changes in between
+are in the next sample.
 
-Fragmentation of a resource is how much of what is free is of no use to the pods that this
-cluster gets. It is FGD's measure without devices: the shapes of pods (what they ask for) that
-make up 95 % of the pods so far are its typical pods; for each, what is free on nodes that have
-no room for it counts, weighted by how frequent the shape is.
+The fragmentation of a resource is the free amount that is of no use to the pods of this cluster.
+It is FGD's measure without devices: the shapes of pods (their requests) that make up 95 % of the
+pods so far are the typical pods; for each, the free amounts on nodes that have no room for it are
+added, weighted by the frequency of the shape.
 
 Upstream of the measure: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-simulator
 """
@@ -38,7 +38,7 @@ from podwright.recording.table_rows import Columns, ColumnType, TableRows
 from podwright.store import GroupKind, kind_of
 
 Shape: TypeAlias = tuple[tuple[str, int], ...]
-"""What a pod asks for: resources and amounts, in the units of the node columns."""
+"""The requests of a pod: resources and amounts, in the units of the node columns."""
 
 TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
     "decisions": {
@@ -92,7 +92,7 @@ TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
         "victim_priority": "int",
     },
 }
-"""Per table its columns and their types."""
+"""The columns of each table, with their types."""
 
 NOT_TRIED: Final = "not tried yet"
 GATED: Final = "SchedulingGated"
@@ -103,7 +103,7 @@ BINDING: Final = "Binding"
 _TYPICAL_PERCENT: Final = 95
 _TYPICAL_MOST: Final = 16
 _RECOUNTED_PERCENT: Final = 102
-"""What is typical is found again when so many pods have come as of a hundred before."""
+"""Typical shapes are computed again when the number of pods has grown to this percentage."""
 _WHOLE_FLOATS: Final = 2**53
 _ENDED: Final = ("Succeeded", "Failed")
 
@@ -114,13 +114,13 @@ class Waiting(msgspec.Struct):
     Attributes
     ----------
     created_ns : int
-        When it was first seen.
+        The time of its creation.
     reason : str
-        Why it has none: what most nodes lack.
+        The main reason: what most nodes lack.
     message : str
-        The whole of it, in upstream's words.
+        The full message, in upstream's words.
     attempts : int
-        How often a node was looked for.
+        The number of scheduling attempts.
     """
 
     created_ns: int
@@ -131,7 +131,7 @@ class Waiting(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """What is counted of a run."""
+    """The counts of a run."""
 
     created: int = 0
     placed: int = 0
@@ -169,7 +169,7 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
-    """Return, per resource that a shape names, how much of it each shape asks for."""
+    """Return, for each resource, the request of each shape."""
     shapes = [dict(shape) for shape, _ in typical]
     return {
         name: np.array([shape.get(name, 0) for shape in shapes], dtype=np.int64)
@@ -178,7 +178,7 @@ def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
 
 
 def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
-    """Return, per row of choices, the sums of the amounts that it chooses.
+    """Return, for each row of a mask, the sums of the amounts that it selects.
 
     Parameters
     ----------
@@ -191,24 +191,24 @@ def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
     (n_rows, n_columns) int64
     """
     if amounts.sum(axis=0).max(initial=0) < _WHOLE_FLOATS:
-        # Floats hold these whole numbers, and NumPy multiplies floats many times as fast.
+        # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
         return (chosen.astype(np.float64) @ amounts.astype(np.float64)).astype(np.int64)
     return np.array([amounts[row].sum(axis=0) for row in chosen], dtype=np.int64)
 
 
 class RunTables:
-    """Looks on while a world runs, and keeps tables.
+    """Observes a world while it runs, and fills the tables.
 
     Parameters
     ----------
     sample_ns : int
-        The least time between two samples of what lasts.
+        The minimum time between two samples.
 
     Attributes
     ----------
     counts : Counts
     waiting : dict
-        Per pod without a node, why.
+        The reason for each pod without a node.
     """
 
     def __init__(self, sample_ns: int) -> None:
@@ -231,16 +231,16 @@ class RunTables:
         self._open: dict[tuple[NamespacedName, str], int] = {}
 
     def attach(self, machine: Machine) -> None:
-        """Say whose cluster is looked at for samples."""
+        """Set the machine whose cluster is sampled."""
         self._machine = machine
         machine.watch_failures(self.failed)
 
-    # ------------------------------------------------------------------- being told
+    # ------------------------------------------------------------------- observing
 
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
-        """Hear that an object appeared, changed or is gone."""
+        """Receive a created, updated or deleted object."""
         obj = new if new is not None else old
         if isinstance(obj, Pod):
             assert old is None or isinstance(old, Pod), "a pod was something else"
@@ -312,7 +312,7 @@ class RunTables:
         )
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
-        """Hear that a scheduling cycle has ended."""
+        """Receive the decisions of a scheduling cycle that ended."""
         for decision in decisions:
             self._decided(decision, now_ns)
         for key, failure in self._failed.items():
@@ -374,7 +374,7 @@ class RunTables:
         )
 
     def _note_preemption(self, decision: Decision, now_ns: int) -> str:
-        """Write down who has to go, and return the node on which."""
+        """Add the victims to the table, and return the nominated node."""
         result = decision.post_filter
         if result is None or not result.nominated_node:
             return ""
@@ -398,7 +398,7 @@ class RunTables:
     # ---------------------------------------------------------------------- sampling
 
     def passed(self, before_ns: int, now_ns: int) -> None:
-        """Hear that time went on, and take a sample of how it was until now if one is due."""
+        """Receive that time advances; take a sample of the state before, if one is due."""
         if not self._is_changed:
             return
         due_ns = before_ns
@@ -408,7 +408,7 @@ class RunTables:
             self.sample(due_ns)
 
     def end(self, now_ns: int) -> None:
-        """Take the last sample, and write down who is still waiting."""
+        """Take the last sample, and add the pods that still wait."""
         if self._sampled_ns is None or self._sampled_ns < now_ns:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
@@ -417,8 +417,8 @@ class RunTables:
             self._rows["decisions"].amend(row, result=BINDING)
 
     def sample(self, at_ns: int) -> None:
-        """Write down how it is."""
-        assert self._machine is not None, "nobody said whose cluster this is"
+        """Take a sample of the state."""
+        assert self._machine is not None, "attach a machine before sampling"
         self._sampled_ns, self._is_changed = at_ns, False
         nodes = self._machine.cluster.nodes
         allocatable, requested = nodes.allocatable, nodes.requested
@@ -446,7 +446,7 @@ class RunTables:
         self._shown_reasons = tuple(counts)
 
     def pending_by_reason(self) -> dict[str, int]:
-        """Return how many pods have no node, by the main reason."""
+        """Return the number of pods without a node, by main reason."""
         counts: dict[str, int] = {}
         held = {} if self._machine is None else held_back(self._machine)
         for key, waiting in self.waiting.items():
@@ -465,7 +465,7 @@ class RunTables:
         self._shapes[known[1]] = self._shapes.get(known[1], 0) + 1
 
     def _typical_shapes(self) -> tuple[tuple[Shape, int], ...]:
-        """Return the most frequent shapes that make up most of the pods, with their counts."""
+        """Return the most frequent shapes that make up 95 % of the pods, with their counts."""
         if _RECOUNTED_PERCENT * self._shaped_count < 100 * self.counts.created:
             self._shaped_count = self.counts.created
             ranked = sorted(self._shapes.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -480,7 +480,7 @@ class RunTables:
         return self._typical
 
     def _unusable(self, free: I64Matrix, columns: Mapping[str, int]) -> list[float]:
-        """Return, per resource, how much of what is free is on nodes that typical pods do not fit.
+        """Return, for each resource, the free amount on nodes that typical pods do not fit.
 
         Parameters
         ----------
@@ -497,11 +497,11 @@ class RunTables:
         for name, amounts in self._wanted.items():
             there = free[:, columns[name]] if name in columns else nothing
             has_no_room |= there < amounts[:, None]
-        # Whole numbers, so that the order in which a machine adds does not matter.
+        # Integers, so that the result does not depend on the order of additions.
         per_shape: list[list[int]] = sums_of(has_no_room, free).tolist()
         return [sum(map(mul, counts, column)) / total for column in zip(*per_shape, strict=True)]
 
-    # ------------------------------------------------------------------ writing down
+    # ------------------------------------------------------------------ rows and state
 
     def take_rows(self) -> dict[str, Columns]:
         """Remove the rows so far and return them.
@@ -539,7 +539,7 @@ class RunTables:
 
     @classmethod
     def restore(cls, state: RunTablesState) -> RunTables:
-        """Go on where another one wrote down its state."""
+        """Return tables that continue from a state."""
         tables = cls(state.sample_ns)
         tables.counts, tables.waiting = state.counts, dict(state.waiting)
         tables._shapes = dict(state.shapes)
@@ -562,7 +562,7 @@ def _note_failure(waiting: Waiting, failure: Failure) -> None:
 
 
 def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
-    """Put rows that were taken one after the other together."""
+    """Concatenate rows that were taken one after the other."""
     tables: dict[str, Columns] = {
         name: {column: [] for column in types} for name, types in TABLES.items()
     }
@@ -576,12 +576,12 @@ def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
 def tables_of_log(
     log: DecisionLog, sample_ns: int, end_ns: int, *, plugins: Iterable[type[Plugin]] = ()
 ) -> RunTables:
-    """Return the tables of a run that nobody looked at, by repeating it.
+    """Return the tables of a recorded run, by replaying it.
 
     Parameters
     ----------
     end_ns : int
-        When the run ended.
+        The end time of the run.
     plugins : iterable of type
         The user's own plugin classes that it was recorded with.
     """

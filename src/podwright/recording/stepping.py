@@ -1,9 +1,8 @@
-"""A recorded run, gone through event by event, forward and back.
+"""Stepping through a recorded run, forward and backward.
 
-A position is how many events were handled; the event that is looked at is the last of them.
-Going forward lets the machine handle the next one. Going back begins at the checkpoint before:
-on the way to a position the last few hundred moments are kept, so that most steps back only
-look at what is there.
+A position is a number of handled events; the current event is the last of them. A step forward
+handles the next event. A step backward replays from the checkpoint before. The last few hundred
+moments on the way to a position are kept, so most steps backward replay nothing.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ _KEPT = 500
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """The moment after an event.
+    """The state after an event, as far as it is shown.
 
     Parameters
     ----------
     entry : Entry
-        The event, and what the machine answered when it was recorded.
+        The event, with the recorded actions.
     is_new : bool
-        The event is about a pod that was not there before.
+        Whether the event creates a pod.
     asked : Action, optional
-        The action that the event is the answer to, if it is known.
+        The action that the event replies to, if it is known.
     sizes : mapping of str to int
-        How many pods are in each place of the queue.
+        The number of pods in each subqueue.
     node_count, placed_count : int
-        How many nodes there are, and pods that count on one.
+        The number of nodes, and of pods that are assigned to one or assumed there.
     """
 
     entry: Entry
@@ -51,12 +50,12 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def actions(self) -> list[Action]:
-        """What the machine wanted done."""
+        """The recorded actions."""
         return decode_actions(self.entry.actions)
 
 
 class Stepper:
-    """Goes through a log.
+    """Steps through a log.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class Stepper:
     plugins : iterable of type
         The user's own plugin classes that the run was recorded with.
     kept : int
-        How many moments before the one that is looked at are kept.
+        The number of moments to keep before the current one.
     """
 
     def __init__(
@@ -81,17 +80,17 @@ class Stepper:
 
     @property
     def position(self) -> int:
-        """How many events were handled."""
+        """The number of handled events."""
         return self._position
 
     @property
     def moment(self) -> Moment | None:
-        """The moment after the last event; None before the first one."""
+        """The state after the current event; None before the first event."""
         return self._moments.get(self._position)
 
     @property
     def cycles(self) -> Cycles:
-        """Which pods were tried, and in which events."""
+        """The cycles of the log, by pod and by event."""
         if self._cycles is None:
             self._cycles = Cycles(self._log)
         return self._cycles
@@ -107,11 +106,11 @@ class Stepper:
     # ------------------------------------------------------------ moving
 
     def forward(self) -> bool:
-        """Go on to the next event; False at the end."""
+        """Step to the next event; False at the end."""
         return self.go_to(self._position + 1)
 
     def back(self) -> bool:
-        """Go back by one event; False at the beginning."""
+        """Step back by one event; False at the start."""
         return self.go_to(self._position - 1)
 
     def go_to(self, position: int) -> bool:
@@ -127,7 +126,7 @@ class Stepper:
         return wanted == position
 
     def go_to_time(self, at_ns: int) -> bool:
-        """Go to the moment after every event up to a time; False if it is this one."""
+        """Go to the position after every event up to a time; False if it is the current one."""
         return self.go_to(self._log.index_at(at_ns))
 
     def next_cycle(self) -> bool:
@@ -148,7 +147,7 @@ class Stepper:
         text = pod.encode()
         for entry in self._log.entries(self._position):
             actions: list[Action] = []
-            # The pod's name may be the beginning of another's, or be in a message.
+            # The name may be a prefix of another name, or part of a message.
             if text in entry.actions:
                 actions = [a for a in decode_actions(entry.actions) if _pod_of(a) == pod]
             is_answer = _call_of(entry) in calls
@@ -158,7 +157,7 @@ class Stepper:
         return False
 
     def _calls_about(self, pod: NamespacedName) -> set[int]:
-        """Return the calls about a pod that may be answered later, as far as they are known."""
+        """Return the calls about a pod that may get a reply later, as far as they are known."""
         asked = [*self._asked.values()]
         for position, moment in self._moments.items():
             if position <= self._position and pod.encode() in moment.entry.actions:
@@ -173,7 +172,7 @@ class Stepper:
     # ------------------------------------------------------------ the machine
 
     def _begins_later(self, position: int) -> bool:
-        """Tell whether a checkpoint is nearer to a position than the machine is."""
+        """Tell whether a checkpoint is closer to a position than the machine."""
         checkpoints = self._log.checkpoints
         place = bisect_right(checkpoints, max(position - self._kept, 0))
         return place > 0 and checkpoints[place - 1] > self._run.index
@@ -185,7 +184,7 @@ class Stepper:
         self._asked.clear()
 
     def _advance(self, position: int) -> None:
-        """Let the machine handle events up to a position, and keep the last moments."""
+        """Handle events up to a position, and keep the last moments."""
         run = self._run
         run.run_to(position - self._kept)
         while run.index < position:
@@ -229,7 +228,7 @@ def _subject_of(entry: Entry) -> NamespacedName:
 
 
 def _call_of(entry: Entry) -> int:
-    """Return the number of the call that an event answers; -1 if it answers none."""
+    """Return the number of the call that an event replies to; -1 if it is no reply."""
     match entry.event:
         case CallDone(call) | ExtenderReplied(call):
             return call
@@ -238,7 +237,7 @@ def _call_of(entry: Entry) -> int:
 
 
 def _number_of(action: Action) -> int | None:
-    """Return the number of an action that is answered."""
+    """Return the call number of an action that gets a reply."""
     number = getattr(action, "call", None)
     return number if isinstance(number, int) else None
 

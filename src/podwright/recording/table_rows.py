@@ -1,4 +1,4 @@
-"""The rows of a table while a run goes on, column by column."""
+"""The rows of a table during a run, column by column."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 ColumnType: TypeAlias = Literal["time", "int", "maybe", "float", "name", "text"]
-"""`time`: nanoseconds since 1970. `maybe`: an int or None. `name`: a text of which there are few,
-or None.
+"""`time`: nanoseconds since 1970. `maybe`: an int or None. `name`: a text with few
+distinct values, or None.
 """
 
 Columns: TypeAlias = dict[str, list[Any]]

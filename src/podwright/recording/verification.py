@@ -17,7 +17,7 @@ _SHOWN_EVENTS = 10
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first event to which the machine answers otherwise than it is recorded.
+    """The first event for which the actions differ from the recorded ones.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     event : Event
     recorded, repeated : tuple of Action
     story : tuple of str
-        What happened to the pod in question before, oldest first.
+        The recent queue events of the pod, oldest first.
     """
 
     index: int
@@ -45,14 +45,14 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of repeating a run.
+    """The result of verifying a log.
 
     Attributes
     ----------
     event_count : int
-        How many events came out the same.
+        The number of events with equal actions.
     difference : Difference, optional
-        The first one that did not.
+        The first event with different actions.
     """
 
     event_count: int
@@ -60,24 +60,24 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether every action came out the same, byte for byte."""
+        """Whether all actions are equal, byte for byte."""
         return self.difference is None
 
 
 def verify(
     log: DecisionLog, *, first: int = 0, plugins: Iterable[type[Plugin]] = ()
 ) -> Verification:
-    """Repeat a run to its end and compare the bytes of all actions.
+    """Replay a log to its end and compare the bytes of all actions.
 
     Parameters
     ----------
     first : int
-        Begin at the last checkpoint before this event; 0 is the beginning.
+        Start at the last checkpoint before this event; 0 is the first event.
 
     Raises
     ------
     LogError
-        If the run cannot be repeated.
+        If the run cannot be replayed.
     """
     return verify_replay(Replay(log, until=first, plugins=plugins, is_checked=False))
 
