@@ -1,4 +1,4 @@
-# A binding that fails is taken back, and the pod is tried again after the error backoff.
+# After a failed binding the pod is forgotten and retried after the error backoff.
 plugin Gate reserve default/a Success
 plugin Check reserve default/a Success
 api bind default/a error=conflict

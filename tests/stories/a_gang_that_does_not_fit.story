@@ -1,4 +1,4 @@
-# Of a gang that does not fit nothing is placed: the pod that would fit gives its node back.
+# No pod of a gang that does not fit is scheduled: the pod that would fit releases its node.
 gangs
 
 0s    node n1 cpu=2

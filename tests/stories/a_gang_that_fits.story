@@ -1,4 +1,4 @@
-# The pods of a gang wait for each other before the queue, and are placed in one cycle.
+# The pods of a gang are gated until all of them exist, and are scheduled in one cycle.
 gangs
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# A member that loses its place leaves the others waiting at Permit, five minutes at most.
+# After one member loses its node, the others wait at Permit for at most five minutes.
 gangs
 plugin Gate reserve default/b Success
 plugin Gate reserve default/b Unschedulable broken disk

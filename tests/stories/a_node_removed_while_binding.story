@@ -1,4 +1,4 @@
-# A node that goes while a pod is being bound to it takes nobody along: the pod is retried.
+# If a node is deleted while a pod is being bound to it, the pod is retried.
 api bind default/a delay=2s error=conflict
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# A pod that does not fit says why, and does not block the smaller one behind it.
+# An unschedulable pod gets the reason, and does not block the smaller pod behind it.
 0s    node n1 cpu=1
 0s    pod default/big cpu=2
 0s    pod default/small cpu=500m

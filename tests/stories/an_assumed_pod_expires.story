@@ -1,4 +1,4 @@
-# A bound pod of which nothing is heard is forgotten in time; it counts again when it is seen.
+# An assumed pod without an update expires; it counts again when an update arrives.
 expiry 30s
 
 0s    node n1 cpu=1

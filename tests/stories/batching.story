@@ -1,4 +1,4 @@
-# Pods that are alike take the nodes that the first of them left over, without looking further.
+# Batching: identical pods use the remaining nodes of the first pod's cycle without filtering again.
 spread none
 
 0s    node large cpu=4

@@ -1,4 +1,4 @@
-# Classic rules: a binding that fails frees the node and tells nobody.
+# v1.16 rules: a failed binding releases the node and moves no pods.
 rules classic
 api bind default/a error=conflict
 

@@ -1,4 +1,4 @@
-# Classic rules: where evicting helps nowhere the pod loses its nomination.
+# v1.16 rules: a pod loses its nomination if preemption would not help on any node.
 rules classic
 
 0s    node n1 cpu=2 taints=a:NoSchedule

@@ -1,4 +1,4 @@
-# Classic rules: pods of lower priority that were promised the node are told that they are not any more.
+# v1.16 rules: preemption clears the nominations of pods of lower priority for the node.
 rules classic
 grace 30s
 

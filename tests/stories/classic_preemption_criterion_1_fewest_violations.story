@@ -1,4 +1,4 @@
-# Classic rules: first criterion: fewest violations of disruption budgets, judged one by one.
+# v1.16 rules: first criterion: fewest violations of disruption budgets, counted for each pod.
 rules classic
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Classic rules: second criterion: the first victim of the list is as unimportant as possible.
+# v1.16 rules: second criterion: lowest priority of the first victim.
 rules classic
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Classic rules: third criterion: the smallest sum of priorities, each counted from the least there is.
+# v1.16 rules: third criterion: smallest sum of priorities, each counted from the minimum.
 rules classic
 
 0s    node n1 cpu=2

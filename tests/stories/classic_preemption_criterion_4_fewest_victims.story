@@ -1,4 +1,4 @@
-# Classic rules: fourth criterion: fewest victims; only victims of the least priority there is weigh nothing.
+# v1.16 rules: fourth criterion: fewest victims; only victims of the minimum priority add nothing to the sum.
 rules classic
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Classic rules: fifth criterion: the latest start of the most important victims.
+# v1.16 rules: fifth criterion: the latest start of the most important victims.
 rules classic
 
 0s    node n1 cpu=2

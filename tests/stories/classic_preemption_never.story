@@ -1,4 +1,4 @@
-# Classic rules: preemptionPolicy Never is not looked at: the feature gate is off.
+# v1.16 rules: preemptionPolicy Never has no effect: the feature gate is off.
 rules classic
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Classic rules: all lower pods are taken off, and given back while there is room, the important first.
+# v1.16 rules: all pods of lower priority are removed, and reprieved in order of priority while they fit.
 rules classic
 
 0s    node n1 cpu=4

@@ -1,4 +1,4 @@
-# Classic rules: what is equal by all criteria is told apart by name; upstream takes any.
+# v1.16 rules: ties after all criteria are broken by name; upstream takes any.
 rules classic
 
 0s    node n2 cpu=2

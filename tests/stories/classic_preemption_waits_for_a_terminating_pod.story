@@ -1,4 +1,4 @@
-# Classic rules: while a pod of lower priority is going on the nominated node nobody else has to go.
+# v1.16 rules: no further preemption while a pod of lower priority terminates on the nominated node.
 rules classic
 grace 30s
 

@@ -1,4 +1,4 @@
-# Classic rules: 1, 2, 4, 8, 10 seconds; a record that nobody touched for longer is forgotten.
+# v1.16 rules: backoff of 1, 2, 4, 8, 10 seconds; unused backoff entries expire.
 rules classic
 
 0s    node n1 cpu=1

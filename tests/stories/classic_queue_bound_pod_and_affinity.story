@@ -1,4 +1,4 @@
-# Classic rules: a pod that is bound wakes nobody who does not have to be near it.
+# v1.16 rules: a bound pod moves only pods with a matching affinity term.
 rules classic
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Classic rules: a placed pod that goes is a move request for everybody.
+# v1.16 rules: the deletion of an assigned pod moves all unschedulable pods.
 rules classic
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Classic rules: a node that appears moves every unschedulable pod, whether it suits it or not.
+# v1.16 rules: a new node moves all unschedulable pods, whether it fits them or not.
 rules classic
 
 0s    node n1 cpu=1

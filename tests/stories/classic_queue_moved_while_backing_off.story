@@ -1,4 +1,4 @@
-# Classic rules: a pod that is moved before its backoff ends waits in the backoff queue for the flush.
+# v1.16 rules: a pod that is moved before its backoff completes waits in backoffQ for the flush.
 rules classic
 
 0s    node n1 cpu=1

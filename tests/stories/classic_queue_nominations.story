@@ -1,4 +1,4 @@
-# Classic rules: the room of a nominated pod counts as taken for pods of its priority and below.
+# v1.16 rules: a nominated pod counts on its node for pods of its priority and below.
 rules classic
 grace 30s
 

@@ -1,4 +1,4 @@
-# Classic rules: a pod that was unschedulable for more than a minute is moved by the flush.
+# v1.16 rules: a pod that was unschedulable for more than a minute is moved by the flush.
 rules classic
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Classic rules: greater priority first, then who entered first, not who was created first.
+# v1.16 rules: higher priority first, then the time of entering the queue, not of creation.
 rules classic
 
 0s    node n1 cpu=8

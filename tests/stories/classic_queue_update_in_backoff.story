@@ -1,4 +1,4 @@
-# Classic rules: an update takes a pod out of its backoff, whatever has changed.
+# v1.16 rules: any update removes a pod from its backoff.
 rules classic
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Classic rules: an update of more than the status makes an unschedulable pod ready.
+# v1.16 rules: an update of more than the status moves an unschedulable pod to activeQ.
 rules classic
 
 0s    node n1 cpu=1

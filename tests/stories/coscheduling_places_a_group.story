@@ -1,4 +1,4 @@
-# With the plugin Coscheduling members are tried one by one, and wait at Permit for the last.
+# With the plugin Coscheduling, members are scheduled one by one and wait at Permit for the last one.
 coscheduling
 
 0s    node n1 cpu=2

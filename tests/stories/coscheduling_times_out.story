@@ -1,4 +1,4 @@
-# A member that waits longer than its group says gives its node back, and so do its siblings.
+# When a member exceeds the group's wait time, it and the other members release their nodes.
 coscheduling
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Two groups, half placed each: the one whose next member fails first lets go of what it has.
+# Two half-scheduled groups: the group whose next member fails first releases its nodes.
 coscheduling podGroupBackoffSeconds=10
 
 0s    node n1 cpu=2

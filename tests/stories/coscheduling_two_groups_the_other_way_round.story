@@ -1,4 +1,4 @@
-# The same with the other group first: again one of them lets go, and the other is placed.
+# The same with the other group first: one group releases its nodes and the other is scheduled.
 coscheduling podGroupBackoffSeconds=10
 
 0s    node n1 cpu=2

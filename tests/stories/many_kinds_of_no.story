@@ -1,4 +1,4 @@
-# The message counts what each node lacks; a pod of another scheduler is left alone.
+# The message counts the reasons of all nodes; pods of other schedulers are ignored.
 0s    node n1 cpu=1
 0s    node n2 cpu=4 taints=gpu=yes:NoSchedule
 0s    node n3 cpu=4 unschedulable=1

@@ -1,4 +1,4 @@
-# Without NominatedNodeNameForExpectation a pod that waits does not say where it is going.
+# Without NominatedNodeNameForExpectation, nominatedNodeName is not set before binding.
 gate NominatedNodeNameForExpectation=false
 plugin Gate permit default/a Wait 60s
 

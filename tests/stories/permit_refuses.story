@@ -1,4 +1,4 @@
-# One plugin allows the waiting pod, the other one refuses it.
+# One plugin allows the waiting pod, the other one rejects it.
 plugin Gate permit default/a Wait 10s
 plugin Check permit default/a Wait 20s
 

@@ -1,4 +1,4 @@
-# A pod that a plugin holds for too long is refused, and its room is given to others.
+# A pod that waits at Permit beyond its timeout is rejected, and its resources are released.
 plugin Gate permit default/a Wait 5s
 
 0s    node n1 cpu=1

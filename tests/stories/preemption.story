@@ -1,4 +1,4 @@
-# An important pod takes the place of another one, as soon as that one is gone.
+# A pod of higher priority takes the node of its victim after the victim is deleted.
 api delete default/low delay=3s
 
 0s    node n1 cpu=1

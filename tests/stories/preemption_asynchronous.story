@@ -1,4 +1,4 @@
-# Victims are removed while other pods are scheduled: all but the last together, then the last.
+# Victims are deleted while other pods are scheduled: all but the last in parallel, then the last.
 workers 16
 api delete default/p3 delay=2s
 api delete default/p2 delay=1s

@@ -1,4 +1,4 @@
-# A budget is a wish: if nothing else helps, protected pods go as well.
+# Disruption budgets are best effort: protected pods are evicted if nothing else helps.
 0s    node n1 cpu=1
 0s    budget default/db app=db allowed=0
 0s    pod default/db node=n1 cpu=1 labels=app=db

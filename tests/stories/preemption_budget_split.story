@@ -1,4 +1,4 @@
-# A budget that allows one disruption protects the second pod; protected pods come back first.
+# A budget that allows one disruption protects the second pod; protected pods are reprieved first.
 0s    node n1 cpu=3
 0s    budget default/db app=db allowed=1
 0s    pod default/web node=n1 cpu=1 priority=9

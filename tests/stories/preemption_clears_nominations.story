@@ -1,4 +1,4 @@
-# Less important pods that were nominated to the node lose the promise, and are tried again.
+# Pods of lower priority that were nominated to the node lose the nomination and are retried.
 api delete default/low delay=5s
 api delete default/low delay=5s
 

@@ -1,4 +1,4 @@
-# First criterion: the fewest violations of disruption budgets, even if more important pods go.
+# First criterion: fewest violations of disruption budgets, even with victims of higher priority.
 0s    node n1 cpu=1
 0s    node n2 cpu=1
 0s    budget default/db app=db allowed=0

@@ -1,4 +1,4 @@
-# Second criterion: the most important victim is as unimportant as possible, however many there are.
+# Second criterion: lowest priority of the most important victim, regardless of the number of victims.
 0s    node n1 cpu=2
 0s    node n2 cpu=2
 0s    pod default/one node=n1 cpu=2 priority=5

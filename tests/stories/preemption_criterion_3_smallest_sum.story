@@ -1,4 +1,4 @@
-# Third criterion: the smallest sum of the victims' priorities, where the most important are equal.
+# Third criterion: smallest sum of the victims' priorities, if the most important ones are equal.
 0s    node n1 cpu=2
 0s    node n2 cpu=2
 0s    pod default/a1 node=n1 cpu=1 priority=5

@@ -1,4 +1,4 @@
-# Fourth criterion: the fewest victims. After the third only the least of all priorities can be so many.
+# Fourth criterion: fewest victims. After the third it only decides among victims of the minimum priority.
 0s    node n1 cpu=2
 0s    node n2 cpu=2
 0s    pod default/a1 node=n1 cpu=1 priority=5

@@ -1,4 +1,4 @@
-# Fifth criterion: of the most important victims of each node the oldest is looked at; the youngest goes.
+# Fifth criterion: latest start of the earliest started among the most important victims.
 0s    node n1 cpu=2
 0s    node n2 cpu=2
 0s    pod default/a1 node=n1 cpu=1 priority=5 started=10s

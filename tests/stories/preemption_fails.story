@@ -1,4 +1,4 @@
-# If a victim cannot be removed, those not begun with stay, and the preemptor is tried again at once.
+# If the deletion of a victim fails, the remaining victims stay and the preemptor is retried immediately.
 api delete default/p2 error=forbidden
 
 0s    node n1 cpu=2

@@ -1,4 +1,4 @@
-# Without asynchronous preemption the cycle waits for its victims, and nobody is held back.
+# Without asynchronous preemption the cycle waits for the deletion of its victims.
 gate SchedulerAsyncPreemption=false
 workers 16
 api delete default/low-2 delay=2s

@@ -1,4 +1,4 @@
-# A preemptor whose node has become impossible need not wait for the victims there: it looks again.
+# A preemptor whose nominated node is unresolvable preempts again without waiting for its victims.
 grace 30s
 
 0s    node n1 cpu=1

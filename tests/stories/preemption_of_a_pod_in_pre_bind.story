@@ -1,4 +1,4 @@
-# A victim in PreBind is not running yet: its binding is given up, without the API.
+# A victim in PreBind is not running: its binding is canceled without an API call.
 plugin Check pre_bind default/low Success delay=10s
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# A victim that ends by itself makes room as well; nobody waits for the call that was to delete it.
+# A victim that terminates by itself also frees its resources; the preemptor does not wait for the delete call.
 api delete default/low delay=5s
 
 0s    node n1 cpu=1

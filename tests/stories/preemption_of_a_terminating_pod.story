@@ -1,4 +1,4 @@
-# A pod that is being deleted anyway can be a victim, and is not deleted twice.
+# A terminating pod can be a victim, and is not deleted again.
 grace 30s
 
 0s    node n1 cpu=1

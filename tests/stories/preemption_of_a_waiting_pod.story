@@ -1,4 +1,4 @@
-# A victim that waits at Permit is not deleted: it goes back to the queue, without the API.
+# A victim that waits at Permit is not deleted: it is requeued without an API call.
 plugin Gate permit default/low Wait 1m
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Once begun with, victims go, even if the preemptor is deleted meanwhile.
+# A preemption continues if the preemptor is deleted meanwhile.
 api delete default/p2 delay=2s
 api delete default/p1 delay=2s
 

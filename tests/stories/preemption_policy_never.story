@@ -1,4 +1,4 @@
-# A pod with preemptionPolicy Never goes first in the queue, but nobody leaves for it.
+# A pod with preemptionPolicy Never is first in the queue, but preempts no pods.
 0s    node n1 cpu=1
 0s    pod default/low node=n1 cpu=1
 0s    pod default/polite cpu=1 priority=100 policy=Never

@@ -1,4 +1,4 @@
-# First all less important pods go; then as many as possible come back, the most important first.
+# The dry run removes all pods of lower priority, then reprieves as many as fit, by priority.
 0s    node n1 cpu=4
 0s    pod default/p3 node=n1 cpu=1 priority=3
 0s    pod default/p2 node=n1 cpu=2 priority=2

@@ -1,4 +1,4 @@
-# Of equally important pods the one that started earlier comes back first.
+# Of pods with equal priority, the one that started earlier is reprieved first.
 0s    node n1 cpu=2
 0s    pod default/young node=n1 cpu=1 started=50s
 0s    pod default/old node=n1 cpu=1 started=10s

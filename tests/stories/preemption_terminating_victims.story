@@ -1,4 +1,4 @@
-# While victims are on their way out of the nominated node, the preemptor takes no others.
+# While victims terminate on the nominated node, the preemptor does not preempt again.
 grace 30s
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# What is equal in all five is taken by name here; upstream takes any.
+# Ties after all five criteria are broken by name; upstream takes any.
 0s    node n2 cpu=1
 0s    node n1 cpu=1
 0s    pod default/a node=n2 cpu=1 started=10s

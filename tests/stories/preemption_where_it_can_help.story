@@ -1,4 +1,4 @@
-# Only nodes are tried where room may help, and of those only the ones with less important pods.
+# The dry run visits only nodes where preemption may help, and finds candidates on those with pods of lower priority.
 0s    node n1 cpu=1 taints=gpu=yes:NoSchedule
 0s    node n2 cpu=1
 0s    node n3 cpu=1

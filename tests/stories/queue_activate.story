@@ -1,4 +1,4 @@
-# A pod may be activated: it goes to activeQ at once, whatever it waits for.
+# Activation moves a pod to activeQ immediately, whatever it waits for.
 api delete default/low error=forbidden
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Each time a pod is unschedulable its backoff doubles: 1, 2, 4, 8 seconds, then 10 and no more.
+# The backoff of a pod doubles with each failed attempt: 1, 2, 4, 8 seconds, at most 10.
 plugin Gate events Node UpdateNodeLabel
 plugin Gate reserve default/a Unschedulable no
 plugin Gate reserve default/a Unschedulable no

@@ -1,4 +1,4 @@
-# A backoff ends on a whole second, and that second still counts as waiting.
+# A backoff completes on a whole second, and that second is still part of it.
 0s    node n1 cpu=1
 0s    pod default/busy node=n1 cpu=1 priority=9
 0s    pod default/a cpu=1

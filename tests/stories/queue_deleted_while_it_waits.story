@@ -1,4 +1,4 @@
-# A pod that is deleted leaves the queue from wherever it is, also from Permit.
+# A deleted pod leaves any subqueue, and Permit.
 plugin Gate permit default/a Wait 1m
 
 0s    node n1 cpu=1

@@ -1,4 +1,4 @@
-# Errors have a backoff of their own: nobody is to blame, so no event is waited for.
+# Errors have a separate backoff: no plugin rejected the pod, so it does not wait for an event.
 plugin Gate events Node UpdateNodeLabel
 plugin Gate reserve default/a Unschedulable no
 plugin Gate reserve default/a Unschedulable no

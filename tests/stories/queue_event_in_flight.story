@@ -1,4 +1,4 @@
-# An event that comes while a pod is in flight counts when the pod comes back.
+# An event that arrives while a pod is in flight is considered when the pod is requeued.
 plugin Gate events Node Add
 plugin Gate permit default/a Wait 1m
 plugin Gate permit default/b Wait 1m

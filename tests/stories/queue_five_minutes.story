@@ -1,4 +1,4 @@
-# A pod that nothing helped for more than five minutes is tried again, in case a hint was wrong.
+# A pod that was unschedulable for more than five minutes is retried, in case a hint was wrong.
 0s    node n1 cpu=1
 0s    pod default/a cpu=2
 0s    cycle

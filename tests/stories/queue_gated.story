@@ -1,4 +1,4 @@
-# A gated pod is not in the queue: neither time nor events move it, only its own gates.
+# Neither time nor events move a gated pod, only changes of its gates.
 0s    node n1 cpu=1
 0s    pod default/a cpu=1 gates=example.com/quota,example.com/review
 ----

@@ -1,4 +1,4 @@
-# A rejected pod waits for an event whose hint says that it may fit now.
+# A rejected pod waits for an event whose queueing hint returns Queue.
 0s    node n1 cpu=1
 0s    pod default/a cpu=2
 0s    cycle

@@ -1,4 +1,4 @@
-# Only the plugins that rejected a pod are asked; who passed it, or was not reached, is not.
+# Only the hints of plugins that rejected the pod run, not those of plugins that passed it or did not run.
 0s    node n1 cpu=1 taints=gpu=yes:NoSchedule
 0s    pod default/a cpu=2
 0s    cycle

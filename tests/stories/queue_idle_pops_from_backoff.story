@@ -1,4 +1,4 @@
-# When activeQ is empty the head of backoffQ is tried at once, but not while another pod is ready.
+# If activeQ is empty, the head of backoffQ is popped immediately.
 plugin Gate events Node UpdateNodeLabel
 plugin Gate reserve default/a Unschedulable no
 

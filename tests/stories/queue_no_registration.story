@@ -1,4 +1,4 @@
-# A plugin that registers no events is concerned by all: whatever happens, its pods are tried again.
+# A plugin that registers no events receives all of them: every event requeues its pods.
 plugin Gate reserve default/a Unschedulable no
 
 0s    node n1

@@ -1,4 +1,4 @@
-# A nomination keeps room for its pod: less important pods count it as if it were on the node.
+# A nominated pod counts on its node for pods of lower priority.
 0s    node n1 cpu=2
 0s    pod default/busy node=n1 cpu=2
 0s    pod default/vip cpu=2 priority=10 policy=Never nominated=n1

@@ -1,4 +1,4 @@
-# A plugin that answers Pending waits for something of its own; its event skips the backoff.
+# After a Pending status, the event of that plugin requeues the pod without backoff.
 plugin Gate events Node Add
 plugin Gate reserve default/a Pending the volume is on its way
 plugin Gate reserve default/b Unschedulable no

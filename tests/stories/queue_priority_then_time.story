@@ -1,4 +1,4 @@
-# activeQ gives the highest priority first, and of equal ones the one that entered it first.
+# activeQ pops the pod with the highest priority first, and of equal ones the one that entered first.
 0s    node n1 cpu=8
 0s    pod default/a cpu=1
 1s    pod default/b cpu=1

@@ -1,4 +1,4 @@
-# An update of a parked pod is an event like others: the plugins that rejected it are asked.
+# An update of an unschedulable pod is an event: the hints of the plugins that rejected it run.
 0s    node n1 cpu=1 taints=gpu=yes:NoSchedule
 0s    pod default/a cpu=1
 0s    cycle
@@ -7,7 +7,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 node(s) had 
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=TaintToleration
 
-# A label is nothing that TaintToleration has registered.
+# TaintToleration has not registered updates of labels.
 5s    change pod default/a cpu=1 labels=app=web
 ----
 

@@ -1,4 +1,4 @@
-# A pod is held by a gate, waits at Permit, is looked after by PreBind, bound, and deleted.
+# A pod is gated, waits at Permit, passes PreBind, is bound, and is deleted.
 plugin Gate permit default/a Wait 1m
 plugin Check pre_bind default/a Success delay=2s
 grace 30s

@@ -1,4 +1,4 @@
-# Two gangs that lost a member each, and its room: they block each other until one has waited enough.
+# Two gangs that each lost a member and its node block each other until one times out.
 gangs
 plugin Gate reserve default/x2 Success
 plugin Gate reserve default/x2 Unschedulable broken disk

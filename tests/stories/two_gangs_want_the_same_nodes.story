@@ -1,4 +1,4 @@
-# Two gangs that each need both nodes: the first gets them, the second keeps none.
+# Two gangs that each need both nodes: the first is scheduled, the second keeps no node.
 gangs
 
 0s    node n1 cpu=2

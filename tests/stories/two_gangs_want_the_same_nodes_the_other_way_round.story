@@ -1,4 +1,4 @@
-# The same with the other gang complete first: who comes first matters, but nobody gets stuck.
+# The same with the other gang complete first: the order matters, but there is no deadlock.
 gangs
 
 0s    node n1 cpu=2
