@@ -152,6 +152,8 @@ class Api:
         decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), now_ns)
         if not decision.is_allowed:
             raise EvictionRejected(decision)
+        # As upstream: the budget first, so that concurrent evictions cannot exceed it; then the
+        # condition, so that watchers see the reason before the deletion.
         if decision.budget is not None:
             self._storage.update(decision.budget, scope="status")
         target = with_disruption_target(

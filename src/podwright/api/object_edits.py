@@ -18,9 +18,9 @@ from podwright.objects import (
 T = TypeVar("T", bound=KubernetesObject)
 
 
-def section(obj: KubernetesObject, section: str) -> Document:
+def section(obj: KubernetesObject, name: str) -> Document:
     """Return the `metadata`, `spec` or `status` of an object as a document, or an empty one."""
-    return cast(Document, encode(obj).get(section) or {})
+    return cast(Document, encode(obj).get(name) or {})
 
 
 def patched(obj: T, **sections: Mapping[str, Any]) -> T:
@@ -33,11 +33,12 @@ def patched(obj: T, **sections: Mapping[str, Any]) -> T:
     'Failed'
     """
     document = dict(encode(obj))
-    for section, fields in sections.items():
-        merged = {**(document.get(section) or {}), **fields}
-        document[section] = {key: value for key, value in merged.items() if value is not None}
+    for name, fields in sections.items():
+        merged = {**(document.get(name) or {}), **fields}
+        document[name] = {key: value for key, value in merged.items() if value is not None}
     if type(obj) is Unknown and "metadata" not in sections:
-        return msgspec.structs.replace(obj, raw=document)  # nothing else of it is read
+        # An untyped object has no parsed fields but its metadata.
+        return msgspec.structs.replace(obj, raw=document)
     return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
 
 
