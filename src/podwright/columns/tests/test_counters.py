@@ -31,7 +31,7 @@ def note(log, slot, sign, *, is_terminating=False, times=1):
 
 
 def filled(*, n_entries):
-    """Return a log: a pod on slots 0, 1 (terminating) and 2 (two), the rest came and went."""
+    """Return a log: a pod on slots 0, 1 (terminating) and 2 (two); others were removed."""
     log = PlacementLog()
     note(log, 0, 1)
     note(log, 1, 1, is_terminating=True)
@@ -97,7 +97,7 @@ def test_a_pod_on_the_first_slot_that_left_is_not_there():
 def test_a_log_is_compacted_again_when_it_has_doubled():
     log = PlacementLog()
     note(log, 1, 1, times=LEAST + 1)
-    # Compacted, and nobody had left; the next time is at twice as many and 64.
+    # Compacted without removed pods; the next compaction is at twice the size plus 64.
     lengths = []
     for _ in range(400):
         note(log, 2, 1)

@@ -61,7 +61,7 @@ def test_a_name_that_cannot_be_translated_is_an_error():
 @pytest.mark.parametrize(
     ("labels", "handle"),
     [
-        pytest.param({}, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d", id="nowhere"),
+        pytest.param({}, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d", id="without a zone"),
         pytest.param({ZONE: "us-a-1"}, "projects/UNSPECIFIED/zones/us-a-1/disks/d", id="zonal"),
         pytest.param(
             {ZONE: "us-a-1__us-a-2"}, "projects/UNSPECIFIED/regions/us-a/disks/d", id="regional"
@@ -104,9 +104,9 @@ def in_zones(key, *zones):
             id="labels make an affinity",
         ),
         pytest.param(
-            {ZONE: "b"}, in_zones(ZONE, "a"), GCE_ZONE, ("a",), id="the affinity goes first"
+            {ZONE: "b"}, in_zones(ZONE, "a"), GCE_ZONE, ("a",), id="the affinity takes precedence"
         ),
-        pytest.param({}, in_zones("rack", "a"), "rack", ("a",), id="other labels stay"),
+        pytest.param({}, in_zones("rack", "a"), "rack", ("a",), id="other labels are unchanged"),
     ],
 )
 def test_zones_move_to_the_drivers_label(labels, spec, key, zones):

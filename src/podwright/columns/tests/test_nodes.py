@@ -107,7 +107,7 @@ def test_images_follow_the_node_from_version_to_version():
     cluster.put(node("m", **having((20, "b"), (30, "c"))))
     assert images_of(cluster, *"abc") == {"a": (10, [0]), "b": (10, [0, 1]), "c": (30, [1])}
     cluster.put(node("n", **having((11, "b"), (40, "d"))))
-    # A size stays as it was seen first for as long as a node has the image.
+    # The first reported size is kept for as long as a node has the image.
     assert images_of(cluster, *"abcd") == {
         "a": None,
         "b": (10, [0, 1]),

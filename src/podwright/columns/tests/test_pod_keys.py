@@ -1,4 +1,4 @@
-"""Pods that ask for the same share their keys, however they came to be."""
+"""Pods with equal requests share their keys, however they were created."""
 
 import msgspec
 import pytest
@@ -52,7 +52,7 @@ ALLOCATED = {"allocatedResources": {"cpu": "2"}}
         pytest.param(pod(labels={"app": "db"}), id="another label"),
         pytest.param(pod(labels={}), id="no label"),
         pytest.param(pod(namespace="shop"), id="another namespace"),
-        pytest.param(pod(status=ALLOCATED), id="a status that says what it has"),
+        pytest.param(pod(status=ALLOCATED), id="a status with allocated resources"),
     ],
 )
 def test_pods_that_differ_in_a_relevant_field_do_not_share_keys(other):

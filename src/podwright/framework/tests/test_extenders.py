@@ -1,4 +1,4 @@
-"""What is sent to extenders, and what is made of their answers."""
+"""Requests to extenders, and the effect of their replies."""
 
 import json
 from typing import Any
@@ -49,7 +49,7 @@ def runner_with(*extenders: dict[str, Any], nodes: int = 3, seed: int = 0) -> Pl
 
 
 class Answering:
-    """Answers calls with what is given per extender and verb, and keeps the calls."""
+    """Replies with the given values per extender and verb, and records the calls."""
 
     def __init__(self, *answers):
         self.answers = answers
@@ -123,7 +123,7 @@ def runner_without_scores(*extenders: dict[str, Any], tie_rule: TieRule) -> Plug
     [
         pytest.param((), 1, id="no extender"),
         pytest.param((BINDER,), 1, id="one that binds"),
-        pytest.param(({"preemptVerb": "preempt"},), 1, id="one that is asked about victims"),
+        pytest.param(({"preemptVerb": "preempt"},), 1, id="one with a preempt verb"),
         pytest.param((SCORER,), 4, id="one that scores"),
         pytest.param((NAMES,), 4, id="one that filters"),
         pytest.param(
@@ -166,7 +166,7 @@ def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
 @pytest.mark.parametrize(
     ("pod", "is_interested"),
     [
-        pytest.param(make_pod("a", cpu="1"), False, id="uses nothing of it"),
+        pytest.param(make_pod("a", cpu="1"), False, id="requests none of it"),
         pytest.param(make_pod("a", resources={"x.io/a": 1}), True, id="requests it"),
         pytest.param(
             make_pod(
@@ -237,7 +237,7 @@ def test_a_single_node_is_not_scored():
     assert [call.verb for call in answering.calls] == ["filter"]
 
 
-# -------------------------------------------------------------------- answers
+# -------------------------------------------------------------------- replies
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from podwright.framework.go_json import write_go_json
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        pytest.param({}, "{}", id="nothing"),
+        pytest.param({}, "{}", id="an empty object"),
         pytest.param({"b": "1", "a": "2", "B": "3"}, '{"B":"3","a":"2","b":"1"}', id="sorted"),
         pytest.param(
             {"é": "", "z": "", "𐀀": "", "￿": ""}, '{"z":"","é":"","￿":"","𐀀":""}', id="by bytes"

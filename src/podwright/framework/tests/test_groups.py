@@ -48,7 +48,7 @@ def template(app: str, *keys: str) -> Pod:
 
 
 class Pair:
-    """One runner that may take short ways, and one that goes over all slots."""
+    """One runner with caches, and one that evaluates all slots."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

@@ -1,4 +1,4 @@
-"""Pods that no selector can tell apart share what was found for them."""
+"""Pods that are equal for all selectors share their results."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def share(rankings: RankingCache, some: Pod, other: Pod) -> bool:
 @pytest.mark.parametrize(
     ("objects", "spec"),
     [
-        pytest.param([], {}, id="nobody selects"),
+        pytest.param([], {}, id="no selector"),
         pytest.param([selecting("Service", {"app": "web"}, "v1")], {}, id="by another label"),
         pytest.param(
             [selecting("StatefulSet", {"matchLabels": {"app": "web"}})], {}, id="their owner does"
@@ -157,7 +157,7 @@ def test_keys_from_before_and_after_a_new_selector_are_not_confused():
     some, without = pod("0"), pod("0")
     rankings.of(some)
     kept = rankings.of(some)
-    # A term that no pod on a node carries: no answer of a plugin has changed by it.
+    # A term that no placed pod has: it changes no result of a plugin.
     waiting = pod("9", **ANTI_AFFINITY)
     cluster.nominate(waiting, "n1")
     metadata = msgspec.structs.replace(without.metadata, labels={"app": "web"})
@@ -165,7 +165,7 @@ def test_keys_from_before_and_after_a_new_selector_are_not_confused():
 
 
 class ReadsLabels(Plugin):
-    """Says nothing about the labels that its key depends on."""
+    """Does not declare the labels that its key depends on."""
 
     name = "ReadsLabels"
     pre_filter_reads = Reads.NOTHING
@@ -196,7 +196,7 @@ class Breaks(Promises):
 @pytest.mark.parametrize(
     ("plugin", "is_shared"),
     [
-        pytest.param(ReadsLabels, False, id="one that says nothing"),
+        pytest.param(ReadsLabels, False, id="one without a declaration"),
         pytest.param(Promises, True, id="one that promises"),
         pytest.param(Breaks, False, id="one that inherits a promise but not the key"),
     ],

@@ -45,7 +45,7 @@ def test_sum_counts_adds_up_the_domains_of_a_slot():
     [
         pytest.param([-10, 0, 5], [0, 66, 100], id="cut off"),
         pytest.param([5, 5, 5], [0, 0, 0], id="all equal gives 0"),
-        pytest.param([], [], id="nobody"),
+        pytest.param([], [], id="no slot"),
     ],
 )
 def test_normalize_between(values, wanted):

@@ -50,7 +50,7 @@ def test_dividing_is_exact_where_the_quotient_is_all_but_an_integer():
     ("dividend", "divisor", "quotient"),
     [
         pytest.param(-1, 2, 0, id="minus a half is cut to zero, not rounded down"),
-        pytest.param(-50, 2, -25, id="an exact negative quotient stays"),
+        pytest.param(-50, 2, -25, id="an exact negative quotient"),
         pytest.param(-51, 2, -25, id="towards zero"),
         pytest.param(0, 5, 0, id="zero"),
     ],

@@ -1,4 +1,4 @@
-"""Kernels without a place to be kept, and who is told that they are compiled."""
+"""Kernels without a cache folder, and the notification before a compilation."""
 
 import os
 

@@ -26,13 +26,13 @@ codes = st.lists(st.integers(0, 40), max_size=40)
     [
         pytest.param([0, 5, 10], 0, [0, 50, 100], id="the greatest becomes 100"),
         pytest.param([0, 5, 10], 1, [100, 50, 0], id="reversed, it becomes 0"),
-        pytest.param([0, 0, 0], 0, [0, 0, 0], id="all nothing stays nothing"),
-        pytest.param([0, 0, 0], 1, [100, 100, 100], id="reversed, nothing is best"),
+        pytest.param([0, 0, 0], 0, [0, 0, 0], id="all zero remains zero"),
+        pytest.param([0, 0, 0], 1, [100, 100, 100], id="reversed, zero is best"),
         pytest.param([1, 2, 3], 0, [33, 66, 100], id="divisions are cut off"),
         pytest.param([1, 2, 3], 1, [67, 34, 0], id="cut off before turning round"),
         pytest.param([-1, 0, 400], 0, [0, 0, 100], id="cut off towards zero, not down"),
         pytest.param([-1, 0, 400], 1, [100, 100, 0], id="also before turning round"),
-        pytest.param([-5, 0, 200], 0, [-2, 0, 100], id="negative ones stay negative"),
+        pytest.param([-5, 0, 200], 0, [-2, 0, 100], id="negative ones remain negative"),
     ],
 )
 def test_default_normalisation(raw: list[int], is_reversed: int, expected: list[int]) -> None:

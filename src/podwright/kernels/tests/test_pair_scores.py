@@ -96,10 +96,10 @@ def test_one_chunk_is_scored_with_upstreams_formula():
     result = np.zeros(3)
     plan = np.array([REQUESTED, 0, 1000, 1, REQUESTED, 1, 0, 1])
     score_allocation(capacity_a, used_a, capacity_b, used_b, plan, LEAST_ALLOCATED, 3, result)
-    # (50 + 75) / 2; nothing left and everything; and the second resource alone.
+    # (50 + 75) / 2; none free and all free; and the second resource alone.
     assert result.tolist() == [62, 50, 75]
     score_balance(capacity_a, used_a, capacity_b, used_b, np.array([0, 1000, 1, 0]), 3, result)
-    # 1/4 and 1/4 become 1/2 and 1/4; full and empty stay so; nothing to balance.
+    # 1/4 and 1/4 become 1/2 and 1/4; full and empty are unchanged; no pair to balance.
     assert result.tolist() == [50 + (50 + 87 - 100) // 2, 75, 75]
 
 

@@ -91,7 +91,7 @@ class Situation(NamedTuple):
     wanted: int
 
     def requested(self, slot: int) -> list[int]:
-        """Return what the pods on a slot ask for together."""
+        """Return the sum of the requests of the pods on a slot."""
         return [sum(pod.requests[c] for pod in self.pods[slot]) for c in range(N_RESOURCES)]
 
     def room(self) -> Room:
@@ -128,7 +128,7 @@ class Situation(NamedTuple):
         )
 
     def tried(self) -> KnownResults:
-        """Return what is known before anything was tried."""
+        """Return the results before any dry run: none."""
         n = len(self.pods)
         return KnownResults(
             np.zeros(n, dtype=np.int64),
@@ -341,7 +341,7 @@ def test_earlier_results_are_reused(random: Random) -> None:
         pytest.param([[1, 2]], [0], 0, id="one alone"),
         pytest.param([[1, 9], [0, 9], [2, 0]], [1], 0, id="the first column decides"),
         pytest.param([[0, 9], [0, 3], [2, 0]], [1], 1, id="the second one does"),
-        pytest.param([[0, 3], [1, 0], [0, 3]], [0, 2], 2, id="nothing does"),
+        pytest.param([[0, 3], [1, 0], [0, 3]], [0, 2], 2, id="no column does"),
     ],
 )
 def test_columns_are_compared_one_after_the_other(

@@ -87,7 +87,7 @@ def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights
 @pytest.mark.parametrize(
     ("sums", "shares", "balance"),
     [
-        pytest.param((), (), (), id="nothing is asked for or scored"),
+        pytest.param((), (), (), id="no requests and no scores"),
         pytest.param((0, 500), (NON_ZERO, 0, 500, 1), (), id="cpu alone, and no balance"),
         pytest.param((), (), (0, 500, 1, 700), id="balance alone"),
         pytest.param(
@@ -129,7 +129,7 @@ def test_any_plan_is_summed_for_the_requested_slots(sums, shares, balance):
             (0, 1, 2, 1),
             (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1),
             (0, 1, 1, 1),
-            id="other resources are asked for",
+            id="other resources are requested",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Choosing a slot: each kernel against the plainest Python that says the same."""
+"""Choosing a slot: each kernel compared with plain Python."""
 
 from __future__ import annotations
 
@@ -114,10 +114,10 @@ def test_the_heap_brings_up_a_best_slot(totals: list[int]) -> None:
 @pytest.mark.parametrize(
     ("totals", "slot"),
     [
-        pytest.param([], -1, id="nobody"),
-        pytest.param([5, 5, 5], 0, id="equals stay where they are"),
+        pytest.param([], -1, id="no slot"),
+        pytest.param([5, 5, 5], 0, id="equal ones are not moved"),
         pytest.param([1, 5, 5], 1, id="the left child wins a tie"),
-        pytest.param([1, 1, 2, 5, 5], 3, id="what comes up first stays"),
+        pytest.param([1, 1, 2, 5, 5], 3, id="the first one is kept"),
         pytest.param([0, 3, 4, 4, 0], 3, id="a tie is decided on the way up"),
     ],
 )
@@ -139,8 +139,8 @@ def test_a_heap_gives_up_its_slots_best_first(totals: list[int]) -> None:
     ("totals", "popped"),
     [
         pytest.param([5, 5, 5], [0, 2, 1], id="the last of equals takes the top's place"),
-        pytest.param([5, 5, 5, 5, 5], [0, 4, 3, 2, 1], id="and stays there"),
-        pytest.param([1, 5, 5], [1, 2, 0], id="what sank comes up last"),
+        pytest.param([5, 5, 5, 5, 5], [0, 4, 3, 2, 1], id="and is kept there"),
+        pytest.param([1, 5, 5], [1, 2, 0], id="the one that was sifted down is last"),
     ],
 )
 def test_the_heap_gives_up_its_slots_in_the_order_of_go(

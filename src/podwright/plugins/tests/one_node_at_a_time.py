@@ -1,4 +1,4 @@
-"""Ask one plugin about a small cluster, the way the runner does."""
+"""Runs one plugin on a small cluster, as the runner does."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def cluster_of(*objects):
 
 
 def filtered(plugin, cycle):
-    """Return the Status per node name; asked all at once and one by one, which must agree."""
+    """Return the Status per node name; computed together and one by one, which must agree."""
     nodes, rows = cycle.cluster.nodes, cycle.cluster.live_slots()
     at_once = Verdicts(np.zeros(nodes.n_slots, dtype=np.int64), rows)
     run_filter(plugin, cycle, at_once)
@@ -62,7 +62,7 @@ def reasons(plugin, cycle):
 
 
 def scored(plugin, cycle):
-    """Return the raw score per node name; asked all at once and one by one."""
+    """Return the raw score per node name; computed together and one by one."""
     nodes, rows = cycle.cluster.nodes, cycle.cluster.live_slots()
     at_once = Scores(np.full(nodes.n_slots, -1, dtype=np.int64), rows)
     plugin.score_columns(cycle, nodes, at_once)

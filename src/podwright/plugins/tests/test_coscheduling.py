@@ -1,4 +1,4 @@
-"""Coscheduling inside a machine; the stories tell how a group is placed and refused."""
+"""Coscheduling in a machine; the stories show how a group is placed and rejected."""
 
 from __future__ import annotations
 

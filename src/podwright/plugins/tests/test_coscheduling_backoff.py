@@ -24,7 +24,7 @@ FAILED: Any = None
 
 
 class GroupHandle:
-    """The machine as the plugin sees it; the test sets what it says."""
+    """A fake handle of the machine; the test sets its results."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -89,7 +89,7 @@ class Situation:
         return status
 
     def tries(self, pod: Pod, *, at_ns: int) -> bool:
-        """Return whether PreFilter lets a member be tried."""
+        """Return whether PreFilter accepts a member."""
         self.handle.now_ns = at_ns
         status = self.pre_filter(pod)
         if status.is_success or "failed recently" not in status.message:

@@ -65,7 +65,7 @@ DYING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
             near(term(ZONE, "db")),
             [pod("1", "db", on="a")],
             {"a": "", "b": "", "c": AFFINITY, "d": AFFINITY},
-            id="affinity wants the domain of a matching pod",
+            id="affinity requires the domain of a matching pod",
         ),
         pytest.param(
             near(term(ZONE, "db")),
@@ -77,7 +77,7 @@ DYING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
             near(term(ZONE, "web")),
             [],
             ALL | {"d": AFFINITY},
-            id="the first of pods that want each other goes anywhere with the label",
+            id="the first of pods with mutual affinity fits on any node with the label",
         ),
         pytest.param(
             near(term(ZONE, "web")),
@@ -222,7 +222,7 @@ WANTS_WEB = preferring("podAffinity", (10, term(ZONE, "web")))
             [pod("1", "db", on="a", affinity=WANTS_WEB)],
             None,
             ([10, 10, 0, 0], [100, 100, 0, 0]),
-            id="placed pods want the pod near",
+            id="placed pods prefer the pod near",
         ),
         pytest.param(
             {},
@@ -250,7 +250,7 @@ WANTS_WEB = preferring("podAffinity", (10, term(ZONE, "web")))
             [pod("1", "web", on="d")],
             None,
             None,
-            id="pods on nodes without the label score nothing",
+            id="pods on nodes without the label score zero",
         ),
         pytest.param(
             preferring("podAffinity", (10, term(ZONE, "db")), (10, term(ZONE, "cache"))),

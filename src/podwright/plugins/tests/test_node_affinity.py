@@ -43,7 +43,7 @@ def labelled(key, operator, *values):
     ("wanted", "rejected"),
     [
         pytest.param(pod(nodeSelector={"disk": "ssd"}), {"b"}, id="node selector"),
-        pytest.param(pod(nodeSelector={"disk": "tape"}), {"a", "b"}, id="a value nobody has"),
+        pytest.param(pod(nodeSelector={"disk": "tape"}), {"a", "b"}, id="a value that no node has"),
         pytest.param(requiring(labelled("gen", "Gt", "4")), {"b"}, id="greater than"),
         pytest.param(requiring(labelled("gen", "Gt", "x")), {"a", "b"}, id="not a number"),
         pytest.param(requiring({}), {"a", "b"}, id="an empty term matches nothing"),

@@ -1,4 +1,4 @@
-"""The plugins that look at a node's own fields: name, cordon, taints, features, ports."""
+"""The plugins that read a node's own fields: name, cordon, taints, features, ports."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_pod_with_an_unknown_node_name_fits_on_no_node():
         pytest.param([], {"cordoned"}, id="no toleration"),
         pytest.param([CORDON], set(), id="the taint is tolerated, though the node lacks it"),
         pytest.param([CORDON | {"effect": "NoExecute"}], {"cordoned"}, id="another effect"),
-        pytest.param([{"operator": "Exists"}], set(), id="everything is tolerated"),
+        pytest.param([{"operator": "Exists"}], set(), id="all taints are tolerated"),
     ],
 )
 def test_cordoned_nodes(tolerations, rejected):
@@ -93,7 +93,7 @@ INIT = {"name": "i", "restartPolicyRules": [RULE]}
 @pytest.mark.parametrize(
     ("spec", "needs"),
     [
-        pytest.param({}, False, id="nothing special"),
+        pytest.param({}, False, id="no required feature"),
         pytest.param({"hostNetwork": True, "hostUsers": False}, True, id="users on host network"),
         pytest.param({"hostNetwork": True}, False, id="host network alone"),
         pytest.param({"initContainers": [INIT]}, True, id="restart rule"),

@@ -28,7 +28,7 @@ def bound(*names):
 
 
 def answer(wanted, *objects):
-    """Return what n0 says; n1 has no CSINode and never objects."""
+    """Return the result for n0; n1 has no CSINode and never rejects."""
     cycle = cycle_of(wanted, node("n0"), node("n1"), *objects)
     plugin = NodeVolumeLimits()
     assert plugin.pre_filter(cycle) == Status.OK
@@ -167,9 +167,9 @@ SCALES = parse_gates("VolumeLimitScaling=true")
             SCALES, {"preventPodSchedulingIfMissing": True}, ["", MISSING, MISSING], id="missing"
         ),
         pytest.param(
-            SCALES, {"preventPodSchedulingIfMissing": False}, ["", "", ""], id="not asked for"
+            SCALES, {"preventPodSchedulingIfMissing": False}, ["", "", ""], id="not required"
         ),
-        pytest.param(SCALES, {}, ["", "", ""], id="the driver does not say"),
+        pytest.param(SCALES, {}, ["", "", ""], id="the driver does not set it"),
         pytest.param(SCALES, None, ["", "", ""], id="there is no CSIDriver"),
         pytest.param(
             parse_gates(""),

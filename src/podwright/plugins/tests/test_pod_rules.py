@@ -1,4 +1,4 @@
-"""The plugins that look at the pod alone: gates, queue order, claims, binding."""
+"""The plugins that read only the pod: gates, queue order, claims, binding."""
 
 from podwright.framework import Code
 from podwright.framework.binding import BIND_BY_API

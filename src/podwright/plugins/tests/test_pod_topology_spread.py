@@ -80,7 +80,7 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
             spreading(constraint(), labels={"app": "other"}),
             [web("1", "a")],
             {"a": "", "b": "", "c": MISSING},
-            id="a pod that its own selector does not match adds nothing",
+            id="a pod that its own selector does not match is not counted",
         ),
         pytest.param(
             spreading(constraint()),
@@ -122,7 +122,7 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
             spreading(constraint(matchLabelKeys=["v"]), labels={"app": "web", "v": "2"}),
             [web("1", "a", labels={"app": "web", "v": "1"})],
             {"a": "", "b": "", "c": MISSING},
-            id="matchLabelKeys look at the pod's own values",
+            id="matchLabelKeys use the pod's own values",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Totals without rows, against the same plugins asked for rows."""
+"""Totals without rows, compared with the rows of the same plugins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RowsOnly(NodeResourcesFit):
 
 
 class Zero:
-    """Scores that something else brings along; not a plugin by itself."""
+    """A mixin with scores; not a plugin."""
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Give every node the same."""
@@ -96,10 +96,10 @@ def is_without_rows(ranking: Ranking) -> bool:
     [
         pytest.param(make_pod("p", cpu="100m", memory="200Mi"), id="cpu and memory"),
         pytest.param(make_pod("p", cpu="150m"), id="cpu alone"),
-        pytest.param(make_pod("p"), id="nothing at all"),
+        pytest.param(make_pod("p"), id="no requests"),
         pytest.param(
             make_pod("p", cpu="100m", memory="200Mi", node_selector={"a": "b"}),
-            id="nowhere",
+            id="no node fits",
         ),
         pytest.param(
             make_pod("p", cpu="100m", memory="200Mi", image=IMAGE),

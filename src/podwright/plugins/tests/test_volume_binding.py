@@ -102,7 +102,7 @@ def rejected(wanted, *objects):
             [claim("p-s")],
             Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             "PVC default/p-s was not created for pod default/p (pod is not owner)",
-            id="an ephemeral claim of somebody else",
+            id="an ephemeral claim of another pod",
         ),
     ],
 )
@@ -191,13 +191,13 @@ SMALL, LARGE = volume("small", "6Gi", on=["n0"]), volume("large", "9Gi", on=["n0
             {},
             [SMALL, volume("bound", "20Gi", on=["n0"], claim="c")],
             "bound",
-            id="the one that is reserved for it, whatever else there is",
+            id="the one that is reserved for it, before all others",
         ),
         pytest.param(
             {},
             [SMALL, volume("bound", "20Gi", on=["n1"], claim="c")],
             None,
-            id="a reserved one elsewhere leaves nothing here",
+            id="a reserved one on another node excludes this node",
         ),
         pytest.param(
             {}, [volume("v", claim="other"), LARGE], "large", id="not one that is another's"
@@ -237,7 +237,7 @@ SMALL, LARGE = volume("small", "6Gi", on=["n0"]), volume("large", "9Gi", on=["n0
             {},
             [with_fields(SMALL, "metadata", deletion_timestamp="2026-01-01T00:00:00Z"), LARGE],
             "large",
-            id="nothing that is being deleted",
+            id="no volume that is being deleted",
         ),
     ],
 )

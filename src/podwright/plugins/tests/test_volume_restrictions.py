@@ -82,7 +82,7 @@ def test_a_claim_for_one_pod_is_in_use_on_every_node():
     ("objects", "code", "reason"),
     [
         pytest.param([claim("c")], Code.SKIP, "", id="a claim that can be shared"),
-        pytest.param([claim("c", accessModes=EXCLUSIVE)], Code.SKIP, "", id="one nobody uses"),
+        pytest.param([claim("c", accessModes=EXCLUSIVE)], Code.SKIP, "", id="an unused one"),
         pytest.param(
             [],
             Code.UNSCHEDULABLE_AND_UNRESOLVABLE,

@@ -20,7 +20,10 @@ BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
         pytest.param({BETA_ZONE: "a"}, {ZONE: "a"}, True, id="an old volume, a new node"),
         pytest.param({BETA_ZONE: "a"}, {ZONE: "b"}, False, id="an old volume elsewhere"),
         pytest.param(
-            {BETA_ZONE: "a"}, {BETA_ZONE: "b", ZONE: "a"}, False, id="the old label goes first"
+            {BETA_ZONE: "a"},
+            {BETA_ZONE: "b", ZONE: "a"},
+            False,
+            id="the deprecated label takes precedence",
         ),
         pytest.param({ZONE: "a"}, {BETA_ZONE: "a"}, False, id="a new volume, an old node"),
         pytest.param(
@@ -41,7 +44,10 @@ def test_zones_of_bound_volumes(volume_labels, node_labels, passes):
     ("objects", "code", "reason"),
     [
         pytest.param(
-            [claim("c", bound_to="v"), volume("v")], Code.SKIP, "", id="a volume that does not say"
+            [claim("c", bound_to="v"), volume("v")],
+            Code.SKIP,
+            "",
+            id="a volume without zone labels",
         ),
         pytest.param(
             [claim("c", bound_to="v"), volume("v", labels={ZONE: "a__"})],

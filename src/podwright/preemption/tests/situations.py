@@ -1,4 +1,4 @@
-"""Small clusters in which something has to give way."""
+"""Small clusters in which preemption is necessary."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def failed_cycle(preemptor: Pod, cluster: Cluster, number: int = 1) -> FailedCyc
 
 
 def attempt(preemptor: Pod, *objects: Object) -> Any:
-    """Decide for a pod and ask PostFilter; return the decision."""
+    """Decide for a pod and run PostFilter; return the decision."""
     runner = PluginRunner(profile(), cluster_of(*objects))
     decision = runner.decide(preemptor, cycle_number=1)
     return runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)

@@ -19,7 +19,7 @@ def candidate(node, *victims, violations=0):
             candidate("a", (1, LATE), violations=1),
             candidate("b", (9, EARLY), (9, EARLY)),
             Criterion.FEWEST_VIOLATIONS,
-            id="budgets come before everything",
+            id="budgets are the first criterion",
         ),
         pytest.param(
             candidate("a", (9, LATE)),

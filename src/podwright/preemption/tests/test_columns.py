@@ -29,13 +29,15 @@ def test_importance_is_priority_then_age_then_name():
     [
         pytest.param([budget("b", 1, {"app": "a"})], (0,), id="the labels match"),
         pytest.param([budget("b", 1, {"app": "b"})], (), id="they do not"),
-        pytest.param([budget("b", 1, {})], (), id="an empty selector covers nobody"),
+        pytest.param([budget("b", 1, {})], (), id="an empty selector covers no pod"),
         pytest.param([budget("b", 1, None)], (), id="and neither does none"),
         pytest.param(
             [budget("b", 1, {"app": "a"}), budget("c", 1, {"app": "a"})], (0, 1), id="both"
         ),
         pytest.param(
-            [budget("b", 1, {"app": "a"}, disruptedPods={"x": None})], (), id="it is gone already"
+            [budget("b", 1, {"app": "a"}, disruptedPods={"x": None})],
+            (),
+            id="it is disrupted already",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What was found before is found again, and not where something has changed."""
+"""Cached results of dry runs are reused, except where a slot has changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def full_cluster() -> Cluster:
 
 
 def found(cluster: Cluster, preemptor: Pod) -> tuple[DryRun, DryRun]:
-    """Return what is found with sums, and by asking the filters."""
+    """Return the results of the sums and of the filters."""
     failed = failed_cycle(preemptor, cluster)
     return dry_run(failed), dry_run(failed, use_sums=False)
 
@@ -58,11 +58,11 @@ def measured(run: DryRun) -> list[list[int]]:
         pytest.param(lambda c: c.put(node("n1", "1")), id="a node shrinks"),
         pytest.param(lambda c: c.put(node("n1", "3")), id="a node grows"),
         pytest.param(lambda c: c.put(node("n1", unschedulable=True)), id="a node is cordoned"),
-        pytest.param(lambda c: c.delete(node("n2")), id="a node goes"),
+        pytest.param(lambda c: c.delete(node("n2")), id="a node is deleted"),
         pytest.param(
-            lambda c: (c.put(node("n3")), c.put(pod("x", "2", on="n3"))), id="a full node comes"
+            lambda c: (c.put(node("n3")), c.put(pod("x", "2", on="n3"))), id="a full node is added"
         ),
-        pytest.param(lambda c: c.put(pod("c", on="n2", priority=5)), id="a pod comes"),
+        pytest.param(lambda c: c.put(pod("c", on="n2", priority=5)), id="a pod is added"),
         pytest.param(
             lambda c: (c.remove("default/b1"), c.put(pod("c", on="n1", priority=11))),
             id="a pod takes another one's place",
@@ -72,7 +72,7 @@ def measured(run: DryRun) -> list[list[int]]:
             id="a pod starts",
         ),
         pytest.param(lambda c: c.put(budget("b", 1, COVERED)), id="a budget has more left"),
-        pytest.param(lambda c: c.delete(budget("b", 0, COVERED)), id="a budget goes"),
+        pytest.param(lambda c: c.delete(budget("b", 0, COVERED)), id="a budget is deleted"),
         pytest.param(lambda c: c.put(budget("b", 0, {"app": "b"})), id="it covers others"),
         pytest.param(
             lambda c: c.put(pod("w", "1", priority=10, nominated="n1")), id="a pod is nominated"
@@ -105,7 +105,7 @@ def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
     "preemptor",
     [
         pytest.param(pod("other", "1500m", priority=2), id="of lower priority"),
-        pytest.param(pod("other", "500m", priority=10), id="that asks for less"),
+        pytest.param(pod("other", "500m", priority=10), id="that requests less"),
     ],
 )
 def test_results_of_one_preemptor_are_not_used_for_another(preemptor: Pod):

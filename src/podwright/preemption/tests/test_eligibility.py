@@ -16,7 +16,7 @@ FULL = pod("full", "2", priority=1000, on="n1")
 
 
 def going(name="going", *, priority, on="n1"):
-    """Return a pod that was preempted and terminates; it asks for nothing."""
+    """Return a pod that was preempted and terminates; it has no requests."""
     return pod(name, "0", priority=priority, on=on, terminating=True)
 
 
@@ -103,7 +103,7 @@ def test_the_policy_never_is_checked_first(nominated, policy, never):
     [
         pytest.param(True, (PREEMPTED,), True, id="preempted"),
         pytest.param(False, (PREEMPTED,), False, id="not yet deleted"),
-        pytest.param(True, (), False, id="deleted by somebody else"),
+        pytest.param(True, (), False, id="deleted by another client"),
         pytest.param(
             True, (Condition(type="Ready", status="True"), PREEMPTED), True, id="the second one"
         ),

@@ -1,4 +1,4 @@
-"""What the criteria compare, and what preemption says when nothing helps."""
+"""The values of the criteria, and the message if preemption does not help."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_every_candidate_has_its_row():
     assert measures_of([], NOW_NS).shape == (0, 5)
 
 
-# -------------------------------------------------------------------- nothing helps
+# -------------------------------------------------------------------- no candidate
 
 
 @pytest.mark.parametrize(

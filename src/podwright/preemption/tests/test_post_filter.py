@@ -1,4 +1,4 @@
-"""The order of PostFilter plugins, and what becomes of their answers."""
+"""The order of PostFilter plugins, and the combination of their results."""
 
 import msgspec
 import pytest
@@ -46,7 +46,7 @@ def test_rejections_are_joined_and_the_last_nomination_counts():
         pytest.param(
             PostFilterResult(status=Status.unresolvable("never")),
             Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
-            id="nothing can help",
+            id="unresolvable",
         ),
         pytest.param(PostFilterResult(status=Status.error("broken")), Code.ERROR, id="an error"),
         pytest.param(ValueError("raised"), Code.ERROR, id="an exception"),

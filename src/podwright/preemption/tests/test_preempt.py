@@ -149,7 +149,7 @@ def test_an_equally_important_nominated_pod_needs_room_too():
 
 
 def test_a_host_port_is_free_after_one_of_its_users_is_removed():
-    # Two pods on one port are a mistake; upstream's set forgets the port with the first.
+    # Two pods on one port are a mistake; upstream's set removes the port with the first.
     port = {"name": "c", "image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}
     decision = attempt(
         pod("important", priority=100, containers=[port]),

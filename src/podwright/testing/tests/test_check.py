@@ -1,4 +1,4 @@
-"""`check_plugin` finds what it says it finds, and nothing else."""
+"""`check_plugin` finds the violations that it documents, and no others."""
 
 import sys
 from pathlib import Path
@@ -184,7 +184,7 @@ class Gated(pw.Plugin):
 
 
 class KeepsNoGates(Gated):
-    """Keeps what a gate says only."""
+    """Keeps only the value of a gate."""
 
     name = "KeepsNoGates"
 
