@@ -1,11 +1,10 @@
-"""Preemption under the v1.16 rules: in the cycle itself, all at once.
+"""Preemption under the v1.16 rules: within the cycle, all victims at once.
 
-The preemptor has gone back to the queue and is nominated. Then every victim is deleted, and
-the pods of lower priority that had been promised the node are told that they are not any more.
-Nobody waits for any of that: the preemptor is tried again when a deletion is seen, since that
-is a move request, and finds its victims gone or not.
+The preemptor is back in the queue and nominated. Then every victim is deleted, and the nominations
+of pods of lower priority to the node are cleared. Nothing waits for these calls: each observed
+deletion is a move request, which makes the preemptor schedulable again.
 
-Upstream waits for each call and stops at the first that fails. Here all go out together.
+Upstream waits for each call and stops at the first failure. Here all calls are made together.
 
 Upstream: pkg/scheduler/scheduler.go, `preempt` (1.16)
 """
@@ -18,7 +17,7 @@ from podwright.preemption import Preemption
 
 
 class ClassicEvictions(Evictions):
-    """Removes victims in the event in which they were chosen."""
+    """Deletes victims in the event in which they are chosen."""
 
     def is_wanted(self, preemption: Preemption) -> bool:
         """Report whether a pod is to be deleted, or a nomination to be cleared."""
@@ -27,13 +26,13 @@ class ClassicEvictions(Evictions):
     def announce(
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
-        """Note what is to be done once the preemptor is back in the queue; it is not held."""
+        """Prepare the eviction; the preemptor is not gated."""
         eviction = Eviction(preemptor, node, plugin, preemption.victims)
         eviction.to_clear = list(preemption.cleared_nominations)
         return eviction
 
     def start(self, eviction: Eviction) -> None:
-        """Delete the victims, then take nominations back."""
+        """Delete the victims, then clear nominations."""
         state, preemptor = self._state, eviction.preemptor
         for victim in eviction.victims:
             state.actions.append(DeletePod(state.next_call(), victim.key, victim.metadata.uid))

@@ -55,7 +55,7 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
     rule : str
         The rule that decides it; "" for chance.
     reasons : tuple of str
-        What the rule says.
+        The reasons of the rule.
     scores : tuple of ScoreDifference
         For a priority: the greatest differences, the greatest first.
     margin : int
@@ -234,7 +234,7 @@ class ComparisonFigures(msgspec.Struct, frozen=True, kw_only=True):
     parted_count : int
         Of those that differ, how many come after the first that did.
     kinds : dict of str to int
-        How many pods differ by what; the first side that objects says so.
+        How many pods differ, by kind of difference.
     rules : tuple of dict of str to int
         Per side, how many pods each of its rules kept from where the other side puts them.
     """

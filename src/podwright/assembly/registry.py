@@ -169,11 +169,11 @@ def _wrong(plugin: type[Plugin], message: str) -> FieldError:
 
 
 def _words_of(error: BaseException) -> str:
-    """Return what a constructor says of its arguments; of other errors, what they are too."""
-    said = raised_in_a_line(error)
+    """Return the message of a constructor's error; with its type unless it is about arguments."""
+    message = raised_in_a_line(error)
     if isinstance(error, TypeError | ValueError):
-        return said.removeprefix(f"{type(error).__name__}: ")
-    return said
+        return message.removeprefix(f"{type(error).__name__}: ")
+    return message
 
 
 class _ArgumentsError(Exception):
@@ -221,11 +221,12 @@ def _how_to_give(cls: type[Plugin]) -> str:
     arguments = _arguments_of(cls)
     if not arguments:
         return "it takes no arguments"
-    told = ", ".join(f"{name}{' (required)' * needed}" for name, needed in arguments.items())
+    accepted = ", ".join(f"{name}{' (required)' * needed}" for name, needed in arguments.items())
     given = ", ".join(f"{name}: ..." for name, needed in arguments.items() if needed)
     given = given or f"{next(iter(arguments))}: ..."
     return (
-        f"it takes {told}, from profiles[].pluginConfig[].args of the configuration, for example "
+        f"it takes {accepted}, from profiles[].pluginConfig[].args of the configuration,"
+        " for example "
         f"pluginConfig: [{{name: {cls.name}, args: {{{given}}}}}]"
     )
 

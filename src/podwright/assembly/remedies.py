@@ -1,6 +1,6 @@
 """From reasons to remedies: what would make a pod fit, and how near each node is to it.
 
-Knows the in-tree plugins' reasons. A plugin of the user's own is told by its own words.
+Knows the in-tree plugins' reasons. For other plugins the messages are their own reasons.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ _BY_REASON: dict[str, str] = {
 }
 
 _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
-"""Who says "Insufficient" of amounts, by all rules."""
+"""The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
 
 _BY_PART: tuple[tuple[str, str], ...] = (
     ("waiting for first consumer", "wait for the pod that shares the claim"),
@@ -144,7 +144,7 @@ _BY_PLUGIN: dict[str, str] = {
 def _remedy_for_resource(
     resource: str, explanation: Explanation, cluster: Cluster, node: str
 ) -> str:
-    """Tell nodes that are full from those that are too small; a code covers all resources."""
+    """Distinguish full nodes from too small ones; one status code covers all resources."""
     nodes = cluster.nodes
     index = nodes.resources.get(resource)
     has = 0 if index is None else int(nodes.allocatable[nodes.slot_of[node], index])
@@ -223,7 +223,7 @@ def nearest_nodes(
     """Return the nodes that come closest to taking the pod, the closest first.
 
     Closest is who is rejected by the fewest plugins; among those, who lacks the smallest
-    share of what the pod asks for. Ties stay in order of arrival.
+    share of what the pod requests. Ties stay in order of arrival.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def nearest_nodes(
     Returns
     -------
     list of NearNode
-        Empty if PreFilter rejected the pod as a whole: then no node was looked at.
+        Empty if PreFilter rejected the pod as a whole: then no node was examined.
     """
     if explanation.pre_filter.is_rejection:
         return []
@@ -273,14 +273,14 @@ def _lacks(
     """Return the share that is short (0 if it is not an amount), and what is lacking."""
     slot = cluster.nodes.slot_of.get(name)
     if slot is None:
-        # An extender said so of a node that does not exist.
+        # An extender rejected a node that does not exist.
         return 0.0, list(status.reasons)
     node = cluster.nodes.objects[slot]
     assert node is not None, f"slot {slot} is empty"
     if status.plugin in _OF_RESOURCES:
         return _shortages(pod, cluster, slot, status)
-    tell = _DETAILS.get(status.plugin)
-    details = [] if tell is None else list(tell(pod, node, gates))
+    details_of = _DETAILS.get(status.plugin)
+    details = [] if details_of is None else list(details_of(pod, node, gates))
     return 0.0, details or list(status.reasons)
 
 
@@ -295,12 +295,12 @@ def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[f
         if reason == resource or index is None:
             texts.append(reason)
             continue
-        asked = requests.get(resource, 0)
+        requested = requests.get(resource, 0)
         has = int(nodes.allocatable[slot, index])
         free = has - int(nodes.requested[slot, index])
-        share += (asked - free) / asked if asked else 0.0
+        share += (requested - free) / requested if requested else 0.0
         texts.append(
-            f"{resource}: requests {format_amount(resource, asked)}, "
+            f"{resource}: requests {format_amount(resource, requested)}, "
             f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
         )
     return share, texts
@@ -316,10 +316,10 @@ def _untolerated(pod: Pod, node: Node, gates: Gates) -> Iterator[str]:
 
 def _unmatched_labels(pod: Pod, node: Node, _gates: Gates) -> Iterator[str]:
     labels = node.metadata.labels
-    for key, wanted in pod.spec.node_selector.items():
-        if labels.get(key) != wanted:
+    for key, value in pod.spec.node_selector.items():
+        if labels.get(key) != value:
             has = f"it has {key}={labels[key]}" if key in labels else "it has none"
-            yield f"label {key}={wanted} ({has})"
+            yield f"label {key}={value} ({has})"
 
 
 def _cordoned(_pod: Pod, _node: Node, _gates: Gates) -> Iterator[str]:

@@ -70,7 +70,7 @@ class Scheduler:
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration, which needs it if it has some:
         `podwright.client.ExtenderClient(configuration).call`, or anything that answers an
-        `ExtenderCall` with an `ExtenderReply`. They are asked about nodes, scores and
+        `ExtenderCall` with an `ExtenderReply`. They are called about nodes, scores and
         victims, never to bind.
     parallelize_until : ParallelizeUntil, optional
         How the v1.16 rules run pieces of work that do not depend on each other, such

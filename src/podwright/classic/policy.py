@@ -1,7 +1,7 @@
 """The scheduler policy of that time: which predicates, which priorities, which extenders.
 
 A policy is read as a whole and everything that is wrong with it is collected, each with its
-path. `PolicyError.upstream` is what kube-scheduler would have said: it stops at the first
+path. `PolicyError.upstream` is the message of kube-scheduler, which stops at the first
 stage that fails (values, then names and arguments, then the affinity weight, then sums).
 
 Upstream: pkg/scheduler/api/types.go, api/validation/validation.go, factory/plugins.go,

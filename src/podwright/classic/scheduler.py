@@ -66,12 +66,12 @@ class Decision(msgspec.Struct, kw_only=True):
 
 def seeded_draw(seed: int, cycle_number: int) -> Callable[[int], int]:
     """Return a `draw(n)` for one cycle that depends on nothing but its arguments."""
-    asked = 0
+    draw_count = 0
 
     def next_draw(n: int) -> int:
-        nonlocal asked
-        asked += 1
-        return draw(seed, TIE_STREAM, (cycle_number << 20) + asked) % n
+        nonlocal draw_count
+        draw_count += 1
+        return draw(seed, TIE_STREAM, (cycle_number << 20) + draw_count) % n
 
     return next_draw
 
@@ -162,8 +162,8 @@ class ClassicScheduler:
         Notes
         -----
         Upstream's workers take names from the tree until enough nodes fit, so that a few more
-        than needed may be looked at, depending on timing. Here nodes are taken in batches of
-        as many as are still wanted: no name is taken that is not used, and the result does
+        than needed may be examined, depending on timing. Here nodes are taken in batches of
+        as many as are still needed: no name is taken that is not used, and the result does
         not depend on the number of workers.
         """
         tree, infos = self.cluster.tree, self.cluster.node_infos

@@ -145,7 +145,7 @@ def select_host(totals: Sequence[int], draw: Callable[[int], int]) -> int:
     totals : sequence of int
         At least one.
     draw : callable
-        `draw(n)` gives an integer in [0, n); asked once for each node after the first that
+        `draw(n)` returns an integer in [0, n); called once for each node after the first that
         equals the best so far.
 
     Returns

@@ -64,7 +64,7 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     has_uid : bool
         Whether it is the one that is found by the pod's uid.
     taking_part : tuple of str
-        The plugins that PreFilter skipped, which says who takes part.
+        The plugins that PreFilter skipped; the plugins to call follow from it.
     """
 
     number: int
@@ -124,7 +124,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     zones : tuple of tuple of str
         The names of the nodes of each zone, in the order in which they are visited.
     objects, pods : tuple of int
-        As the API server last told them, in order of arrival.
+        The last received versions, in order of arrival.
     placed, placed_on : tuple of int
         Pods that count on a node, in order, and the place of that node in `nodes`.
     homeless, nominated : tuple of OnNode
@@ -223,7 +223,7 @@ class _Numbers:
 
 
 def is_capturable(state: State) -> bool:
-    """Report whether nothing is under way that cannot be written down."""
+    """Report whether the state can be captured."""
     if any(
         plugin.remembers()
         for running in state.profiles.values()
@@ -235,7 +235,7 @@ def is_capturable(state: State) -> bool:
         and state.evictions.get(caller.preemptor.metadata.uid) is not caller
         for caller in state.calls.values()
     ):
-        # Nobody is held back by it, so nothing knows it but its calls.
+        # It gates no pod, so only its calls refer to it.
         return False
     return not state.ready and all(
         not binding.cycle.state and not binding.answers and binding.steps is None
@@ -244,14 +244,14 @@ def is_capturable(state: State) -> bool:
 
 
 def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) -> MachineSnapshot:
-    """Write the machine down; ask `is_capturable` first.
+    """Return the state of the machine; call `is_capturable` first.
 
     Parameters
     ----------
     objects : ObjectNumbering
         Gives numbers to the objects; they are to be kept with the snapshot.
     announced_ns : int, optional
-        The time for which the machine last asked to be woken.
+        The time of the machine's last `WakeAt`.
     """
     assert is_capturable(state), "something is under way that cannot be written down"
     numbering = _Numbering(objects)

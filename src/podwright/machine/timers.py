@@ -18,8 +18,8 @@ class Timer(NamedTuple):
     number : int
         Of the waiting pod, or of the binding cycle if no plugin is named.
     plugin : str
-        The Permit plugin whose time is up; "" is a PreBind or Bind plugin that wants to look
-        again.
+        The Permit plugin whose time is up; "" stands for the delay of a PreBind or Bind
+        plugin.
     uid : str
         Of the pod.
     """
@@ -37,7 +37,7 @@ class Timers:
     Attributes
     ----------
     heap : list of Timer
-        To see whether there are any: every event asks, and a call would cost more than the look.
+        The timers; public, since every event tests whether there are any, and a call is slower.
     """
 
     def __init__(self) -> None:
