@@ -1,12 +1,11 @@
 """The decision log: events in, actions out, in order, with checkpoints.
 
-It is the truth about a run. The events are enough to repeat it; the actions are there to see
-that the repetition is right, and to be read without one. Checkpoints bound how much has to be
-repeated to get to a moment; they can be left out without losing anything but time.
+The log is the source of truth for a run. The events suffice to replay it; the actions verify the
+replay, and can be read without one. Checkpoints limit the number of events to replay; without them
+a replay only takes longer.
 
-Recording costs little because nothing is done with an event but that it is kept, with what
-the machine answered. A log in a folder makes a block of columns of every few thousand events;
-one in memory does when somebody looks.
+Recording is cheap because it only keeps references to each event and its actions. A log in a
+folder encodes a block of columns every 1,024 events; a log in memory encodes them when it is read.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ from podwright.recording.log_objects import Mentioned, ObjectWriter, decode_obje
 _T = TypeVar("_T")
 
 BLOCK_EVENTS: Final = 1_024
-"""Fewer cost more; more cost the same, and a process that dies takes them with it."""
+"""Smaller blocks cost more per event; larger ones cost the same, and a crash loses more events."""
 
 CHECKPOINT_EVENTS: Final = 100_000
 EVENTS_PER_OBJECT: Final = 10
-"""A checkpoint mentions every object, so the more there are the rarer it is. Of the first one it is
-known when it is due, of the others when the one before is made."""
+"""A checkpoint refers to every object, so the interval grows with their number. The interval of the
+first one is fixed when it is due, the others when the previous one is written."""
 _EVENTS_BETWEEN_TRIES: Final = 64
 _CHECKPOINTS: Final = (CHECKPOINT, OBJECTS)
 
@@ -67,17 +66,17 @@ _CHECKPOINTS: Final = (CHECKPOINT, OBJECTS)
 class DecisionLog:
     """Events and actions of one run; `create` or `open` one.
 
-    Only one process may write a log. Whoever records gives every event of the machine to
-    `append` in order, or lets a `Recorder` do that.
+    Only one process may write a log. A driver passes every event of the machine to `append` in
+    order, or uses a `Recorder`.
 
     Attributes
     ----------
     rows : Rows
         Events that are not written yet.
     block_events : int
-        How many of them are written at once.
+        The number of events in a block.
     waits_for_flush : bool
-        Whether events are only written when they are asked for: a log in memory.
+        Whether events are encoded only when they are read: a log in memory.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class DecisionLog:
         checkpoint_events: int | None = None,
         compression: int = 1,
     ) -> Self:
-        """Begin a log.
+        """Create a log.
 
         Parameters
         ----------
@@ -204,7 +203,7 @@ class DecisionLog:
         return log
 
     def _go_on(self) -> None:
-        """Know what a writer of this log would know now."""
+        """Restore the state of a writer at the end of the log."""
         start = self._start(None, _CHECKPOINTS)
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
@@ -221,7 +220,7 @@ class DecisionLog:
             self._checkpoint_due += -(-missed // _EVENTS_BETWEEN_TRIES) * _EVENTS_BETWEEN_TRIES
 
     def _next_checkpoint(self, index: int, object_count: int) -> int:
-        """Return when the checkpoint after one of so many objects is due."""
+        """Return when the checkpoint after one with this number of objects is due."""
         return index + max(self._checkpoint_events, self._object_events * object_count)
 
     def __enter__(self) -> Self:
@@ -249,7 +248,7 @@ class DecisionLog:
         pod: str = "",
         pods: Sequence[str] = (),
     ) -> int:
-        """Add an event and what the machine answered.
+        """Add an event and its actions.
 
         It is written with the next block; `flush` writes at once.
 
@@ -274,7 +273,7 @@ class DecisionLog:
         return index
 
     def flush(self, *, sync: bool = False) -> None:
-        """Write what was appended; in a folder it then outlives this process.
+        """Write the appended events; in a folder they then survive this process.
 
         Parameters
         ----------
@@ -319,7 +318,7 @@ class DecisionLog:
             folder.close()
 
     def catch_up(self, machine: Machine) -> int:
-        """Write what is due: a block, a checkpoint; returns how many events may then wait."""
+        """Write what is due; return the number of events that may then wait."""
         self._write_out()
         if len(self.rows) >= self.block_events:
             self.flush()
@@ -328,7 +327,7 @@ class DecisionLog:
         return max(1, min(self.block_events, self._checkpoint_due - self._flushed))
 
     def _is_put_off(self) -> bool:
-        """Look at the objects when the first checkpoint is due; whether it was for too few."""
+        """Count the objects when the first checkpoint is due; return whether to postpone it."""
         if self._chain is not None or self._checkpoint_due != self._checkpoint_events:
             return False
         self.flush()
@@ -337,11 +336,11 @@ class DecisionLog:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether enough happened since the last checkpoint."""
+        """Whether a checkpoint is due."""
         return len(self) >= self._checkpoint_due
 
     def checkpoint(self, machine: Machine) -> bool:
-        """Write down the machine as it is after the last event.
+        """Write a checkpoint of the machine after the last event.
 
         If a plugin has state that cannot be written down, only the objects are.
 
@@ -370,13 +369,13 @@ class DecisionLog:
         return True
 
     def close(self) -> None:
-        """Write what was appended and release the files; harmless twice."""
+        """Write the appended events and release the files; idempotent."""
         if self._is_writable:
             self.flush()
         self._medium.close()
 
     def abandon(self) -> None:
-        """Release the files and leave what is not written unwritten; harmless twice."""
+        """Release the files without writing the remaining events; idempotent."""
         self._medium.close()
 
     def _write(self, kind: int, *values: object, first: int, times: Sequence[int] = ()) -> None:
@@ -387,7 +386,7 @@ class DecisionLog:
         self._write_out()
 
     def _write_out(self) -> None:
-        """Write the frame that could not be written before, if there is one."""
+        """Write the frame of an earlier write that failed, if there is one."""
         if self._unwritten is not None:
             self._frames.append(self._medium.append(*self._unwritten))
             self._unwritten = None
@@ -396,33 +395,33 @@ class DecisionLog:
 
     @property
     def header(self) -> Header:
-        """How the machine of the run was made, and by which version."""
+        """The setup of the machine, and the version that recorded it."""
         return self._read(self._frames[0], Header)
 
     @property
     def setup(self) -> Setup:
-        """How the machine of the run was made."""
+        """The setup of the machine."""
         return self.header.setup
 
     @property
     def checkpoints(self) -> tuple[int, ...]:
-        """The numbers of the events before which the machine was written down."""
+        """The numbers of the events before which there is a checkpoint."""
         return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
 
     @property
     def unrestorable(self) -> tuple[str, ...]:
-        """The names of the plugins without whose state checkpoints were made."""
+        """The names of the plugins whose state is missing in checkpoints."""
         frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
         parts = (self._read(frame, Missing, part=2) for frame in frames)
         return tuple(sorted({name for part in parts for name in part.plugins}))
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """Where the log can be cut back to: how many events there are up to the end of a block."""
+        """The resume points: the numbers of events at which a block ends."""
         return tuple(dict.fromkeys(frame.end for frame in self._frames))
 
     def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
-        """Give the events from one number on, in order, up to another one."""
+        """Yield the events from one number on, in order, up to another one."""
         for entry in self.entries_from(self._start(first, _CHECKPOINTS)):
             if end is not None and entry.index >= end:
                 return
@@ -430,7 +429,7 @@ class DecisionLog:
                 yield entry
 
     def start(self, index: int | None = None) -> Start:
-        """Return the last place at which the machine was written down before an event.
+        """Return the last checkpoint before an event.
 
         Parameters
         ----------
@@ -459,7 +458,7 @@ class DecisionLog:
         return Start(0, None, {}, 1)
 
     def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
-        """Return what a checkpoint mentions."""
+        """Return the objects that a checkpoint refers to."""
         index = self._read(self._frames[place], CheckpointIndex)
         block = self._read(self._frames[place], CheckpointObjects, part=1)
         chain, left = block.chain, block.chain.before
@@ -473,7 +472,7 @@ class DecisionLog:
         return {number: found[number] for number in accumulate(index.numbers)}, chain
 
     def entries_from(self, start: Start) -> Iterator[Entry]:
-        """Give the events after a place, in order."""
+        """Yield the events after a start, in order."""
         self._flush_to_read()
         objects = start.objects
         objects.update(start.given)
@@ -503,11 +502,11 @@ class DecisionLog:
         return self.rows.objects.known()
 
     def cycles_of(self, pod: str) -> list[int]:
-        """Return the numbers of the events in which a node was looked for, for one pod."""
+        """Return the numbers of the events in which scheduling cycles of one pod ended."""
         return [index for index, name in self.cycles() if name == pod]
 
     def cycles(self) -> Iterator[tuple[int, str]]:
-        """Give every event in which a node was looked for, with the pod."""
+        """Yield the number of each event in which a scheduling cycle ended, with the pod."""
         self._flush_to_read()
         for frame in self._frames:
             if frame.head.kind == EVENTS:
@@ -547,7 +546,7 @@ class DecisionLog:
 
 
 class Recorder:
-    """A machine whose every event is recorded.
+    """Records every event of a machine.
 
     Parameters
     ----------
@@ -576,7 +575,7 @@ class Recorder:
 
         def handle_and_record(event: Event, now_ns: int) -> list[Action]:
             nonlocal last, limit
-            # Before the event: if nothing can be written, it has not happened yet.
+            # Before the event: if the write fails, the event was not handled.
             if len(entries) >= limit:
                 limit = 0
                 limit = 3 * log.catch_up(machine)

@@ -1,7 +1,7 @@
-"""A past cycle, explained in full: the same cycle again, with everything recorded.
+"""Explanation of a past cycle: the same cycle runs again, with all results recorded.
 
-The machine is brought to the moment before the cycle. Then the cycle is run for its
-explanation only, with the draw that it had, so the answer is the one that was given then.
+Replay sets the machine to the state before the cycle. The cycle then runs for its explanation
+only, with the same random draw, so its decision is the recorded one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class UnknownCycle(PodwrightError):  # noqa: N818 - named for what it is
 
 
 class Cycles:
-    """Which pods were tried in a run, and in which events.
+    """The scheduling cycles of a log, by pod and by event.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class Cycles:
         self.ends: list[int] = []
         for index, pod in log.cycles():
             self._ends.setdefault(pod, []).append(index)
-            # That of a group ends for all of its pods at once.
+            # The cycle of a pod group ends for all its pods in one event.
             if self.ends[-1:] != [index]:
                 self.ends.append(index)
 
     @property
     def pods(self) -> Collection[NamespacedName]:
-        """The pods, in the order in which they were first tried."""
+        """The pods, in the order of their first attempts."""
         return self._ends.keys()
 
     def of(self, pod: NamespacedName) -> Sequence[int]:
@@ -57,7 +57,7 @@ class Cycles:
 
 
 class _Began(NamedTuple):
-    """How a cycle began."""
+    """The start of a cycle."""
 
     machine: Machine
     """As it was just before."""
@@ -70,7 +70,7 @@ class _Began(NamedTuple):
 
 
 class PastCycle:
-    """The moment before a cycle.
+    """A past cycle, and the machine before it.
 
     Attributes
     ----------
@@ -111,16 +111,16 @@ class PastCycle:
 
     @property
     def attempt(self) -> int:
-        """Which cycle of the pod this is; the first is 1."""
+        """The number of the attempt; the first is 1."""
         return self.ends.index(self.end) + 1
 
     def explain(self, runner: Runner | None = None) -> Explanation:
-        """Run the cycle for its explanation; nothing is changed.
+        """Run the cycle for its explanation, without changing the machine.
 
         Parameters
         ----------
         runner : Runner, optional
-            Instead of the one who decided.
+            A runner to use instead of the recorded one.
         """
         deciding = self.runner if runner is None else runner
         return deciding.explain(
@@ -131,18 +131,18 @@ class PastCycle:
         )
 
     def confirm(self) -> None:
-        """Let the run go on to the end of the cycle; explain it first.
+        """Replay to the end of the cycle; explain it first.
 
         Raises
         ------
         LogError
-            If a plugin that is not in-tree decides otherwise than it is recorded.
+            If an out-of-tree plugin decides differently than recorded.
         """
         self.run.run_to(self.end + 1)
 
 
 def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
-    """Answer calls of extenders as they were answered then, in order."""
+    """Reply to extender calls with the recorded replies, in order."""
     events: Iterator[ExtenderReply] = (
         entry.event.reply for entry in replies if isinstance(entry.event, ExtenderReplied)
     )
@@ -157,7 +157,7 @@ def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
 
 
 def cycles_of(log: DecisionLog, pod: NamespacedName) -> list[int]:
-    """Return the numbers of the events in which a node was looked for, for one pod."""
+    """Return the numbers of the events in which cycles of one pod ended."""
     return log.cycles_of(pod)
 
 
@@ -170,7 +170,7 @@ def find_cycle(
     plugins: Iterable[type[Plugin]] = (),
     cycles: Cycles | None = None,
 ) -> PastCycle:
-    """Go to the moment before one cycle of a pod.
+    """Replay to the state before one cycle of a pod.
 
     Parameters
     ----------
@@ -188,9 +188,9 @@ def find_cycle(
     Raises
     ------
     UnknownCycle
-        If the pod was not tried then, or never.
+        If the pod has no such attempt.
     LogError
-        If the run cannot be repeated.
+        If the run cannot be replayed.
     """
     known = Cycles(log) if cycles is None else cycles
     end = _end_of(log, known, pod, attempt, at_ns)
@@ -201,7 +201,7 @@ def find_cycle(
     assert entry is not None, f"the log has no event {end}"
     began = _Began(run.machine, entry, entry.index, ())
     if not isinstance(entry.event, CycleDue):
-        # Extenders were asked: the cycle began earlier, and was held up until they answered.
+        # The cycle called extenders: it started earlier and was suspended until they replied.
         began = _began(log, pod, end, own)
         run = Replay(log, until=began.event_index, plugins=own)
         run.run_to(began.event_index)
@@ -239,13 +239,13 @@ def _end_of(
 def _began(
     log: DecisionLog, pod: NamespacedName, end: int, plugins: Sequence[type[Plugin]]
 ) -> _Began:
-    """Return how a cycle began that was held up, given the event in which it ended."""
+    """Return the start of a suspended cycle, given the event in which it ended."""
     run = Replay(log, until=end, plugins=plugins)
     machine = run.machine
     steps: list[tuple[Entry, int]] = []
     last, begin, found = machine.last_decisions, -1, (-1, -1)
     for step in chain(run.taken_in(), (None,)):
-        # This is what came of the step before.
+        # The decisions of the previous step.
         if machine.last_decisions is not last:
             last = machine.last_decisions
             if any(decision.pod.key == pod for decision in last):

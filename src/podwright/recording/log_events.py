@@ -1,4 +1,4 @@
-"""Events to blocks and back: the columns of a decision log.
+"""Encoding of events into blocks of columns, and decoding.
 
 `Rows` gathers what a driver records and writes whole blocks of it; `decode_events` reads a
 block. The frames around them, and objects and actions inside, are `log_format`'s.
@@ -32,7 +32,7 @@ _OBJECT, _CALL, _PLAIN, _OTHER = range(4)
 
 
 def _shape(cls: type[Event]) -> int:
-    """Tell which columns an event of this kind goes into."""
+    """Return the columns of an event type."""
     if cls in (ObjectPut, ObjectDeleted):
         return _OBJECT
     if cls is CallDone:
@@ -48,11 +48,11 @@ _REST_OF = {
     for cls, shape in _SHAPES.items()
     if shape in (_CALL, _OTHER)
 }
-"""The fields that have no column of their own."""
+"""The fields without a column."""
 
 
 class Rows:
-    """Events on their way into blocks, and the objects that the log knows.
+    """Events that are not in a block yet, and the objects that the log knows.
 
     Until a block is made of them nothing is done with events but that they are kept. They and
     what they mention never change. `entries` is one flat list, three places for an event:
@@ -92,7 +92,7 @@ class Rows:
             self._extend_actions(actions)
 
     def end_cycle(self, pod: Pod | str) -> None:
-        """Note that the last event ended a cycle of a pod."""
+        """Record that the last event ended a cycle of a pod."""
         self.cycle_ends.append(len(self.entries))
         self.cycle_pods.append(pod)
 
@@ -169,7 +169,7 @@ def decode_events(
     *,
     source: str,
 ) -> Iterator[Entry]:
-    """Give the events of a block.
+    """Yield the events of a block.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the frames of a decision log are: segments in a folder, or in memory.
+"""Storage of the frames of a decision log: segments in a folder, or memory.
 
 Frames are only ever appended. A frame is acknowledged once the operating system has it, so
 it outlives the process; `sync` makes it outlive the machine as well. A process that dies
@@ -26,7 +26,7 @@ from podwright.recording.log_format import (
 )
 
 SEGMENT_LIMIT_BYTES = 64 << 20
-"""A segment that has reached this size is followed by another one."""
+"""The size at which a new segment starts."""
 
 SUFFIX = ".pwlog"
 
@@ -45,7 +45,7 @@ else:
 
 
 class Frame(NamedTuple):
-    """A frame and where its payload is."""
+    """A frame and the position of its payload."""
 
     head: FrameHead
     segment: int
@@ -53,32 +53,32 @@ class Frame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """How many events there are up to its end."""
+        """The number of events up to its end."""
         return self.head.first + self.head.count
 
 
 class Medium(Protocol):
-    """Keeps frames in order."""
+    """Stores frames in order."""
 
     @property
     def source(self) -> str:
         """The name for errors."""
 
     def append(self, head: FrameHead, payload: bytes) -> Frame:
-        """Add a frame; it is acknowledged when this returns."""
+        """Add a frame; it is written when this returns."""
 
     def read(self, frame: Frame) -> bytes:
         """Return the payload of a frame."""
 
     def sync(self) -> None:
-        """Wait until everything is where a power failure cannot reach it."""
+        """Flush all frames to stable storage."""
 
     def close(self) -> None:
-        """Release what is open; harmless twice."""
+        """Release open files; idempotent."""
 
 
 class Memory:
-    """Frames that nobody wants to keep."""
+    """Frames in memory."""
 
     source = "the log in memory"
 
@@ -95,7 +95,7 @@ class Memory:
         return self._payloads[frame.offset]
 
     def sync(self) -> None:
-        """Do nothing: memory is not kept."""
+        """Do nothing: memory is not stable storage."""
 
     def close(self) -> None:
         """Do nothing: there is nothing open."""
@@ -123,7 +123,7 @@ class Folder:
         return str(self._path)
 
     def create(self) -> None:
-        """Begin a log in a folder that has none.
+        """Create a log in a folder that has none.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Folder:
             raise LogError(f"{self.source} cannot be written: {error.strerror or error}") from error
 
     def open(self, *, append: bool) -> list[Frame]:
-        """Find all frames; nothing is changed.
+        """Find all frames, without changing the folder.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Folder:
         return frames
 
     def go_on_after(self, frame: Frame) -> None:
-        """Add frames after this one; what comes after it is cut off when one is added."""
+        """Append after this frame; later frames are truncated at the first append."""
         self._go_on_after = frame
 
     def _cut_off(self, frame: Frame) -> None:
@@ -186,7 +186,7 @@ class Folder:
         self._go_on_after = None
 
     def _keep_others_out(self) -> None:
-        """Lock the log for this writer, until it closes it or dies."""
+        """Lock the log for this writer, until it closes the log or its process ends."""
         self._lock = self._file_of(0).open("rb")
         try:
             _lock(self._lock)
@@ -242,12 +242,12 @@ class Folder:
             return file.read(frame.head.length)
 
     def sync(self) -> None:
-        """Wait until everything is on the disk."""
+        """Flush all frames to disk."""
         if self._file is not None:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the segment that is written, and let others write."""
+        """Close the current segment, and release the lock."""
         for file in (self._file, self._lock):
             if file is not None:
                 file.close()
@@ -268,7 +268,7 @@ class Folder:
 
 
 def frames_until(frames: list[Frame], until: int | None, *, source: str) -> list[Frame]:
-    """Return the frames up to so many events.
+    """Return the frames up to a number of events.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def frames_until(frames: list[Frame], until: int | None, *, source: str) -> list
 
 
 def _scan(file: Path, number: int, *, is_last: bool) -> list[Frame]:
-    """Return the whole frames of a segment."""
+    """Return the complete frames of a segment."""
     source, size_bytes = str(file), file.stat().st_size
     frames: list[Frame] = []
     with file.open("rb") as segment:

@@ -1,4 +1,4 @@
-"""Objects to columns and back, inside the blocks of a decision log.
+"""Encoding of objects into columns inside the blocks of a decision log, and decoding.
 
 Pods are `log_pods`' business; everything else is written whole, the first time that it is
 mentioned. An object has a number, which belongs to the Python object: the same object comes back
@@ -38,14 +38,14 @@ class _Columns:
         self._pods.add(row)
 
     def add_twin(self, pod: Pod) -> bool:
-        """Add a pod if it is the last one but for its metadata; else not."""
+        """Add a pod if it differs from the last one only in its metadata; return whether it did."""
         if not self._pods.add_twin(pod):
             return False
         self.kinds.append(_POD)
         return True
 
     def add_bound(self, pod: Pod, old: Pod, number: int) -> bool:
-        """Add a version of a pod that has a number, if it only got a node; else not."""
+        """Add a version of a numbered pod if only its node changed; return whether it did."""
         if not self._pods.add_bound(pod, old):
             return False
         self.kinds.append(VERSION)
@@ -53,13 +53,13 @@ class _Columns:
         return True
 
     def add_version(self, row: PodRow, old: PodRow, number: int) -> None:
-        """Add a pod of which an older version has a number."""
+        """Add a new version of a numbered pod."""
         self.kinds.append(VERSION)
         self._older.append(number)
         self._pods.add_version(row, old)
 
     def add_other(self, obj: KubernetesObject) -> None:
-        """Add what is not a pod."""
+        """Add an object that is not a pod."""
         self.kinds.append(_CODES[type(obj)])
         self._others.append(obj)
 
@@ -76,7 +76,7 @@ class _Columns:
 
 
 class ObjectWriter:
-    """Gives numbers to objects, and puts those that are new into columns.
+    """Assigns numbers to objects, and encodes new ones into columns.
 
     An object keeps its number as long as it is known: a pod until there is a newer version of it,
     everything else until a checkpoint. What is known is kept alive, so that no other object gets
@@ -123,7 +123,7 @@ class ObjectWriter:
         return None if number is None else (number, self._known[number])
 
     def add(self, obj: KubernetesObject) -> int:
-        """Put an object that is not known into the columns, and return its number."""
+        """Encode a new object, and return its number."""
         number = self.count
         self.count = number + 1
         self.numbers[id(obj)] = number
@@ -152,7 +152,7 @@ class ObjectWriter:
         return number
 
     def take(self) -> Objects:
-        """Return the columns, and begin new ones."""
+        """Return the columns, and start new ones."""
         columns, self._columns = self._columns, _Columns()
         self._rows.forget_parts()
         count = len(columns.kinds)
@@ -163,7 +163,7 @@ class ObjectWriter:
         return dict(self._known)
 
     def written(self, objects: Mapping[int, KubernetesObject]) -> Objects:
-        """Put known objects into columns of their own, none of them as a version of another."""
+        """Encode known objects into separate columns, each as a whole."""
         columns = _Columns()
         for number, obj in objects.items():
             if isinstance(obj, Pod):
@@ -174,7 +174,7 @@ class ObjectWriter:
         return columns.written(steps(list(objects)))
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
-        """Know these objects by their numbers and no others; they are written elsewhere."""
+        """Replace the known objects by these, which are stored elsewhere."""
         self._columns = _Columns()
         known, latest = self._known, self._latest
         for number in known.keys() - objects.keys():
@@ -261,14 +261,14 @@ class Mentioned:
 
 
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
-    """Put objects into columns, by number, none of them as a version of another one."""
+    """Encode objects into columns, by number, each as a whole."""
     return ObjectWriter().written(objects)
 
 
 def decode_objects(
     objects: Objects, known: Mapping[int, KubernetesObject]
 ) -> Iterator[tuple[int, KubernetesObject]]:
-    """Give the objects of columns with their numbers.
+    """Yield the objects of columns with their numbers.
 
     Parameters
     ----------

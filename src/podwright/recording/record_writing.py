@@ -1,4 +1,4 @@
-"""Records of changes, written: one line of JSON per change, as `record_files` reads them.
+"""Writing records of changes: one JSON line per change, as `files.record` reads them.
 
 A line is `{"time": ..., "event": ..., "resource": ...}` in this order. An Add and an Update
 have the whole object; a Delete has no more than says which object it was, with `"namespace":""`
@@ -50,7 +50,7 @@ _EVENT_OF: dict[str, ChangeType] = {"ADDED": "Add", "MODIFIED": "Update", "DELET
 
 
 def record_line(time_ns: int, event: ChangeType, obj: KubernetesObject) -> bytes:
-    """Write one change, with its line feed.
+    """Encode one change, with its line feed.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def record_line(time_ns: int, event: ChangeType, obj: KubernetesObject) -> bytes
 
 
 def write_record(lines: Iterable[RecordLine]) -> bytes:
-    """Write changes that were read."""
+    """Encode changes that were read."""
     return b"".join([record_line(one.seen_ns, one.event, one.object) for one in lines])
 
 
 def initial_lines(objects: Iterable[KubernetesObject], time_ns: int) -> Iterator[bytes]:
-    """Write objects that are there, as if they were added at one time.
+    """Encode existing objects as additions at one time.
 
     They keep their order within their kind. The kinds that upstream's recorder does not know
     come before the pods.
@@ -80,14 +80,14 @@ def initial_lines(objects: Iterable[KubernetesObject], time_ns: int) -> Iterator
 
 
 def record_of_watch(events: Iterable[tuple[int, WatchEvent]]) -> Iterator[bytes]:
-    """Write what a watch of a store saw, with the time of each; bookmarks are left out."""
+    """Encode the events of a watch of a store, with their times, without bookmarks."""
     for time_ns, event in events:
         if event.object is not None:
             yield record_line(time_ns, _EVENT_OF[event.type], event.object)
 
 
 def record_of_log(log: DecisionLog) -> Iterator[bytes]:
-    """Write the changes of objects that a recorded run was told of, at their times.
+    """Encode the changes of objects in a recorded run, at their times.
 
     What the machine was told twice in a row without a change is written once. An object that
     is gone before the machine heard of it is left out.

@@ -1,4 +1,4 @@
-"""One past cycle again, with something changed, to see what would have come of it.
+"""A past cycle with a change: its hypothetical decision.
 
 Everything but the change is as it was: the cluster, the pod, the number of the draw. Only
 this one cycle is run; what later ones would have made of it is not known.
@@ -22,11 +22,11 @@ from podwright.recording.record import options_of
 
 
 class ImpossibleChange(PodwrightError):  # noqa: N818 - named for what it is
-    """The change names something that is not there."""
+    """The change names an object that does not exist."""
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """A cycle as it was, and as it would have been.
+    """A cycle as recorded, and with a change.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class WhatIf(msgspec.Struct, frozen=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether the pod would have gone to the same node, or to none as well."""
+        """Whether the decision is the same: the same node, or no node."""
         return self.before.decision.node == self.after.decision.node
 
 
@@ -54,7 +54,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     add_nodes: Sequence[Node] = (),
     plugins: Iterable[type[Plugin]] = (),
 ) -> WhatIf:
-    """Run one past cycle as it was, and again with changes.
+    """Run a past cycle as recorded, and again with changes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lines of what happens to a cluster, as operations at their times.
+"""Event lines of a cluster, as operations with times.
 
 Two kinds of lines may stand in one file:
 
@@ -72,7 +72,7 @@ from podwright.stages import EXIT_CODE, RUN_DELAY
 from podwright.store import GroupKind, kind_of
 
 Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
-"""Gives the lines of a file from its beginning: number, content, whether a line feed ends it."""
+"""Yields the lines of a file: number, content, whether a line feed ends it."""
 
 Timed: TypeAlias = tuple[int, Operation]
 
@@ -82,7 +82,7 @@ OWNERS: Final = frozenset(
         ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "CronJob"), ("batch", "Job"),
     }
 )  # fmt: skip
-"""Kinds whose pods a record has anyhow."""
+"""Kinds whose pods are in a record themselves."""
 
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
@@ -112,19 +112,19 @@ _SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "Stateful
 
 
 class _Heading(msgspec.Struct, frozen=True):
-    """What tells the two kinds of lines apart."""
+    """The fields that distinguish the two line formats."""
 
     at: Any = msgspec.UNSET
 
 
 class _Time(msgspec.Struct, frozen=True):
-    """What says when a recorded line was seen."""
+    """The time field of a recorded line."""
 
     time: Any = None
 
 
 def first_recorded_ns(lines: Lines) -> int | None:
-    """Return the time of the first recorded change; None if there is none at the beginning."""
+    """Return the time of the first recorded change; None if the file does not start with one."""
     for _, line, _ in lines():
         if line.strip():
             try:
@@ -150,7 +150,7 @@ class PodEnd(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventLines:
-    """A file of lines, checked, and to be played.
+    """A validated file of event lines.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class EventLines:
 
 
 class _Reading:
-    """One way through a file."""
+    """One pass through a file."""
 
     def __init__(self, lines: EventLines, *, is_check: bool) -> None:
         self._of = lines
@@ -221,7 +221,7 @@ class _Reading:
         self._started_ns: dict[tuple[NamespacedName, str], int] = {}
 
     def operations(self) -> Iterator[Timed]:
-        """Give what is to be done, in order."""
+        """Yield operations in order."""
         for number, line, is_whole in self._of.lines():
             if not is_whole:
                 self._of.unterminated_line = number
@@ -317,7 +317,7 @@ class _Reading:
     # ------------------------------------------------------------------------ own lines
 
     def _own(self, line: Document, place: str) -> Operation | None:
-        """Return what a line of our own asks for, or note what is wrong with it."""
+        """Return the operation of a podwright line, or add its errors."""
         before = len(self.errors)
         self._read_time(line["at"], place)
         given = [name for name in _OPERATIONS if name in line]
@@ -404,7 +404,7 @@ class _Reading:
     def _reference(
         self, name: str, value: str, line: Document, place: str
     ) -> tuple[GroupKind, NamespacedName] | None:
-        """Return which object is meant by `kind/name` and the line's namespace."""
+        """Return the object that `kind/name` and the namespace of the line refer to."""
         kind_name, slash, object_name = value.partition("/")
         kind = _KINDS.get(kind_name.lower())
         if not slash or not object_name or kind is None:
@@ -445,7 +445,7 @@ def _since(duration_ns: int) -> str:
 
 
 def _undecided(pod: Pod) -> Pod:
-    """Return a pod without what somebody's scheduler has said of it."""
+    """Return a pod without the status that its scheduler wrote."""
     document = {name: value for name, value in encode(pod).items() if name != "status"}
     undecided = decode(document)
     assert isinstance(undecided, Pod), undecided.kind
@@ -453,7 +453,7 @@ def _undecided(pod: Pod) -> Pod:
 
 
 def _finished_ns(pod: Pod, default_ns: int) -> int:
-    """Return when the last container of a pod exited."""
+    """Return the time at which the last container of a pod exited."""
     found = []
     for status in (pod.raw.get("status") or {}).get("containerStatuses") or ():
         ended = ((status.get("state") or {}).get("terminated") or {}).get("finishedAt")

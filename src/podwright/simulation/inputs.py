@@ -1,4 +1,4 @@
-"""What a run is made of: objects of files, pods that come at their times, lines of events.
+"""The inputs of a run: objects of files, pods with arrival times, event lines.
 
 Everything is checked before anything happens, and all that is wrong is raised together: what
 single files cannot know as well, such as priority classes and nodes that are nowhere.
@@ -54,7 +54,7 @@ _ORDER: Final[dict[GroupKind, int]] = {
 }
 _OTHER: Final = 6
 _SOON_NS: Final = 1_000
-"""The least time that Python's own times can tell apart."""
+"""The resolution of Python's datetime."""
 
 _POD_SPECS: Final[dict[str, str]] = {
     "Pod": "spec",
@@ -66,13 +66,13 @@ _POD_SPECS: Final[dict[str, str]] = {
         "spec.template.spec",
     ),
 }  # fmt: skip
-"""Where an object says what its pods are like."""
+"""The path of the pod template in an object."""
 
 _CRON_JOB: Final = ("batch", "CronJob")
 
 
 class EventFile(msgspec.Struct, frozen=True):
-    """A file of lines of events.
+    """A file of event lines.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class EventFile(msgspec.Struct, frozen=True):
 
 
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
-    """Return when a world of these inputs begins, unless one is told otherwise.
+    """Return the default start time of a world with these inputs.
 
     Objects that were recorded have times in them, so it is then: at the first recorded line, or
     when the youngest object of a dump was made.
@@ -106,12 +106,12 @@ def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
 
 
 def _possible(start_ns: int) -> int:
-    """Return a beginning that can be simulated; the objects' times are moved there."""
+    """Return a start time that can be simulated; the times of objects are shifted to it."""
     return start_ns if FIRST_NS <= start_ns < LAST_NS else START_NS
 
 
 class Inputs:
-    """What a run is made of, checked; an iterator over it begins anew each time.
+    """The validated inputs of a run; each iterator over them starts from the beginning.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _stages(
 
 
 def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
-    """Return what comes and goes at its times; what goes makes room for what comes."""
+    """Return arrivals and departures by time; at equal times departures come first."""
     timed: list[tuple[int, int, Operation]] = []
     for one in arrivals:
         timed.append((one.due_ns, 1, Apply(one.pod)))
@@ -261,13 +261,13 @@ def _at_first(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
 
 
 def _place_at_first(obj: Object) -> tuple[int, str]:
-    """Pods that say when they were made queue in that order, as for `podwright schedule`."""
+    """Order pods by creation time where they have one, as `podwright schedule` does."""
     made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
     return _ORDER.get(kind_of(obj), _OTHER), made
 
 
 def _owned(obj: Object, uids: set[str]) -> Object:
-    """Return an object without owners that are not there: nobody would collect for them."""
+    """Return an object without references to missing owners: garbage collection ignores them."""
     owners = obj.metadata.owner_references
     kept = tuple(owner for owner in owners if owner.uid in uids)
     if len(kept) == len(owners):
@@ -279,7 +279,7 @@ def _owned(obj: Object, uids: set[str]) -> Object:
 
 
 def _dangling(sourced: Sequence[Sourced], *, has_events: bool) -> Iterator[FieldError]:
-    """Find references to what is nowhere."""
+    """Find references to objects that do not exist."""
     classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
     classes |= {
         document["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""The figures of a run: what was placed, what waits and why, how long it took, how full it was."""
+"""The summary of a run: placed and pending pods, waiting times, utilization."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECOND_NS = 1_000_000_000
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long pods waited for a node, in seconds of simulated time.
+    """Waiting times of pods, in seconds of virtual time.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a resource was requested, as shares of what could be.
+    """The utilization of a resource, as shares of the allocatable amount.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a run.
+    """The summary of a run.
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pending_count(self) -> int:
-        """How many pods should have a node and have none."""
+        """The number of unscheduled pods, without gated ones and those of other schedulers."""
         return sum(self.pending.values()) - self.held_back
 
 
 def summary_of(
     tables: RunTables, rows: Rows, *, start_ns: int, end_ns: int, is_interrupted: bool = False
 ) -> Summary:
-    """Return the figures of a run that is at its end."""
+    """Return the summary of a run that is over."""
     pending = tables.pending_by_reason()
     return Summary(
         start=timestamp_text_nano(start_ns),
@@ -122,7 +122,7 @@ def _waits(columns: dict[str, list[Any]]) -> Waits:
 
 
 def _percentile(ordered: Sequence[int], percent: int) -> int:
-    """Return the least value that so many of a hundred do not exceed."""
+    """Return the smallest value that this percentage of the values do not exceed."""
     return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
 
 
@@ -140,7 +140,7 @@ def _utilisation(rows: Rows, end_ns: int) -> dict[str, Use]:
 
 
 def _means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, tuple[float, float]]:
-    """Return, per resource, the mean and the peak of a share; a sample lasts until the next one."""
+    """Return mean and peak of each share; a sample holds until the next one."""
     samples: dict[str, list[tuple[int, float]]] = {}
     for at_ns, resource, share in zip(
         columns["time"], columns["resource"], columns["share"], strict=True
