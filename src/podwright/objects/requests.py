@@ -226,10 +226,10 @@ def _pod_requests(pod: Pod, *, use_status: bool, missing: _Nanos | None = None) 
     result = _containers(pod, per_container, missing)
 
     if spec.resources is not None and _has_pod_level_requests(pod):
-        wanted = _nanos(spec.resources.requests)
+        requested = _nanos(spec.resources.requests)
         if use_status:
-            wanted = _resized_pod_level(pod, wanted)
-        result.update({name: n for name, n in wanted.items() if _is_pod_level_resource(name)})
+            requested = _resized_pod_level(pod, requested)
+        result.update({name: n for name, n in requested.items() if _is_pod_level_resource(name)})
 
     if spec.overhead:
         _add(result, _nanos(spec.overhead))
@@ -261,12 +261,12 @@ def _resized_containers(pod: Pod) -> Iterator[_Nanos]:
         yield own
 
 
-def _resized_pod_level(pod: Pod, wanted: _Nanos) -> _Nanos:
+def _resized_pod_level(pod: Pod, requested: _Nanos) -> _Nanos:
     """Return the pod-level requests in effect during a resize (effectivePodLevelResources)."""
     status = pod.status
     if status.resources is None and status.allocated_resources is None:
-        return wanted
-    result = {} if _is_resize_infeasible(pod) else wanted
+        return requested
+    result = {} if _is_resize_infeasible(pod) else requested
     for reported in (
         status.resources.requests if status.resources is not None else None,
         status.allocated_resources,

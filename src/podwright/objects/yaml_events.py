@@ -193,10 +193,10 @@ def _scalar(event: Any) -> Any:
         return value
     resolved = _plain(value)
     kinds = {"int": int, "float": float, "bool": bool, "null": type(None)}
-    wanted = kinds.get(tag.removeprefix(_TAG))
-    if wanted is float and type(resolved) is int:
+    expected_type = kinds.get(tag.removeprefix(_TAG))
+    if expected_type is float and type(resolved) is int:
         return float(resolved)
-    if wanted is None or type(resolved) is not wanted:
+    if expected_type is None or type(resolved) is not expected_type:
         raise YamlError(f'"{value}" cannot be read as {tag}', event.start_mark.line + 1)
     return resolved
 

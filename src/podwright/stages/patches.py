@@ -1,6 +1,6 @@
 """Patches of documents: JSON patch, merge patch, and Kubernetes' strategic merge patch.
 
-The document that goes in stays as it is; what a patch leaves alone is shared with it.
+The original document is not modified; the result shares its unchanged parts.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go
 """
@@ -31,15 +31,15 @@ MERGE_KEYS: dict[str, str] = {
     "volumeMounts": "mountPath",
     "volumes": "name",
 }
-"""The lists of pods and nodes whose entries are merged, and the field that names an entry
-(`patchMergeKey`). All other lists are replaced."""
+"""The lists of pods and nodes whose entries are merged, and their merge keys (`patchMergeKey`).
+All other lists are replaced."""
 
 MERGED_SETS = frozenset({"finalizers"})
-"""The lists of plain values that are merged (`patchStrategy: merge`)."""
+"""The lists of scalars that are merged (`patchStrategy: merge`)."""
 
 
 class PatchError(ValueError):
-    """A patch that cannot be carried out."""
+    """A patch that cannot be applied."""
 
 
 def apply_patch(document: Any, patch: Any, kind: PatchType) -> Any:
@@ -48,7 +48,7 @@ def apply_patch(document: Any, patch: Any, kind: PatchType) -> Any:
     Raises
     ------
     PatchError
-        The patch does not have the form of its kind, or does not fit the document.
+        The patch is malformed for its kind, or does not apply to the document.
     """
     return _APPLY[kind](document, patch)
 
@@ -57,7 +57,7 @@ def apply_patch(document: Any, patch: Any, kind: PatchType) -> Any:
 
 
 def merge_patch(document: Any, patch: Any) -> Any:
-    """Return the document with a JSON merge patch (RFC 7386); null removes."""
+    """Return the document with a JSON merge patch (RFC 7386); null removes a field."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(document) if isinstance(document, dict) else {}
@@ -75,7 +75,7 @@ def merge_patch(document: Any, patch: Any) -> Any:
 def strategic_patch(document: Any, patch: Any) -> Any:
     """Return the document with a strategic merge patch.
 
-    Read are the directives `$patch` (merge, replace, delete), `$setElementOrder/…`,
+    Supported directives are `$patch` (merge, replace, delete), `$setElementOrder/…`,
     `$deleteFromPrimitiveList/…` and `$retainKeys`.
     """
     if not isinstance(patch, dict):
@@ -86,9 +86,9 @@ def strategic_patch(document: Any, patch: Any) -> Any:
 def plain_patch(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """Return the document with a strategic merge patch that has no directives.
 
-    What need not be merged is not looked at but shared with the patch. So the patch must have no
-    directive and no set, and nulls only at its top, in maps that are there, and in entries of
-    merged lists. For such patches it is `strategic_patch`, in a fraction of its time.
+    A faster equivalent of `strategic_patch` for patches without directives and sets, and with nulls
+    only at the top level, in maps that exist, and in entries of merged lists. The result shares
+    unmerged parts with the patch.
     """
     merged = dict(document)
     for key, value in patch.items():
@@ -182,7 +182,7 @@ def _merge_lists(
 
 
 def _ordered(name: str, entries: list[Any], order: list[Any]) -> list[Any]:
-    """Return the entries that the order names in its order, the others where they were."""
+    """Return the entries in the given order; entries without a position keep theirs."""
     merge_key = MERGE_KEYS.get(name)
 
     def name_of(entry: Any) -> Any:
@@ -234,7 +234,7 @@ def _child(document: Any, part: str) -> Any:
 
 
 def _changed(document: Any, path: list[str], change: Callable[[Any, str], Any]) -> Any:
-    """Return a copy whose container at the path's end was changed."""
+    """Return a copy with the container at the end of the path changed."""
     if not path:
         raise PatchError("the whole document cannot be changed so")
     copy = dict(document) if isinstance(document, dict) else document

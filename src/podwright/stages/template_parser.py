@@ -1,10 +1,10 @@
-"""Go templates, read: text and actions become a tree.
+"""The parser of Go templates: text and actions become a tree.
 
-Read are the actions that Stage documents use: output, `$x := `, `$x = `, `if` / `else if` /
+Supported are the actions that Stage documents use: output, `$x := `, `$x = `, `if` / `else if` /
 `else`, `with`, `range` (with `break`, `continue`, `else`), `define` / `template` / `block`,
 comments, and `{{-` / `-}}`. In pipelines: `.`, `.a.b`, `$`, `$x.a`, `( pipeline ).a`, text,
-numbers, `true`, `false`, `nil`, and functions, which must be known when the text is read.
-`templates` says what the tree means.
+numbers, `true`, `false`, `nil`, and functions, which must be known when the text is parsed.
+`templates` executes the tree.
 
 Upstream: Go's src/text/template/parse/lex.go and parse.go
 """
@@ -22,14 +22,14 @@ from podwright.objects import nearest
 
 
 class TemplateError(ValueError):
-    """A template that cannot be read or carried out.
+    """A template that cannot be parsed or executed.
 
     Parameters
     ----------
     message : str
-        What is wrong.
+        The problem.
     line : int
-        Where in the template, from 1.
+        The line of the template, from 1.
     """
 
     def __init__(self, message: str, line: int) -> None:
@@ -53,7 +53,7 @@ class Variable(msgspec.Struct, frozen=True):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """A function by its name."""
+    """A function, by name."""
 
     name: str
 
@@ -66,15 +66,15 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Pipe(msgspec.Struct, frozen=True):
-    """Commands from left to right, each a tuple of operands; the value goes into variables.
+    """Commands from left to right, each a tuple of operands; the value is assigned to variables.
 
     Attributes
     ----------
     commands : tuple of tuple of Operand
     targets : tuple of str
-        The variables that get the value.
+        The variables that are assigned.
     is_declared : bool
-        Whether the variables are new (`:=`), not changed (`=`).
+        Whether the variables are declared (`:=`) or assigned (`=`).
     line : int
     """
 
@@ -91,19 +91,19 @@ Operand: TypeAlias = Literal | Variable | Function | Field | Pipe
 
 
 class Text(msgspec.Struct, frozen=True):
-    """Text as it stands."""
+    """Literal text."""
 
     text: str
 
 
 class Output(msgspec.Struct, frozen=True):
-    """`{{ pipeline }}`; prints nothing when the pipeline has variables."""
+    """`{{ pipeline }}`; prints nothing if the pipeline assigns variables."""
 
     pipe: Pipe
 
 
 class If(msgspec.Struct, frozen=True):
-    """`{{ if }}`, or `{{ with }}` when the value becomes the dot."""
+    """`{{ if }}`, or `{{ with }}`, which sets the dot to the value."""
 
     pipe: Pipe
     then: tuple[Action, ...]
@@ -137,25 +137,25 @@ Action: TypeAlias = Text | Output | If | Range | Call | Jump
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """A template that was read, with those that it defines."""
+    """A parsed template, with the templates that it defines."""
 
     actions: tuple[Action, ...]
     defined: dict[str, tuple[Action, ...]]
 
 
 def parse_template(text: str, functions: Collection[str]) -> Tree:
-    """Read a template.
+    """Parse a template.
 
     Parameters
     ----------
     text : str
     functions : collection of str
-        The names of all functions there are.
+        The names of all available functions.
 
     Raises
     ------
     TemplateError
-        The first thing that cannot be read, with its line.
+        The first syntax error, with its line.
     """
     return _Parser(text, functions).tree()
 
@@ -167,7 +167,7 @@ class _Token(msgspec.Struct, frozen=True):
     kind: str
     text: str
     is_glued: bool
-    """Whether it follows the one before without space: `.a.b` is one operand, `.a .b` two."""
+    """Whether no space precedes it: `.a.b` is one operand, `.a .b` are two."""
 
 
 class _Piece(msgspec.Struct, frozen=True):
@@ -245,7 +245,7 @@ _ENDERS = {"end", "else"}
 
 
 class _Parser:
-    """Puts pieces together; variables and functions are looked up on the way."""
+    """Builds the tree from pieces, and checks that variables and functions exist."""
 
     def __init__(self, text: str, functions: Collection[str]) -> None:
         self._pieces = list(_pieces(text))
@@ -266,7 +266,7 @@ class _Parser:
         return Tree(actions, self._defined)
 
     def _block(self) -> tuple[tuple[Action, ...], _Tokens | None]:
-        """Read up to `end`, `else` or the end of the text; variables end with the block."""
+        """Parse up to `end`, `else` or the end of the text; the block scopes its variables."""
         actions: list[Action] = []
         known = len(self._variables)
         while self._at < len(self._pieces):
@@ -314,7 +314,7 @@ class _Parser:
     def _otherwise(
         self, ender: _Tokens | None, opened: _Tokens, *, is_with: bool
     ) -> tuple[Action, ...]:
-        """Read what comes after `else`, and the `end`."""
+        """Parse the `else` branch and the `end`."""
         ender = self._ended(ender, opened)
         if ender.word == "end":
             return ()
@@ -395,7 +395,7 @@ class _Parser:
         return Pipe(tuple(commands), tuple(targets), is_declared, tokens.line)
 
     def _targets(self, tokens: _Tokens) -> tuple[list[str], bool]:
-        """Read `$x :=`, `$x =` or `$i, $x :=` if that is what comes."""
+        """Parse `$x :=`, `$x =` or `$i, $x :=` if the tokens begin with one of them."""
         kinds = [token.text if token.kind == "mark" else token.kind for token in tokens.rest(4)]
         for count, shape in ((1, ["variable"]), (2, ["variable", ",", "variable"])):
             sign = kinds[len(shape)] if len(kinds) > len(shape) else ""
@@ -419,7 +419,7 @@ class _Parser:
         return tuple(operands)
 
     def _operand(self, tokens: _Tokens) -> Operand | None:
-        """Read an operand with its fields; None when none begins here."""
+        """Parse an operand with its fields; None if no operand begins here."""
         token = tokens.take()
         if token is None:
             return None
@@ -477,7 +477,7 @@ class _Parser:
 
 
 class _Tokens:
-    """The tokens of one action, taken from the left."""
+    """The tokens of one action, consumed from the left."""
 
     def __init__(self, tokens: tuple[_Token, ...], line: int) -> None:
         self._tokens = tokens
@@ -520,10 +520,10 @@ def _text_of(quoted: str, line: int) -> str:
     if quoted.startswith("`"):
         return quoted[1:-1]
     try:
-        # Go's escapes in text are Python's, but for a few that nobody writes.
+        # Go's string escapes are Python's, with a few rare exceptions.
         value: str = ast.literal_eval(quoted)
     except (SyntaxError, ValueError):
-        raise TemplateError(f"{quoted} is no text that Go would read", line) from None
+        raise TemplateError(f"invalid string {quoted}", line) from None
     return value
 
 
@@ -531,4 +531,4 @@ def _number_of(text: str, line: int) -> int | float:
     try:
         return float(text) if set(text) & set(".eE") and "x" not in text.lower() else int(text, 0)
     except ValueError:
-        raise TemplateError(f"{text} is no number that Go would read", line) from None
+        raise TemplateError(f"invalid number {text}", line) from None

@@ -1,11 +1,11 @@
-"""Go templates, carried out: a tree and a document become text, and the text a value.
+"""Go templates, executed: a tree and a document become text, and the text a value.
 
-A template means what it means in Go, over plain data: a missing field is nil, and so is a
-field of nil; nil, false, 0 and what is empty are untrue; a map is walked in the order of its
-keys. In two places we are kinder: values of different types are unequal and no error, and
-numbers of the document are numbers, where KWOK leaves them text.
+The semantics are Go's, over plain data: a missing field is nil, and so is a field of nil; nil,
+false, 0 and empty values are false; a map is iterated in the order of its keys. Two deviations are
+more lenient: values of different types are unequal instead of an error, and numbers of the
+document stay numbers, while KWOK converts them to text.
 
-The functions are those of Go that fit (`FUNCTIONS`), and those that the caller gives: KWOK's
+The functions are a subset of Go's and Sprig's (`FUNCTIONS`), and those of the caller: KWOK's
 `Now`, `NodeIP` and so on, in `stage`.
 
 Upstream: Go's src/text/template/exec.go and funcs.go; KWOK's pkg/utils/gotpl/renderer.go
@@ -40,22 +40,22 @@ from podwright.stages.template_parser import (
 Functions: TypeAlias = Mapping[str, Callable[..., Any]]
 
 _DEPTH_MAX = 100
-"""How deep templates may call each other."""
+"""The maximum depth of nested template calls."""
 
 
 class Template:
-    r"""A template that was read.
+    r"""A parsed template.
 
     Parameters
     ----------
     text : str
     functions : collection of str
-        The names of the functions that `render` will be given.
+        The names of the additional functions that are passed to `render`.
 
     Raises
     ------
     TemplateError
-        The first thing that cannot be read, with its line.
+        The first syntax error, with its line.
 
     Examples
     --------
@@ -75,19 +75,19 @@ class Template:
         Raises
         ------
         TemplateError
-            A function refuses what it is given.
+            A function rejects its arguments.
         """
         return _Run(self._tree.defined, {**FUNCTIONS, **(functions or {})}).text(
             self._tree.actions, document
         )
 
     def value(self, document: Any, functions: Functions | None = None) -> Any:
-        """Return the text for a document, read as YAML; None if it is empty.
+        """Return the rendered text parsed as YAML; None if it is empty.
 
         Raises
         ------
         TemplateError
-            The same, or the text is not YAML; the line is then one of the text.
+            As `render`, or the text is not YAML; the line is then one of the rendered text.
         """
         text = self.render(document, functions)
         try:
@@ -102,7 +102,7 @@ class Template:
 
 
 class _Scope:
-    """The variables of a block, within those around it."""
+    """The variables of a block, nested in those of the enclosing blocks."""
 
     __slots__ = ("outer", "variables")
 
@@ -120,7 +120,7 @@ class _Scope:
         scope: _Scope | None = self
         while scope is not None and name not in scope.variables:
             scope = scope.outer
-        assert scope is not None, f"variable {name} was not looked up when it was read"
+        assert scope is not None, f"variable {name} was not checked by the parser"
         return scope
 
 
@@ -143,7 +143,7 @@ class _Run:
         return scope
 
     def _all(self, actions: tuple[Action, ...], dot: Any, scope: _Scope) -> str:
-        """Carry out a block; a `break` or `continue` in it ends it and is returned."""
+        """Execute a block; a `break` or `continue` ends it and is returned."""
         for action in actions:
             jump = self._one(action, dot, scope)
             if jump:
@@ -192,7 +192,7 @@ class _Run:
 
     def _call(self, action: Call, dot: Any, scope: _Scope) -> None:
         if self._depth >= _DEPTH_MAX:
-            raise TemplateError(f'template "{action.name}" calls itself too often', action.line)
+            raise TemplateError(f'template "{action.name}" is nested too deeply', action.line)
         value = None if action.pipe is None else self._pipe(action.pipe, dot, scope)
         self._depth += 1
         self._all(self._defined[action.name], value, self._root(value))
@@ -238,7 +238,7 @@ class _Run:
         dot: Any,
         scope: _Scope,
     ) -> Any:
-        """Return the first value that decides, and work out no later one."""
+        """Return the first deciding value; later operands are not evaluated."""
         if not operands and not final:
             raise TemplateError(f"{name}: a value is missing", line)
         value = None
@@ -288,14 +288,14 @@ def _entries(value: Any, line: int) -> list[tuple[Any, Any]]:
         return list(enumerate(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return [(index, index) for index in range(value)]
-    raise TemplateError(f"range over {go_text(value)}, which is no list, map or number", line)
+    raise TemplateError(f"range over {go_text(value)}: expected a list, a map or a number", line)
 
 
 # ------------------------------------------------------------------------------ values
 
 
 def is_true(value: Any) -> bool:
-    """Whether a value counts as true: it is neither nil, false, 0 nor empty."""
+    """Whether a value is true in Go's templates: neither nil, false, 0 nor empty."""
     return bool(value)
 
 
@@ -317,7 +317,7 @@ def go_text(value: Any) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Return a value in quotes, text of JSON for what is no text (KWOK's `Quote`)."""
+    """Return a value in quotes; values other than text are converted to JSON (KWOK's `Quote`)."""
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return json.dumps(value, ensure_ascii=False)
@@ -402,7 +402,7 @@ def _print(*values: Any) -> str:
 
 
 def _integer(value: Any) -> int:
-    """Return what Sprig's `int64` makes of a value: 0 of what is no number."""
+    """Return a value as Sprig's `int64`: 0 if it is not a number."""
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -416,7 +416,7 @@ def _dictionary(*pairs: Any) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    # Go's own; `and` and `or` do not work out all they are given, so the run knows them.
+    # Go's functions; `_Run` implements `and` and `or`, which do not evaluate all arguments.
     "eq": _equals_any,
     "ge": lambda left, right: left >= right,
     "gt": lambda left, right: left > right,
@@ -428,7 +428,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "not": lambda value: not is_true(value),
     "print": _print,
     "printf": _printf,
-    # Sprig's, as far as stages use them.
+    # Sprig's functions that stages use.
     "add": lambda *values: sum(map(_integer, values)),
     "add1": lambda value: _integer(value) + 1,
     "contains": lambda part, text: part in text,
@@ -443,8 +443,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sub": lambda left, right: _integer(left) - _integer(right),
     "toString": go_text,
     "upper": lambda text: text.upper(),
-    # KWOK's, as far as they need to know nothing but their values.
+    # KWOK's functions that depend on their arguments only.
     "Quote": quoted,
     "YAML": as_yaml,
 }
-"""The functions that every template has, besides `and` and `or`."""
+"""The functions of every template, besides `and` and `or`."""

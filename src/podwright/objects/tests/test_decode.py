@@ -107,14 +107,14 @@ def node_with(spec=None, status=None):
         ),
     ],
 )
-def test_decode_says_all_that_is_wrong(document, errors):
+def test_decode_reports_all_errors(document, errors):
     with pytest.raises(InvalidObject) as refused:
         decode(document, source="f.yaml")
     assert str(refused.value).splitlines() == [f"f.yaml: {error}" for error in errors]
     assert [f"{error.path}: {error.message}" for error in refused.value.errors] == errors
 
 
-def test_an_object_comes_out_whole():
+def test_an_object_is_preserved_completely():
     pod = decode(POD)
     assert isinstance(pod, Pod)
     assert pod.key == "shop/web"
@@ -146,12 +146,12 @@ def test_kinds_of_other_groups_are_unknown():
     assert encode(service) == document
 
 
-def test_another_kind_is_refused():
+def test_a_different_kind_is_rejected():
     with pytest.raises(InvalidObject, match='kind: Unsupported value: "Node"'):
         decode_pod({"kind": "Node"})
 
 
-def test_text_that_is_not_json_is_refused():
+def test_text_that_is_not_json_is_rejected():
     with pytest.raises(InvalidObject, match="body: not JSON"):
         decode_pod(b"{", source="body")
 
@@ -166,7 +166,7 @@ def test_with_node_name_changes_the_struct_and_the_document_and_shares_the_rest(
     assert with_node_name(bound, "") == pod
 
 
-def test_with_nominated_node_name_is_undone_by_the_empty_name():
+def test_with_nominated_node_name_clears_it_with_the_empty_name():
     pod = decode_pod(POD)
     nominated = with_nominated_node_name(pod, "n1")
     assert nominated.status.nominated_node_name == "n1"
@@ -174,7 +174,7 @@ def test_with_nominated_node_name_is_undone_by_the_empty_name():
     assert with_nominated_node_name(nominated, "") == pod
 
 
-def test_with_condition_replaces_the_one_of_its_type_and_keeps_the_others_whole():
+def test_with_condition_replaces_the_condition_of_its_type_and_preserves_the_others():
     pod = with_condition(
         decode_pod(POD),
         Condition(type="PodScheduled", status="False", reason="x", last_transition_time="t2"),
@@ -197,7 +197,7 @@ def test_with_fields_agrees_with_decoding_the_changed_document():
     assert with_fields(pod, "status", phase="", start_time=None) == decode_pod(POD)
 
 
-def test_an_object_built_from_structs_is_written_from_what_is_set():
+def test_an_object_built_from_structs_is_encoded_from_the_fields_that_are_set():
     pod = Pod(
         metadata=ObjectMeta(name="web", namespace="default"),
         spec=PodSpec(containers=(Container(name="main"),)),
@@ -225,7 +225,7 @@ def documents_in(value):
 
 @pytest.mark.golden
 @pytest.mark.slow
-def test_every_object_of_the_golden_vectors_loads_and_comes_out_unchanged():
+def test_every_object_of_the_golden_vectors_is_preserved():
     n_documents = 0
     for path in sorted(VECTORS.glob("*.jsonl.gz")):
         for line in gzip.decompress(path.read_bytes()).splitlines():

@@ -74,7 +74,7 @@ def test_read_manifest(data, found):
     assert keys(read_manifest(data, source="f")) == found
 
 
-def test_yaml_means_what_it_means_to_kubectl():
+def test_yaml_scalars_have_kubectls_meaning():
     node, pod = (entry.object for entry in read_manifest(YAML, source="f").objects)
     assert isinstance(node, Node)
     assert isinstance(pod, Pod)
@@ -141,7 +141,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
     ],
 )
-def test_errors_say_where(data, errors):
+def test_errors_have_their_location(data, errors):
     with pytest.raises(InputError) as refused:
         read_manifest(data, source="f")
     lines = str(refused.value).splitlines()

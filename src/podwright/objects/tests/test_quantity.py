@@ -51,7 +51,7 @@ def test_parse_quantity(text, value, milli):
         "\N{ARABIC-INDIC DIGIT ONE}",
     ],
 )
-def test_what_is_not_a_quantity_is_refused(text):
+def test_text_that_is_not_a_quantity_is_rejected(text):
     with pytest.raises(QuantityError):
         parse_quantity(text)
 
@@ -76,7 +76,7 @@ def test_format_quantity(text, canonical):
 
 
 @pytest.mark.golden
-def test_quantities_read_as_upstream_reads_them():
+def test_quantities_have_upstreams_values():
     n_quantities = 0
     for line in gzip.decompress(VECTORS.read_bytes()).splitlines():
         case = json.loads(line)

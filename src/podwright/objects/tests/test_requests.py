@@ -71,7 +71,7 @@ def test_pending_requests(spec, requests):
 
 
 @pytest.mark.golden
-def test_requests_are_what_upstream_counts():
+def test_requests_equal_upstreams():
     n_pods = 0
     for line in gzip.decompress(VECTORS.read_bytes()).splitlines():
         case = json.loads(line)

@@ -71,7 +71,7 @@ def test_parse_label_selector(text, matching):
         ("a>b", "values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators"),
     ],
 )
-def test_label_selectors_are_refused_in_upstreams_words(text, message):
+def test_invalid_label_selectors_have_upstreams_errors(text, message):
     with pytest.raises(SelectorError) as refused:
         parse_label_selector(text)
     assert message in str(refused.value)
@@ -114,7 +114,7 @@ def test_parse_field_selector(text, matches):
 
 
 @pytest.mark.parametrize("text", ["spec.nodeName", r"a=b\c", "a=b=c"])
-def test_field_selectors_are_refused(text):
+def test_invalid_field_selectors_are_rejected(text):
     with pytest.raises(SelectorError):
         parse_field_selector(text)
 
@@ -155,7 +155,7 @@ def test_node_selector(terms, matches):
     assert node_selector(NodeSelector(terms)).matches("n1", {"a": "5"}) is matches
 
 
-def test_an_invalid_preferred_term_is_an_error_in_upstreams_words():
+def test_an_invalid_preferred_term_has_upstreams_error():
     good = PreferredSchedulingTerm(3, term(NodeSelectorRequirement("a", "Exists")))
     bad = PreferredSchedulingTerm(1, term(NodeSelectorRequirement("a", "Gt", ("abc",))))
     skipped = PreferredSchedulingTerm(0, term(NodeSelectorRequirement("a", "Gt", ("abc",))))
@@ -181,7 +181,7 @@ def test_an_invalid_preferred_term_is_an_error_in_upstreams_words():
         pytest.param(" 1", None, id="a space"),
     ],
 )
-def test_integers_are_read_as_go_reads_them(text, number):
+def test_integers_are_parsed_as_in_go(text, number):
     assert parse_int64(text) == number
 
 
@@ -211,5 +211,5 @@ def test_comparison_operators_compare_the_taint_with_the_toleration():
     assert not tolerates(less, taint, comparison_operators=True)
 
 
-def test_preferences_do_not_keep_a_pod_off():
+def test_prefer_no_schedule_does_not_prevent_scheduling():
     assert untolerated_taint([Taint(key="k", effect="PreferNoSchedule")], []) is None

@@ -31,15 +31,15 @@ def test_times_are_nanoseconds(text, ns):
         "1969-12-31T23:59:59.500000000Z",
     ],
 )
-def test_times_are_written_to_the_nanosecond(text):
+def test_timestamps_have_nanoseconds(text):
     ns = timestamp_ns(text)
     assert ns is not None
     assert timestamp_text_nano(ns) == text
 
 
-def test_times_after_all_years_are_the_last_second():
+def test_times_after_the_year_9999_are_its_last_second():
     assert timestamp_text(2**64 * 1_000_000_000) == "9999-12-31T23:59:59Z"
 
 
-def test_times_are_written_in_whole_seconds():
+def test_timestamps_have_whole_seconds():
     assert timestamp_text(946_684_810_999_999_999) == "2000-01-01T00:00:10Z"

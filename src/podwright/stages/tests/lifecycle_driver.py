@@ -1,4 +1,4 @@
-"""A driver for tests: a machine, a heap, and objects in a dictionary."""
+"""A driver of the lifecycle for tests, with an event heap and objects in a dictionary."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def a_node(name: str = "n1", **parts: Any) -> Any:
 
 
 class LifecycleDriver:
-    """Does what a lifecycle wants, until nothing is due."""
+    """Executes the actions of a lifecycle until nothing is due."""
 
     def __init__(self, life: Lifecycle) -> None:
         self.life = life
@@ -57,35 +57,35 @@ class LifecycleDriver:
 
     def put(self, obj: Object) -> None:
         self.objects[obj.key] = obj
-        self.do(self.life.handle(ObjectPut(obj), self.heap.now_ns))
+        self.execute(self.life.handle(ObjectPut(obj), self.heap.now_ns))
 
     def delete(self, obj: Object) -> None:
         del self.objects[obj.key]
-        self.do(self.life.handle(ObjectDeleted(obj), self.heap.now_ns))
+        self.execute(self.life.handle(ObjectDeleted(obj), self.heap.now_ns))
 
-    def do(self, actions: list[LifecycleAction]) -> None:
+    def execute(self, actions: list[LifecycleAction]) -> None:
         for action in actions:
             match action:
                 case ScheduleStage():
                     self.heap.push(action.due_ns, Turn.STAGE, action.event)
                 case UpdateObject():
                     assert action.obj == decode(action.obj.raw), "as if it were read anew"
-                    self.tell(stage_of(action), action.obj.key)
+                    self.record(stage_of(action), action.obj.key)
                     self.put(action.obj)
                 case DeleteObject():
-                    self.tell(stage_of(action), action.key)
+                    self.record(stage_of(action), action.key)
                     if action.key in self.objects:
                         self.delete(self.objects[action.key])
                 case RecordEvent():
                     self.notes.append(f"{action.type} {action.reason}: {action.note}")
             self.life.validate()
 
-    def tell(self, stage: str, key: str) -> None:
+    def record(self, stage: str, key: str) -> None:
         self.story.append(((self.heap.now_ns - NOW) / SECOND, stage, key))
 
     def run(self, seconds: float = 86_400) -> None:
         while due := self.heap.pop(NOW + int(seconds * SECOND)):
-            self.do(self.life.handle(due.event, due.due_ns))
+            self.execute(self.life.handle(due.event, due.due_ns))
             self.life.validate()
 
     def status(self, key: str = "default/web") -> Any:

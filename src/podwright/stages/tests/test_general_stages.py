@@ -1,4 +1,4 @@
-"""Sets of stages in the forms that KWOK's users have: general pods, faults, heartbeats.
+"""Sets of stages as KWOK's users have them: general pods, faults, heartbeats.
 
 They are written here from what such stages do, with the constructs that theirs use: `jq` in
 selectors and delays, weights and delays from annotations, templates with `define`, `template`,
@@ -287,35 +287,35 @@ OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}
 
 
 def played(text: str, *objects: Any, seconds: float = 600) -> LifecycleDriver:
-    player = LifecycleDriver(Lifecycle(read_stages(text, source="stages.yaml"), seed=3))
+    driver = LifecycleDriver(Lifecycle(read_stages(text, source="stages.yaml"), seed=3))
     for obj in objects:
-        player.put(obj)
-    player.run(seconds)
-    return player
+        driver.put(obj)
+    driver.run(seconds)
+    return driver
 
 
-def stages_of(player: LifecycleDriver) -> list[str]:
-    return [stage for _, stage, _ in player.story]
+def stages_of(driver: LifecycleDriver) -> list[str]:
+    return [stage for _, stage, _ in driver.story]
 
 
 PENDING = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
 
 
-def test_a_general_pod_of_a_job_goes_through_all_its_stages():
+def test_a_general_pod_of_a_job_passes_all_its_stages():
     init = [{"name": "first", "image": "init:1"}]
     spec = {"initContainers": init, "restartPolicy": "Never"}
     pod = a_pod(spec=spec, status=PENDING, ownerReferences=[OWNER])
-    player = played(GENERAL, pod)
-    assert stages_of(player) == [
+    driver = played(GENERAL, pod)
+    assert stages_of(driver) == [
         "pod-create",
         "pod-init-container-running",
         "pod-init-container-completed",
         "pod-ready",
         "pod-complete",
     ]
-    times = [0.0, *(when for when, _, _ in player.story)]
+    times = [0.0, *(when for when, _, _ in driver.story)]
     assert all(1 <= after - before <= 5 for before, after in pairwise(times))
-    status = player.status()
+    status = driver.status()
     assert status["phase"] == "Succeeded"
     assert status["initContainerStatuses"][0]["state"] == {
         "terminated": {"exitCode": 0, "reason": "Completed"}
@@ -323,30 +323,30 @@ def test_a_general_pod_of_a_job_goes_through_all_its_stages():
     kept = {each["type"]: each for each in status["conditions"]}
     assert kept["PodScheduled"]["observedGeneration"] == 1
     assert kept["Initialized"]["status"] == kept["Ready"]["status"] == "True"
-    assert player.notes == ["Normal Created: created web"]
+    assert driver.notes == ["Normal Created: created web"]
 
 
-def test_annotations_say_how_long_a_stage_of_a_pod_takes():
+def test_annotations_set_the_delays_of_the_stages_of_a_pod():
     annotations = {
         "pod-create.stage.kwok.x-k8s.io/delay": "10s",
         "pod-create.stage.kwok.x-k8s.io/jitter-delay": "10s",
         "pod-ready.stage.kwok.x-k8s.io/delay": "20s",
         "pod-ready.stage.kwok.x-k8s.io/jitter-delay": "20s",
     }
-    player = played(GENERAL, a_pod(status=PENDING, annotations=annotations))
-    assert [(when, stage) for when, stage, _ in player.story] == [
+    driver = played(GENERAL, a_pod(status=PENDING, annotations=annotations))
+    assert [(when, stage) for when, stage, _ in driver.story] == [
         (10, "pod-create"),
         (30, "pod-ready"),
     ]
 
 
-def test_a_general_pod_is_deleted_before_its_grace_is_over_and_not_while_somebody_holds_it():
-    player = played(GENERAL, a_pod(deletionTimestamp=at(30)), a_pod("held", finalizers=["x/y"]))
-    assert "default/web" not in player.objects
-    ((when, _, _),) = [entry for entry in player.story if entry[1] == "pod-delete"]
+def test_a_general_pod_is_deleted_within_its_grace_period_and_after_its_finalizers():
+    driver = played(GENERAL, a_pod(deletionTimestamp=at(30)), a_pod("held", finalizers=["x/y"]))
+    assert "default/web" not in driver.objects
+    ((when, _, _),) = [entry for entry in driver.story if entry[1] == "pod-delete"]
     assert 1 <= when <= 30
-    assert player.notes[-1] == "Normal Killing: Stopping main"
-    assert "default/held" in player.objects
+    assert driver.notes[-1] == "Normal Killing: Stopping main"
+    assert "default/held" in driver.objects
 
 
 def test_a_label_makes_containers_fail():
@@ -366,16 +366,16 @@ def test_a_label_makes_containers_fail():
         ),
         a_pod("none", status=running),
     ]
-    player = played(FAILED, *pods)
+    driver = played(FAILED, *pods)
     codes = {
         key: [
             each.get("state", {}).get("terminated", {}).get("exitCode")
-            for each in player.status(f"default/{key}")["containerStatuses"]
+            for each in driver.status(f"default/{key}")["containerStatuses"]
         ]
         for key in ("all", "one")
     }
     assert codes == {"all": [1, 1], "one": [42, None]}
-    assert player.status("default/none")["phase"] == "Running"
+    assert driver.status("default/none")["phase"] == "Running"
 
 
 def test_a_label_makes_a_node_fail_with_a_condition_of_its_choice():
@@ -384,18 +384,22 @@ def test_a_label_makes_a_node_fail_with_a_condition_of_its_choice():
         metadata={"labels": {"fails": "true"}, "annotations": chosen},
         status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     )
-    player = played(NOT_READY, node)
-    said = {each["type"]: each["status"] for each in player.status("n1")["conditions"]}
-    assert (said["Ready"], said["DiskPressure"], said["PIDPressure"]) == ("False", "True", "False")
-    assert stages_of(player) == ["node-not-ready"]
+    driver = played(NOT_READY, node)
+    error = {each["type"]: each["status"] for each in driver.status("n1")["conditions"]}
+    assert (error["Ready"], error["DiskPressure"], error["PIDPressure"]) == (
+        "False",
+        "True",
+        "False",
+    )
+    assert stages_of(driver) == ["node-not-ready"]
 
 
-def test_heartbeats_go_on():
+def test_heartbeats_repeat():
     node = a_node(status={"phase": "Running"})
-    player = played(HEARTBEAT, node, seconds=200)
-    assert 8 <= len(player.story) <= 10
-    last = int(player.story[-1][0])
-    (beat,) = {each["lastHeartbeatTime"] for each in player.status("n1")["conditions"]}
+    driver = played(HEARTBEAT, node, seconds=200)
+    assert 8 <= len(driver.story) <= 10
+    last = int(driver.story[-1][0])
+    (beat,) = {each["lastHeartbeatTime"] for each in driver.status("n1")["conditions"]}
     assert beat == at(last)
-    assert player.status("n1")["addresses"][0]["type"] == "InternalIP"
-    assert player.heap.now_ns <= NOW + 200 * SECOND
+    assert driver.status("n1")["addresses"][0]["type"] == "InternalIP"
+    assert driver.heap.now_ns <= NOW + 200 * SECOND

@@ -1,4 +1,4 @@
-"""The machine: which stage is next, when, and what it does to the object."""
+"""The lifecycle: the next stage of an object, its due time and its effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}]
 
 
 def stages_of(*parts: str, kind: str = "Pod") -> tuple[Stage, ...]:
-    """Read stages from their `spec` without the reference."""
+    """Read stages from their `spec`, given without resourceRef."""
     return read_stages(
         "---\n".join(
             f"apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {{name: s{index}}}\n"
@@ -42,7 +42,7 @@ def stages_of(*parts: str, kind: str = "Pod") -> tuple[Stage, ...]:
 
 
 def restored(life: Lifecycle, *objects: Object) -> Lifecycle:
-    """Return another machine that goes on where one is."""
+    """Return a new machine restored from the state of another."""
     again = Lifecycle()
     text = msgspec.json.encode(life.state())
     again.restore(msgspec.json.decode(text, type=LifecycleState), objects)
@@ -52,12 +52,12 @@ def restored(life: Lifecycle, *objects: Object) -> Lifecycle:
 # ----------------------------------------------------------------------- built-in stages
 
 
-def test_a_node_becomes_ready_at_once():
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_node(status={"allocatable": {"cpu": "4"}, "conditions": [{"type": "Mine"}]}))
-    player.run()
-    status = player.status("n1")
-    assert player.story == [(0, "node-initialize", "n1")]
+def test_a_node_becomes_ready_immediately():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_node(status={"allocatable": {"cpu": "4"}, "conditions": [{"type": "Mine"}]}))
+    driver.run()
+    status = driver.status("n1")
+    assert driver.story == [(0, "node-initialize", "n1")]
     assert [c["type"] for c in status["conditions"]] == [
         "Mine", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
     ]  # fmt: skip
@@ -67,23 +67,23 @@ def test_a_node_becomes_ready_at_once():
 
 
 def test_a_pod_waits_until_it_is_bound():
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(spec={"nodeName": None}))
-    player.run(10)
-    assert player.story == []
-    player.heap.advance(NOW + 10 * SECOND)
-    player.put(a_pod())
-    player.run()
-    assert player.story == [(10, "pod-ready", "default/web")]
-    assert player.status()["startTime"] == at(10)
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(spec={"nodeName": None}))
+    driver.run(10)
+    assert driver.story == []
+    driver.heap.advance(NOW + 10 * SECOND)
+    driver.put(a_pod())
+    driver.run()
+    assert driver.story == [(10, "pod-ready", "default/web")]
+    assert driver.status()["startTime"] == at(10)
 
 
-def test_a_pod_of_a_job_is_done_at_once():
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(ownerReferences=JOB))
-    player.run()
-    assert [stage for _, stage, _ in player.story] == ["pod-ready", "pod-complete"]
-    assert player.status()["phase"] == "Succeeded"
+def test_a_pod_of_a_job_succeeds_immediately():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(ownerReferences=JOB))
+    driver.run()
+    assert [stage for _, stage, _ in driver.story] == ["pod-ready", "pod-complete"]
+    assert driver.status()["phase"] == "Succeeded"
 
 
 @pytest.mark.parametrize(
@@ -104,28 +104,28 @@ def test_a_pod_of_a_job_is_done_at_once():
         ),
     ],
 )  # fmt: skip
-def test_the_restart_policy_says_what_an_exit_is(policy, exit_code, story, phase):
-    player = LifecycleDriver(Lifecycle())
+def test_the_restart_policy_decides_the_result_of_an_exit(policy, exit_code, story, phase):
+    driver = LifecycleDriver(Lifecycle())
     annotations = {f"{RUN}/delay": "1m", f"{RUN}/exit-code": exit_code}
-    player.put(a_pod(spec={"restartPolicy": policy}, annotations=annotations))
-    player.run(200)
-    assert [(time, stage) for time, stage, _ in player.story[1:]] == story
-    assert player.status()["phase"] == phase
+    driver.put(a_pod(spec={"restartPolicy": policy}, annotations=annotations))
+    driver.run(200)
+    assert [(time, stage) for time, stage, _ in driver.story[1:]] == story
+    assert driver.status()["phase"] == phase
 
 
-def test_a_container_that_is_backed_off_says_so():
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(annotations={f"{RUN}/delay": "1m", f"{RUN}/exit-code": "2"}))
-    player.run(125)
-    (container,) = player.status()["containerStatuses"]
+def test_a_container_in_backoff_has_the_waiting_reason():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(annotations={f"{RUN}/delay": "1m", f"{RUN}/exit-code": "2"}))
+    driver.run(125)
+    (container,) = driver.status()["containerStatuses"]
     assert container["restartCount"] == 1
     assert container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
     assert container["state"]["waiting"]["message"].startswith("back-off 10s restarting failed")
     assert container["lastState"]["terminated"]["exitCode"] == 2
-    ready = {c["type"]: c for c in player.status()["conditions"]}["Ready"]
+    ready = {c["type"]: c for c in driver.status()["conditions"]}["Ready"]
     assert (ready["status"], ready["reason"]) == ("False", "ContainersNotReady")
-    player.run(131)
-    ready = {c["type"]: c for c in player.status()["conditions"]}["Ready"]
+    driver.run(131)
+    ready = {c["type"]: c for c in driver.status()["conditions"]}["Ready"]
     assert ready == {"type": "Ready", "status": "True", "lastTransitionTime": at(130)}
 
 
@@ -140,49 +140,49 @@ def test_a_container_that_is_backed_off_says_so():
         pytest.param(9, 600, 0, id="at once after ten minutes without trouble"),
     ],
 )
-def test_back_off(restart_count, ran_s, wait_s):
+def test_backoff(restart_count, ran_s, wait_s):
     assert backoff_ns(restart_count, ran_s * SECOND) == wait_s * SECOND
 
 
 def test_a_pod_of_the_trace_ends_at_its_second():
     life = Lifecycle(default_stages(trace_start_ns=NOW - 100 * SECOND))
-    player = LifecycleDriver(life)
-    player.put(a_pod("on-time", annotations={"alibabacloud.com/deletion-time": "250"}))
-    player.put(a_pod("too-late", annotations={"alibabacloud.com/deletion-time": "90"}))
-    player.run()
-    assert (150, "pod-finish", "default/on-time") in player.story
-    assert (0, "pod-finish", "default/too-late") in player.story
-    assert player.status("default/on-time")["phase"] == "Succeeded"
+    driver = LifecycleDriver(life)
+    driver.put(a_pod("on-time", annotations={"alibabacloud.com/deletion-time": "250"}))
+    driver.put(a_pod("too-late", annotations={"alibabacloud.com/deletion-time": "90"}))
+    driver.run()
+    assert (150, "pod-finish", "default/on-time") in driver.story
+    assert (0, "pod-finish", "default/too-late") in driver.story
+    assert driver.status("default/on-time")["phase"] == "Succeeded"
 
 
-def test_a_deleted_pod_goes_at_once_with_its_finalizers():
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))
-    (put, *_) = [event.event for event in player.heap.entries()]
-    actions = player.life.handle(put, NOW)
+def test_a_deleted_pod_is_removed_immediately_with_its_finalizers():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))
+    (put, *_) = [event.event for event in driver.heap.entries()]
+    actions = driver.life.handle(put, NOW)
     assert isinstance(actions[0], UpdateObject)
     assert (actions[0].obj.metadata.finalizers, actions[0].scope) == ((), "main")
-    player.do(actions)
-    assert not player.objects
+    driver.execute(actions)
+    assert not driver.objects
 
 
-def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace():
+def test_a_stop_delay_is_limited_by_the_grace_period():
     annotations = {"pod-delete.stage.kwok.x-k8s.io/delay": "5s"}
     for seed in range(20):
-        player = LifecycleDriver(Lifecycle(seed=seed))
-        player.put(a_pod(deletionTimestamp=at(30), annotations=annotations))
-        player.run()
-        ((time, stage, _),) = player.story
+        driver = LifecycleDriver(Lifecycle(seed=seed))
+        driver.put(a_pod(deletionTimestamp=at(30), annotations=annotations))
+        driver.run()
+        ((time, stage, _),) = driver.story
         assert stage == "pod-stop"
         assert 5 <= time < 30
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(deletionTimestamp=at(3), annotations=annotations))
-    player.run()
-    assert player.story == [(3, "pod-stop", "default/web")]
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(deletionTimestamp=at(3), annotations=annotations))
+    driver.run()
+    assert driver.story == [(3, "pod-stop", "default/web")]
 
 
 @pytest.mark.parametrize(
-    ("annotations", "said"),
+    ("annotations", "error"),
     [
         pytest.param(
             {"alibabacloud.com/deletion-time": "soon"}, "invalid number of seconds", id="t"
@@ -192,14 +192,14 @@ def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace():
         ),
     ],
 )
-def test_an_annotation_that_cannot_be_read_is_said(annotations, said):
-    player = LifecycleDriver(Lifecycle())
-    player.put(a_pod(annotations=annotations))
-    with pytest.raises(StageError, match=f"^annotation stages: .*: Pod default/web: .*{said}"):
-        player.run()
+def test_an_invalid_annotation_is_reported(annotations, error):
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_pod(annotations=annotations))
+    with pytest.raises(StageError, match=f"^annotation stages: .*: Pod default/web: .*{error}"):
+        driver.run()
 
 
-def test_playing_without_templates_is_the_same():
+def test_fast_stages_equal_their_templates():
     pods = [
         a_pod(),
         a_pod(spec={"hostNetwork": True, "readinessGates": [{"conditionType": "x/y"}]}),
@@ -215,9 +215,9 @@ def test_playing_without_templates_is_the_same():
             LifecycleDriver(Lifecycle()),
             LifecycleDriver(Lifecycle(read_stages(FAST_STAGES, source="f"))),
         ]
-        for player in players:
-            player.put(obj)
-            player.run()
+        for driver in players:
+            driver.put(obj)
+            driver.run()
         fast, plain = players
         assert fast.story
         assert fast.story == plain.story
@@ -225,20 +225,20 @@ def test_playing_without_templates_is_the_same():
 
 
 def test_a_delay_may_be_the_time_at_which_it_ends():
-    player = LifecycleDriver(Lifecycle())
+    driver = LifecycleDriver(Lifecycle())
     annotations = {f"{RUN}/delay": at(60)}
-    player.put(a_pod("early", spec={"restartPolicy": "Never"}, annotations=annotations))
-    player.run(20)
-    player.heap.advance(NOW + 20 * SECOND)
-    player.put(a_pod("late", spec={"restartPolicy": "Never"}, annotations=annotations))
-    player.run()
-    assert [entry for entry in player.story if entry[1] == "pod-exit"] == [
+    driver.put(a_pod("early", spec={"restartPolicy": "Never"}, annotations=annotations))
+    driver.run(20)
+    driver.heap.advance(NOW + 20 * SECOND)
+    driver.put(a_pod("late", spec={"restartPolicy": "Never"}, annotations=annotations))
+    driver.run()
+    assert [entry for entry in driver.story if entry[1] == "pod-exit"] == [
         (60, "pod-exit", "default/early"),
         (60, "pod-exit", "default/late"),
     ]
 
 
-def test_a_pod_keeps_the_address_that_it_was_given_before_it_was_written_down():
+def test_a_pod_keeps_an_address_assigned_before_it_was_in_the_status():
     addresses = Addresses()
     given = addresses.of_pod("a")
     assert addresses.of_pod("a") == given
@@ -256,31 +256,31 @@ WAIT = (
 )
 
 
-def test_a_change_that_does_not_matter_leaves_the_time_as_it_is():
-    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
-    player.put(a_pod())
-    player.run(40)
-    player.heap.advance(NOW + 40 * SECOND)
-    player.put(a_pod(labels={"x": "y"}))
-    assert player.life.next_stage_of(a_pod()) == ("s0", NOW + 60 * SECOND)
-    player.put(a_pod(labels={"d": "5s"}))
-    assert player.life.next_stage_of(a_pod()) == ("s0", NOW + 45 * SECOND)
-    player.run()
-    assert player.story == [(45, "s0", "default/web")]
+def test_an_irrelevant_change_does_not_reschedule_the_stage():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.run(40)
+    driver.heap.advance(NOW + 40 * SECOND)
+    driver.put(a_pod(labels={"x": "y"}))
+    assert driver.life.next_stage_of(a_pod()) == ("s0", NOW + 60 * SECOND)
+    driver.put(a_pod(labels={"d": "5s"}))
+    assert driver.life.next_stage_of(a_pod()) == ("s0", NOW + 45 * SECOND)
+    driver.run()
+    assert driver.story == [(45, "s0", "default/web")]
 
 
-def test_a_plan_goes_when_its_stage_no_longer_applies():
-    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
-    player.put(a_pod())
-    player.put(a_pod(status={"phase": "Pending"}))
-    assert player.life.next_stage_of(a_pod()) is None
-    player.put(a_pod())
-    player.delete(a_pod())
-    player.run()
-    assert player.story == []
+def test_a_scheduled_stage_is_canceled_when_it_no_longer_applies():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.put(a_pod(status={"phase": "Pending"}))
+    assert driver.life.next_stage_of(a_pod()) is None
+    driver.put(a_pod())
+    driver.delete(a_pod())
+    driver.run()
+    assert driver.story == []
 
 
-def test_an_object_that_was_removed_is_not_removed_again_for_what_is_said_of_its_end():
+def test_a_removed_object_is_not_removed_again_by_changes_during_its_deletion():
     life = Lifecycle()
     (plan,) = life.handle(ObjectPut(a_pod(deletionTimestamp=at(30))), NOW)
     assert isinstance(plan, ScheduleStage)
@@ -296,7 +296,7 @@ def test_an_object_that_was_removed_is_not_removed_again_for_what_is_said_of_its
     assert isinstance(again, ScheduleStage)
 
 
-def test_what_was_removed_on_a_silent_node_is_not_due_when_it_returns():
+def test_a_pod_removed_on_a_down_node_is_not_due_when_the_node_is_up():
     life = Lifecycle()
     pod = a_pod(deletionTimestamp=at(30))
     (plan,) = life.handle(ObjectPut(pod), NOW)
@@ -306,30 +306,30 @@ def test_what_was_removed_on_a_silent_node_is_not_due_when_it_returns():
     assert restored(life, pod).handle(NodeUp("n1"), NOW) == []
 
 
-def test_an_object_of_the_same_name_begins_anew():
-    player = LifecycleDriver(Lifecycle(stages_of(WAIT)))
-    player.put(a_pod())
-    player.run(40)
-    player.heap.advance(NOW + 40 * SECOND)
-    player.put(a_pod(uid="another"))
-    player.run()
-    assert player.story == [(100, "s0", "default/web")]
+def test_a_new_object_of_the_same_name_has_a_new_state():
+    driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
+    driver.put(a_pod())
+    driver.run(40)
+    driver.heap.advance(NOW + 40 * SECOND)
+    driver.put(a_pod(uid="another"))
+    driver.run()
+    assert driver.story == [(100, "s0", "default/web")]
 
 
-def test_changes_of_a_store_are_heard_as_events_are():
-    told, hearing = Lifecycle(), Lifecycle()
+def test_changes_of_a_store_are_handled_like_events():
+    by_event, by_change = Lifecycle(), Lifecycle()
     pod, another = a_pod(), a_pod(uid="another")
     kind = ("", "Pod")
     for version, (old, new) in enumerate([(None, pod), (pod, another), (another, None)], start=2):
         event = ObjectDeleted(another) if new is None else ObjectPut(new)
         change = change_of(version, kind, pod.key, old, new)
-        assert hearing.handle_change(change, NOW) == told.handle(event, NOW)
-        assert hearing.state() == told.state()
-    assert hearing.state().lives == ()
-    assert hearing.state().plan_count == 2, "another pod of that name is planned for anew"
+        assert by_change.handle_change(change, NOW) == by_event.handle(event, NOW)
+        assert by_change.state() == by_event.state()
+    assert by_change.state().lives == ()
+    assert by_change.state().plan_count == 2, "another pod of that name is planned for anew"
 
 
-def test_kinds_without_stages_are_no_concern():
+def test_kinds_without_stages_are_ignored():
     life = Lifecycle(stages_of(WAIT))
     assert life.kinds == [("", "Pod")]
     assert life.handle(ObjectPut(a_node()), NOW) == []
@@ -347,13 +347,13 @@ def test_a_stage_with_everything():
     )
     life = Lifecycle(stages_of(stage, kind="Custom"))
     document = {"apiVersion": "v1", "kind": "Custom", "metadata": {"name": "c", "uid": "1"}}
-    player = LifecycleDriver(life)
+    driver = LifecycleDriver(life)
     (plan,) = life.handle(ObjectPut(decode(document, source="t")), NOW)
     assert isinstance(plan, ScheduleStage)
     event, put = life.handle(plan.event, NOW)
     assert isinstance(put, UpdateObject)
-    player.do([event])
-    assert player.notes == ["Normal Hi: I am c"]
+    driver.execute([event])
+    assert driver.notes == ["Normal Hi: I am c"]
     assert put.scope == "whole"
     assert put.obj.raw == document | {
         "metadata": {"name": "c", "uid": "1", "finalizers": ["a/b"], "labels": {"a": "b"}},
@@ -361,33 +361,33 @@ def test_a_stage_with_everything():
     }
 
 
-def test_an_immediate_stage_goes_on_though_nothing_changed():
+def test_an_immediate_stage_continues_although_nothing_changed():
     beat = (
         "selector: {}, delay: {durationMilliseconds: 20000, jitterDurationMilliseconds: 25000}, "
         "immediateNextStage: true, next: {statusTemplate: 'beat: {{ Now | Quote }}'}"
     )
-    player = LifecycleDriver(Lifecycle(stages_of(beat, kind="Node")))
-    player.put(a_node())
-    player.run(100)
-    times = [time for time, _, _ in player.story]
+    driver = LifecycleDriver(Lifecycle(stages_of(beat, kind="Node")))
+    driver.put(a_node())
+    driver.run(100)
+    times = [time for time, _, _ in driver.story]
     gaps = [later - earlier for earlier, later in zip([0, *times], times, strict=False)]
     assert len(times) in {4, 5}
     assert all(20 <= gap < 25 for gap in gaps)
     assert len(set(gaps)) == len(gaps)
 
 
-def test_stages_that_never_come_to_rest_are_an_error():
+def test_an_endless_loop_of_stages_is_an_error():
     endless = "selector: {}, next: {statusTemplate: 'n: {{ add1 .status.n }}'}"
-    player = LifecycleDriver(Lifecycle(stages_of(endless)))
-    player.put(a_pod())
+    driver = LifecycleDriver(Lifecycle(stages_of(endless)))
+    driver.put(a_pod())
     with pytest.raises(
         StageError, match="Pod default/web: more than 100 stages at one time, the la"
     ):
-        player.run()
+        driver.run()
 
 
 @pytest.mark.parametrize(
-    ("template", "error", "said"),
+    ("template", "error", "message"),
     [
         pytest.param("a: {{ index .spec.containers 9 }}", StageError, "line 1: index: 9", id="run"),
         pytest.param("conditions: [{a: 1}]", StageError, 'no "type" to find it by', id="patch"),
@@ -397,25 +397,25 @@ def test_stages_that_never_come_to_rest_are_an_error():
         ),
     ],
 )
-def test_a_stage_that_cannot_be_played_says_which_and_on_what(template, error, said):
+def test_the_error_of_a_stage_names_the_stage_and_the_object(template, error, message):
     stages = stages_of(f'selector: {{}}, next: {{statusTemplate: "{template}"}}')
-    player = LifecycleDriver(Lifecycle(stages))
-    player.put(a_pod())
-    with pytest.raises(error, match=said) as raised:
-        player.run()
+    driver = LifecycleDriver(Lifecycle(stages))
+    driver.put(a_pod())
+    with pytest.raises(error, match=message) as raised:
+        driver.run()
     place = "s.yaml: document 1 (line 1): Stage s0: Pod default/web: "
     assert str(raised.value).startswith(place)
 
 
-def test_a_machine_goes_on_where_another_one_was():
+def test_a_restored_machine_continues_like_the_original():
     def begun() -> LifecycleDriver:
-        player = LifecycleDriver(Lifecycle(seed=3))
+        driver = LifecycleDriver(Lifecycle(seed=3))
         annotations = {f"{RUN}/delay": "1m", f"{RUN}/jitter-delay": "5m"}
         for name in "abc":
-            player.put(a_pod(name, spec={"restartPolicy": "Never"}, annotations=annotations))
-        player.put(a_node())
-        player.run(90)
-        return player
+            driver.put(a_pod(name, spec={"restartPolicy": "Never"}, annotations=annotations))
+        driver.put(a_node())
+        driver.run(90)
+        return driver
 
     whole, parts = begun(), begun()
     text = msgspec.json.encode(parts.life.state())

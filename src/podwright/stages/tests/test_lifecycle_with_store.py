@@ -1,4 +1,4 @@
-"""Actions of the lifecycle are writes that the store accepts, and its changes are events."""
+"""The lifecycle with a store: its actions are writes, and changes of the store are events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podwright.stages.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, 
 
 
 class Cluster:
-    """A store whose objects live."""
+    """A store whose objects have a lifecycle."""
 
     def __init__(self) -> None:
         self.store = WritableStore(seed=1)
@@ -34,35 +34,35 @@ class Cluster:
                 obj: Any = event.object
                 if obj is not None:
                     what = ObjectDeleted if event.type == "DELETED" else ObjectPut
-                    self.do(self.life.handle(what(obj), self.heap.now_ns))
+                    self.execute(self.life.handle(what(obj), self.heap.now_ns))
 
-    def do(self, actions: list[LifecycleAction]) -> None:
+    def execute(self, actions: list[LifecycleAction]) -> None:
         now_ns = self.heap.now_ns
         for action in actions:
             if isinstance(action, ScheduleStage):
                 self.heap.push(action.due_ns, Turn.STAGE, action.event)
             elif isinstance(action, UpdateObject):
                 stored = self.store.update(action.obj, scope=action.scope)
-                self.tell(stage_of(action), stored.outcome)
+                self.record(stage_of(action), stored.outcome)
             elif isinstance(action, DeleteObject):
                 kind = (action.group, action.object_kind)
                 stored = self.store.delete(
                     kind, action.key, now_ns, uid=action.uid, grace_seconds=0
                 )
-                self.tell(stage_of(action), stored.outcome)
+                self.record(stage_of(action), stored.outcome)
 
-    def tell(self, stage: str, outcome: str) -> None:
+    def record(self, stage: str, outcome: str) -> None:
         self.story.append(((self.heap.now_ns - NOW) // SECOND, stage, outcome))
 
     def run(self, seconds: int) -> None:
         self.settle()
         while due := self.heap.pop(NOW + seconds * SECOND):
-            self.do(self.life.handle(due.event, due.due_ns))
+            self.execute(self.life.handle(due.event, due.due_ns))
             self.settle()
         self.heap.advance(NOW + seconds * SECOND)
 
 
-def test_a_pod_lives_and_is_deleted_in_a_store():
+def test_a_pod_starts_and_is_deleted_in_a_store():
     cluster = Cluster()
     cluster.store.create(a_node(), NOW)
     annotations = {"pod-complete.stage.kwok.x-k8s.io/delay": "1m"}

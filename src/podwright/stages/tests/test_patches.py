@@ -63,7 +63,7 @@ def test_a_patch_changes_a_document(kind, document, patch, after):
 
 
 @pytest.mark.parametrize(
-    ("kind", "patch", "said"),
+    ("kind", "patch", "error"),
     [
         pytest.param("strategic", [], "is an object", id="strategic: a list"),
         pytest.param("strategic", {"conditions": [{"status": "x"}]}, 'no "type"', id="no key"),
@@ -78,6 +78,6 @@ def test_a_patch_changes_a_document(kind, document, patch, after):
         ),
     ],
 )
-def test_a_patch_that_makes_no_sense_is_refused(kind, patch, said):
-    with pytest.raises(PatchError, match=said):
+def test_an_invalid_patch_is_rejected(kind, patch, error):
+    with pytest.raises(PatchError, match=error):
         apply_patch({"l": []}, patch, kind)

@@ -1,4 +1,4 @@
-"""Stage documents: what is read of them, and all that is wrong with them at once."""
+"""Stage documents: their fields, and the errors in them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_new_form_is_read():
     assert stage.applies_to({})
 
 
-def test_deleting_overrides_a_status():
+def test_a_deletion_overrides_a_status():
     text = STEPS.replace("  steps:", "  next: {delete: true, statusTemplate: 'a: 1'}\n  steps:")
     (stage,) = read_stages(text, source="x")
     assert isinstance(stage.steps[0], DeleteStep)
@@ -109,7 +109,7 @@ def test_several_documents_keep_their_order():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "error"),
     [
         pytest.param("kind: Stage", "kind: Stagee", 'kind: Unsupported value: "Stagee"', id="kind"),
         pytest.param("v1alpha1", "v2", "apiVersion: Unsupported value", id="version"),
@@ -174,15 +174,15 @@ def test_several_documents_keep_their_order():
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(old, new, said):
+def test_errors_have_their_field_path(old, new, error):
     assert old in WHOLE
     with pytest.raises(InputError) as raised:
         read_stages(WHOLE.replace(old, new), source="file.yaml")
-    assert said in str(raised.value)
+    assert error in str(raised.value)
     assert str(raised.value).startswith("file.yaml: document 1 (line 2): ")
 
 
-def test_everything_that_is_wrong_is_said_at_once():
+def test_all_errors_are_reported_together():
     bad = WHOLE.replace("{name: whole}", "{}").replace("operator: In,", "operator: I,")
     text = f"{bad}---{STEPS}---{STEPS.replace('- delete: true', '- apply: {}')}---\n- 1\n"
     with pytest.raises(InputError) as raised:
@@ -195,24 +195,24 @@ def test_everything_that_is_wrong_is_said_at_once():
     ]
 
 
-def test_a_name_may_stand_once():
+def test_duplicate_names_are_rejected():
     with pytest.raises(InputError, match=r'metadata\.name: Duplicate value: "steps"'):
         read_stages(f"{STEPS}---{STEPS}", source="f")
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "error"),
     [
         pytest.param(b"\xff\xfe", "not UTF-8", id="bytes"),
         pytest.param("a: [", "not YAML", id="text"),
     ],
 )
-def test_what_is_no_yaml_is_said(data, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_yaml_is_reported(data, error):
+    with pytest.raises(InputError, match=error):
         read_stages(data, source="f")
 
 
-def test_a_document_that_does_nothing_is_refused():
+def test_a_stage_without_steps_is_rejected():
     document = {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
         "kind": "Stage",

@@ -133,7 +133,7 @@ def a_template(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"labels": {"app": "web"}}, "spec": spec}
 
 
-def test_general_pods_of_workloads_start_run_and_end_one_stage_after_the_other():
+def test_general_pods_of_workloads_pass_their_stages_in_order():
     nodes = tuple(stage for stage in fast_stages() if stage.kind == "Node")
     world = World(stages=(*nodes, *stages(GENERAL)), seed=5)
     world.add(make_node("n1", cpu="4"), make_node("n2", cpu="4"))
@@ -164,7 +164,7 @@ def test_general_pods_of_workloads_start_run_and_end_one_stage_after_the_other()
     assert len(world.pods) == 2
 
 
-def test_a_plain_heartbeat_keeps_what_conditions_say():
+def test_a_plain_heartbeat_preserves_conditions():
     nodes = tuple(
         stage for stage in fast_stages() if stage.kind == "Node" and "heartbeat" not in stage.name
     )
@@ -181,7 +181,7 @@ def test_a_plain_heartbeat_keeps_what_conditions_say():
     assert min(beats) > max(each.last_heartbeat_time or "" for each in before.status.conditions)
 
 
-def test_volumes_and_claims_have_stages_too():
+def test_volumes_and_claims_have_stages():
     world = World(stages=(*fast_stages(), *stages(BIND, RELEASED, CLAIMED)), controllers=())
     reference = {"namespace": "default", "name": "c"}
     common: dict[str, Any] = {"storageClassName": "kwok-volume"}
@@ -215,7 +215,7 @@ def test_volumes_and_claims_have_stages_too():
     }
 
 
-def test_what_volume_stages_have_that_is_not_read_is_said_all_at_once():
+def test_all_unsupported_fields_of_volume_stages_are_reported_together():
     text = a_stage(
         "pvc-provision",
         """
@@ -230,6 +230,6 @@ def test_what_volume_stages_have_that_is_not_read_is_said_all_at_once():
     )
     with pytest.raises(InputError) as refused:
         read_stages(text, source="stages.yaml")
-    said = str(refused.value)
-    assert said.count("CEL is not supported; use jq") == 2
-    assert "steps[0].apply" in said
+    error = str(refused.value)
+    assert error.count("CEL is not supported; use jq") == 2
+    assert "steps[0].apply" in error

@@ -1,4 +1,4 @@
-"""Go templates: what they make, and what they refuse."""
+"""Go templates: their results and errors."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ DATA = {
         pytest.param('{{ block "t" .deep }}{{ .er.est }}{{ end }}', "here", id="block"),
     ],
 )
-def test_a_template_makes_text(text, made):
+def test_a_template_renders_text(text, made):
     assert Template(text).render(DATA) == made
 
 
-def test_a_template_makes_a_value():
+def test_a_template_renders_a_value():
     template = Template(
         "names:\n{{ range .pods }}- {{ .name | Quote }}\n{{ end }}map:{{ YAML .map 1 }}"
     )
@@ -94,13 +94,13 @@ def test_a_template_makes_a_value():
     assert Template(" {{ $x := 1 }} ").value(DATA) is None
 
 
-def test_yaml_within_a_template_survives_whatever_it_holds():
+def test_yaml_within_a_template_preserves_any_value():
     nested = {"a": [{"b": "yes", "c": ["1e3", None]}, {}], "d": 'x: "y" #', "e": []}
     assert Template("v:\n{{ YAML .v 1 }}").value({"v": nested}) == {"v": nested}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "error"),
     [
         pytest.param("a\n{{ .b", 'line 2: unclosed action: "}}"', id="not closed"),
         pytest.param("\n\n{{ zzz }}", 'line 3: function "zzz" not defined$', id="no function"),
@@ -120,13 +120,13 @@ def test_yaml_within_a_template_survives_whatever_it_holds():
         pytest.param("{{ if .a }}{{ else }}{{ else }}{{ end }}", "a second {{ else }}", id="else"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_line(text, said):
-    with pytest.raises(TemplateError, match=said):
+def test_syntax_errors_have_their_line(text, error):
+    with pytest.raises(TemplateError, match=error):
         Template(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "error"),
     [
         pytest.param(
             "\n{{ index .list 9 }}", "line 2: index: 9 is no place in a list of 3", id="far"
@@ -140,16 +140,16 @@ def test_what_cannot_be_read_is_said_with_its_line(text, said):
         pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
         pytest.param(
             '{{ define "t" }}{{ template "t" }}{{ end }}{{ template "t" }}',
-            "too often",
+            "nested too deeply",
             id="endless",
         ),
     ],
 )
-def test_what_cannot_be_carried_out_is_said_with_its_line(text, said):
-    with pytest.raises(TemplateError, match=said):
+def test_runtime_errors_have_their_line(text, error):
+    with pytest.raises(TemplateError, match=error):
         Template(text).render(DATA)
 
 
-def test_text_that_is_not_yaml_is_said():
+def test_rendered_text_that_is_not_yaml_is_reported():
     with pytest.raises(TemplateError, match="is not YAML"):
         Template("a: [{{ .name }}").value(DATA)
