@@ -364,13 +364,13 @@ class Scheduler:
             What `visiting` gave before that decision; no node may have come or gone since.
         """
         after = self.visiting()
-        self._go_back(positions)
+        self._restore_positions(positions)
         try:
             yield
         finally:
-            self._go_back(after)
+            self._restore_positions(after)
 
-    def _go_back(self, positions: Mapping[str, object]) -> None:
+    def _restore_positions(self, positions: Mapping[str, object]) -> None:
         for name, position in positions.items():
             self._runners[name].restore_search_position(position)
 
