@@ -43,7 +43,7 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
     (ranking_cache, "_MOST_SEEN"): 20,
     (ranking_cache, "_ROW_BYTES"): 1,
     (ranked_pods, "_LEAST_POOL"): 4,
-    (ranked_pods, "_LEAST_STRETCH"): 1,
+    (ranked_pods, "_MIN_CAPACITY"): 1,
     (ranked_pods, "_WASTED_PART"): 8,
     (selectors, "_LEAST_COUNTERS"): 2,
 }
