@@ -229,13 +229,13 @@ class DecisionComparer:
         It evaluates nodes in arbitrary order, and stops when it has enough candidates.
         """
         assert self._preemption_plugin is not None, "there is no preemption plugin"
-        wanted = self._preemption_plugin.real_limits.required(found.dry_run.helpable_count)
-        while len(candidates) > wanted:
+        candidate_count = self._preemption_plugin.real_limits.required(found.dry_run.helpable_count)
+        while len(candidates) > candidate_count:
             best = choose(candidates, now_ns=now_ns).acceptable
             if ours.node in best:
                 return ("sampling",)
             candidates = [one for one in candidates if one.node not in best]
-        if len(candidates) < wanted:
+        if len(candidates) < candidate_count:
             return None
         return ("sampling",) if ours.node in choose(candidates, now_ns=now_ns).acceptable else None
 

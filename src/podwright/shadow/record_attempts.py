@@ -207,8 +207,8 @@ class RecordedAttempts:
 
 
 def _is_preempted(pod: Pod) -> bool:
-    wanted = ("DisruptionTarget", "True", "PreemptionByScheduler")
-    return any((one.type, one.status, one.reason) == wanted for one in pod.status.conditions)
+    preempted = ("DisruptionTarget", "True", "PreemptionByScheduler")
+    return any((one.type, one.status, one.reason) == preempted for one in pod.status.conditions)
 
 
 def _is_nomination(line: RecordLine, node: str) -> bool:

@@ -111,12 +111,12 @@ def read_page(
     found: list[KubernetesObject] = []
     left = 0
     # One object more than the limit shows whether there is a next page.
-    wanted = limit + 1 if limit and limit > 0 else None
+    read_limit = limit + 1 if limit and limit > 0 else None
     for run in _runs(table, query, before):
         start = 0 if after is None else bisect_right(run, after)
-        missing = None if wanted is None else wanted - len(found)
+        missing = None if read_limit is None else read_limit - len(found)
         left += len(run) - _take(run, start, missing, table, before, query, found)
-    if wanted is None or len(found) < wanted:
+    if read_limit is None or len(found) < read_limit:
         return Page(tuple(found), version)
     page = tuple(found[:-1])
     is_counted = not query.has_conditions
@@ -140,9 +140,9 @@ def _take(
         table.examined_count += stop - start
         return stop
     matches = query.matches
-    wanted = None if missing is None else len(found) + missing
+    read_limit = None if missing is None else len(found) + missing
     for index in range(start, len(run)):
-        if len(found) == wanted:
+        if len(found) == read_limit:
             return index
         key = run[index]
         obj = before[key] if key in before else objects[key]
