@@ -1,7 +1,7 @@
-"""How many nodes does a workload need, if nobody is to wait longer than a minute?
+"""Find the number of nodes with which no pod of a workload waits longer than a minute.
 
-Run it with `python examples/simulate/how_many_nodes.py`. It plays the same morning on more and
-more nodes until it is so, and says where the time went.
+Run it with `python examples/simulate/how_many_nodes.py`. It simulates the same morning with an
+increasing number of nodes, and prints the waiting times.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def test_an_attempt_that_failed_ends_as_an_explanation_of_it_does(a_run):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         pytest.param(f"web-0 {QUICKSTART}", "kss requires --run", id="no run"),
         pytest.param(
@@ -47,5 +47,5 @@ def test_an_attempt_that_failed_ends_as_an_explanation_of_it_does(a_run):
         pytest.param("wep --run RUN", "did you mean default/web", id="no such pod"),
     ],
 )
-def test_what_cannot_be_annotated_is_refused(line, said, a_run):
-    assert said in run(f"explain {line.replace('RUN', str(a_run))} -o kss", status=2).stderr
+def test_invalid_annotation_requests_are_rejected(line, output, a_run):
+    assert output in run(f"explain {line.replace('RUN', str(a_run))} -o kss", status=2).stderr

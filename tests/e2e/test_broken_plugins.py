@@ -82,27 +82,27 @@ def refused(write, a_run):
         line = line.replace("CONFIG", config).replace("RUN", str(a_run))
         result = run(f"{line} --plugin {shlex.quote(file)}", status=2)
         assert not result.stdout
-        (told,) = result.stderr.splitlines()
-        return file, told
+        (expected,) = result.stderr.splitlines()
+        return file, expected
 
     return refused
 
 
 @pytest.mark.parametrize("line", [*WITH_FILES, *WITH_A_RUN])
-@pytest.mark.parametrize(("error", "told"), RAISED)
-def test_a_file_may_raise_anything_when_it_is_run(refused, line, error, told):
+@pytest.mark.parametrize(("error", "expected"), RAISED)
+def test_a_file_may_raise_anything_when_it_is_run(refused, line, error, expected):
     code = f"{UNSPEAKABLE}\n\nraise {error}\n"
-    told = f"ValueError: {told}" if error.startswith("ValueError") else told
+    expected = f"ValueError: {expected}" if error.startswith("ValueError") else expected
     file, printed = refused(line, code)
-    assert printed == f"{file}: line 8: {told}"
+    assert printed == f"{file}: line 8: {expected}"
 
 
 @pytest.mark.parametrize("line", WITH_FILES)
-@pytest.mark.parametrize(("error", "told"), RAISED)
-def test_a_constructor_may_raise_anything(refused, line, error, told):
+@pytest.mark.parametrize(("error", "expected"), RAISED)
+def test_a_constructor_may_raise_anything(refused, line, error, expected):
     raising = f"{GOOD}\n    def __init__(self):\n        raise {error}\n{UNSPEAKABLE}"
     file, printed = refused(line, raising)
-    assert printed == f'{file}: line 12: initializing plugin "Fine": {told}'
+    assert printed == f'{file}: line 12: initializing plugin "Fine": {expected}'
 
 
 def test_a_constructor_that_recurses_for_ever_is_refused(refused):
@@ -148,7 +148,7 @@ spec: {containers: [{name: main}]}
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ("    name = 5\n", "Mine: `name` has to be a string, not 5"),
         (
@@ -171,10 +171,10 @@ spec: {containers: [{name: main}]}
     ],
 )
 @pytest.mark.parametrize("line", WITH_FILES)
-def test_a_class_that_no_plugin_can_be_made_of_is_refused(refused, line, body, told):
+def test_a_class_that_no_plugin_can_be_made_of_is_refused(refused, line, body, expected):
     code = f"import podwright as pw\n\n\nclass Mine(pw.Plugin):\n{body}"
     _, printed = refused(line, f"{code}    def filter(self, cycle, node):\n        pass\n")
-    assert printed.endswith(told)
+    assert printed.endswith(expected)
 
 
 @pytest.mark.parametrize("error", ["SystemExit(0)", "GeneratorExit()"])
@@ -182,5 +182,5 @@ def test_a_class_that_no_plugin_can_be_made_of_is_refused(refused, line, body, t
 def test_a_plugin_does_not_end_the_process_with_a_status_of_its_own(write, line, error):
     code = GOOD.replace("return pw.Status()", f"raise {error}")
     file = write("mine.py", code)
-    told = run(f"{line} --plugin {file}", status=2).stderr.splitlines()[-1]
-    assert told == f"error: {file}: line 9: {error.partition('(')[0]} was raised"
+    expected = run(f"{line} --plugin {file}", status=2).stderr.splitlines()[-1]
+    assert expected == f"error: {file}: line 9: {error.partition('(')[0]} was raised"

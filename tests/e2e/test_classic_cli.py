@@ -105,7 +105,7 @@ def test_workers_do_not_change_the_outcome() -> None:
     assert run(f"{line} --workers 4").stdout == run(line).stdout
 
 
-def test_all_problems_of_a_policy_are_told_with_their_paths(
+def test_all_errors_of_a_policy_are_reported_with_their_paths(
     write: Callable[[str, str], str],
 ) -> None:
     policy = {
@@ -117,8 +117,8 @@ def test_all_problems_of_a_policy_are_told_with_their_paths(
         ],
     }
     path = write("policy.json", json.dumps(policy))
-    told = run(f"schedule {QUICKSTART} --policy {path}", status=2).stderr
-    paths = [line.removeprefix(f"{path}: ").partition(":")[0] for line in told.splitlines()]
+    expected = run(f"schedule {QUICKSTART} --policy {path}", status=2).stderr
+    paths = [line.removeprefix(f"{path}: ").partition(":")[0] for line in expected.splitlines()]
     assert paths == [
         "priorities[0].weight",
         "priorities[1].weight",
@@ -126,11 +126,11 @@ def test_all_problems_of_a_policy_are_told_with_their_paths(
         "predicates[1].argument",
         "priorities",
     ]
-    assert run(f"config check {path}", status=1).stdout == told
+    assert run(f"config check {path}", status=1).stdout == expected
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         pytest.param(
             "--rules modern --algorithm-provider DefaultProvider",
@@ -160,8 +160,8 @@ def test_all_problems_of_a_policy_are_told_with_their_paths(
         ),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options: str, told: str) -> None:
-    assert run(f"schedule {QUICKSTART} {options}", status=2).stderr.startswith(told)
+def test_conflicting_options_are_rejected(options: str, expected: str) -> None:
+    assert run(f"schedule {QUICKSTART} {options}", status=2).stderr.startswith(expected)
 
 
 def test_an_explanation_has_the_shape_of_all_explanations() -> None:
@@ -208,7 +208,7 @@ def test_rule_sets_are_compared_pod_by_pod() -> None:
     assert summary["differentAfterTheFirst"] == 0
 
 
-def test_each_side_goes_its_own_way_unless_told_otherwise() -> None:
+def test_each_rule_set_has_its_own_cluster_by_default() -> None:
     found = json.loads(run(f"compare-rules {QUICKSTART} -o json").stdout)
     alone = json.loads(run(f"schedule {QUICKSTART} --rules classic --exit-zero -o json").stdout)
     nodes = {decision["pod"]: decision["node"] for decision in alone["decisions"]}
@@ -226,7 +226,9 @@ def test_a_priority_that_turns_the_choice_is_named(write: Callable[[str, str], s
     assert "1 of 1 pod differs (1 by priority)" in run(line).stderr
 
 
-def test_the_exit_status_tells_only_if_asked(write: Callable[[str, str], str]) -> None:
+def test_differences_affect_the_exit_status_with_exit_code_only(
+    write: Callable[[str, str], str],
+) -> None:
     files = write("cluster.yaml", CLUSTER)
     assert "the same result" in run(f"compare-rules {files} --exit-code").stderr
     line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"

@@ -71,7 +71,7 @@ def test_usage_has_names_in_it_and_no_types(command):
         ),
     ],
 )
-def test_wrong_use_is_told_without_machinery(line, usage, error):
+def test_usage_errors_have_no_internals(line, usage, error):
     said = run(line, status=2).stderr
     assert f"Usage: {usage}\n" in said
     assert f"Error: {error}" in said
@@ -142,7 +142,7 @@ def test_a_pod_that_does_not_fit_is_exit_status_1_with_upstreams_message(write):
     assert run(f"schedule {files} --exit-zero").stdout == result.stdout
 
 
-def test_pods_of_others_and_gated_pods_do_not_count(write):
+def test_pods_of_other_schedulers_and_gated_pods_do_not_affect_the_status(write):
     gated = pod("gated", "1", spec="schedulingGates: [{name: wait}]")
     other = pod("other", "1", spec="schedulerName: somebody-else")
     result = run(f"schedule {write('cluster.yaml', NODES + gated + other)}")
@@ -190,7 +190,7 @@ def test_names_are_those_that_explain_takes(write):
     assert run(f"schedule {files} -o name").stdout == "shop/web\n"
 
 
-def test_one_pod_is_asked_about_in_the_cluster_as_it_is(write):
+def test_one_pod_is_scheduled_against_the_cluster_as_given(write):
     files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
     assert "large" in run(f"schedule {files} --pod second").stdout
     assert "<none>" in run(f"schedule {files}", status=1).stdout
@@ -298,11 +298,13 @@ def test_files_with_workloads_and_no_pods_say_that_they_are_not_expanded(write):
         )
     ]
     files = write("workloads.yaml", NODES + "---\n" + yaml.safe_dump_all(documents))
-    told = "podwright schedules pods and does not expand workloads (found: 2 Deployments, 1 Job)"
+    expected = (
+        "podwright schedules pods and does not expand workloads (found: 2 Deployments, 1 Job)"
+    )
     said = run(f"schedule {files}").stderr
     assert "no pending pods among 0 pods" in said
-    assert told in said
-    assert told in run(f"explain web {files}", status=2).stderr
+    assert expected in said
+    assert expected in run(f"explain web {files}", status=2).stderr
     with_pods = write("pods.yaml", NODES + pod("a", "1", spec="nodeName: small"))
     assert "workloads" not in run(f"schedule {files} {with_pods}").stderr
 
@@ -335,15 +337,15 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
     assert all(entry["weighted"] == entry["normalized"] for entry in nodes.values())
 
 
-def test_a_plugin_that_nobody_knows_points_at_the_option():
-    told = "Load a custom plugin with --plugin FILE, or install its package"
+def test_an_unknown_plugin_points_at_the_option():
+    expected = "Load a custom plugin with --plugin FILE, or install its package"
     config = "examples/plugins/keep_zone.yaml"
     said = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
     result = run(f"config check {config}", status=1)
     assert result.stdout.strip() == said
-    assert result.stderr.splitlines()[-1] == told
+    assert result.stderr.splitlines()[-1] == expected
     result = run(f"schedule {QUICKSTART} -c {config}", status=2)
-    assert result.stderr.splitlines() == [said, told]
+    assert result.stderr.splitlines() == [said, expected]
 
 
 def test_missing_arguments_of_a_plugin_are_a_sentence():
@@ -388,7 +390,7 @@ def test_durations_are_written_as_go_writes_them(write):
         assert args["DynamicResources"]["filterTimeout"] == "1m30s"
 
 
-def test_gates_that_change_nothing_are_told():
+def test_gates_without_effect_are_reported():
     one = "warning: the feature gate SchedulerAsyncAPICalls has no effect here"
     two = "warning: the feature gates SchedulerAsyncAPICalls, SchedulerPopFromBackoffQ have"
     gates = "--feature-gates SchedulerAsyncAPICalls=true,SchedulerPopFromBackoffQ=false"
@@ -529,7 +531,7 @@ def test_compiling_is_announced_once_and_only_once(tmp_path):
     assert "compiling" not in again.stderr
 
 
-def test_what_the_makefile_runs_ends_well_and_says_what_to_try_next():
+def test_make_run_succeeds_and_suggests_next_steps():
     done = spawn("schedule", QUICKSTART, "--explain", "--exit-zero")
     assert done.returncode == 0
     assert "Reasons by pod:" in done.stdout

@@ -55,16 +55,16 @@ def test_a_snapshot_has_a_configuration_and_the_namespaces_that_are_needed(manif
     assert result.stderr == "added the namespaces of objects: shop\n"
 
 
-def test_what_a_form_does_not_hold_is_named(tmp_path):
+def test_objects_that_a_format_does_not_support_are_reported(tmp_path):
     path = tmp_path / "cluster.yaml"
     path.write_text(
         NODES + "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
         "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     )
-    said = run(f"convert {path} -o kss").stderr
-    assert said == "omitted kinds that a snapshot does not support: 1 Service\n"
-    said = run(f"convert {path} -o record").stderr
-    assert said == "omitted the scheduler configuration: a record does not support it\n"
+    output = run(f"convert {path} -o kss").stderr
+    assert output == "omitted kinds that a snapshot does not support: 1 Service\n"
+    output = run(f"convert {path} -o record").stderr
+    assert output == "omitted the scheduler configuration: a record does not support it\n"
     documents = list(yaml.safe_load_all(run(f"convert {path}").stdout))
     assert [document["kind"] for document in documents] == ["List", "KubeSchedulerConfiguration"]
 
@@ -113,9 +113,9 @@ def test_a_decision_log_is_a_record(tmp_path):
 def test_a_run_is_a_record_and_so_the_cluster_at_any_time(a_run):
     whole = run(f"convert {a_run} -o record").stdout
     assert run(f"convert {a_run / 'log'} -o record").stdout == whole
-    said = run(f"convert {a_run}").stderr
-    assert "such as Deployments and Jobs" in said
-    assert "objects.json" in said
+    output = run(f"convert {a_run}").stderr
+    assert "such as Deployments and Jobs" in output
+    assert "objects.json" in output
     assert names_of(whole)[0] == ("Add", "default")
 
     def nodes_of(*options):
@@ -131,40 +131,40 @@ def test_a_run_is_a_record_and_so_the_cluster_at_any_time(a_run):
     assert nodes_of()["batch"] == "huge"
 
 
-def test_a_line_that_was_not_written_to_its_end_is_named(manifest, tmp_path):
+def test_an_incomplete_line_is_reported(manifest, tmp_path):
     record = tmp_path / "record.jsonl"
     record.write_text(run(f"convert {manifest} -o record").stdout + '{"time":"2026-')
-    said = run(f"convert {record} -o json").stderr
-    assert said == f"{record}: line 4 is incomplete and was ignored\n"
+    output = run(f"convert {record} -o json").stderr
+    assert output == f"{record}: line 4 is incomplete and was ignored\n"
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path):
+def test_all_errors_are_reported_together(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"time":"soon","event":"Add","resource":{}}\n')
     (tmp_path / "b.yaml").write_text("kind: Pod\n")
     files = f"{tmp_path / 'a.jsonl'} {tmp_path / 'b.yaml'}"
-    said = run(f"convert {files} -o record --start never", status=2).stderr
-    assert "a.jsonl: line 1: time: Invalid value" in said
-    assert "b.yaml" in said
-    assert '--start: Invalid value: "never": expected a time' in said
+    output = run(f"convert {files} -o record --start never", status=2).stderr
+    assert "a.jsonl: line 1: time: Invalid value" in output
+    assert "b.yaml" in output
+    assert '--start: Invalid value: "never": expected a time' in output
 
 
 def test_a_time_is_a_duration_or_a_time(tmp_path):
     record = tmp_path / "record.jsonl"
     record.write_text(run(f"convert {QUICKSTART} -o record").stdout)
-    said = run(f"convert {record} --at soon", status=2).stderr
-    assert said == (
+    output = run(f"convert {record} --at soon", status=2).stderr
+    assert output == (
         '--at: Invalid value: "soon": expected a duration since the start, such as 1h30m,'
         " or a time\n"
     )
 
 
 def test_another_time_needs_a_record():
-    said = run(f"convert {QUICKSTART} --at 2026-01-01T00:00:00Z", status=2).stderr
-    assert said == "--at: requires a record of changes or a run\n"
+    output = run(f"convert {QUICKSTART} --at 2026-01-01T00:00:00Z", status=2).stderr
+    assert output == "--at: requires a record of changes or a run\n"
 
 
 def test_only_one_record_can_be_read(tmp_path):
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text(run(f"convert {QUICKSTART} -o record").stdout)
-    said = run(f"convert {tmp_path / 'a.jsonl'} {tmp_path / 'b.jsonl'}", status=2).stderr
-    assert "b.jsonl: is a second record of changes; the first one is " in said
+    output = run(f"convert {tmp_path / 'a.jsonl'} {tmp_path / 'b.jsonl'}", status=2).stderr
+    assert "b.jsonl: is a second record of changes; the first one is " in output

@@ -20,7 +20,7 @@ def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
     assert re.search(r"total +\d+", text)
 
 
-def test_a_node_that_is_asked_for_is_shown_beside_the_chosen_one():
+def test_a_requested_node_is_shown_beside_the_chosen_one():
     text = run(f"explain web-0 {QUICKSTART} --node gpu-b1").stdout
     assert re.search(r"PLUGIN +REJECTS +general-a1 +gpu-b1\n", text)
     assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
@@ -44,17 +44,20 @@ def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():
     assert "nvidia.com/gpu: requests 1, 0 free of 0" in text
 
 
-def test_too_small_even_when_empty_is_told_apart_from_full(write):
+def test_too_small_nodes_are_distinguished_from_full_ones(write):
     files = write(
         "cluster.yaml",
         NODES + pod("there", "7", spec="nodeName: large") + pod("web", "4"),
     )
     document = json.loads(run(f"explain web {files} -o json", status=1).stdout)
-    told = {
+    expected = {
         entry["remedy"].split(",")[0]: entry["reasons"][0]["nodes"]
         for entry in document["remedies"]
     }
-    assert told == {"reduce the requests": ["small"], "free resources on these nodes": ["large"]}
+    assert expected == {
+        "reduce the requests": ["small"],
+        "free resources on these nodes": ["large"],
+    }
     assert document["nearest"][0] == {
         "node": "small",
         "plugins": ["NodeResourcesFit"],
@@ -62,7 +65,7 @@ def test_too_small_even_when_empty_is_told_apart_from_full(write):
     }
 
 
-def test_what_comes_first_in_the_queue_is_placed_first_unless_alone(write):
+def test_pods_ahead_in_the_queue_are_scheduled_first_unless_alone(write):
     files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
     assert (
         "after scheduling 1 pending pod ahead of it"
@@ -71,7 +74,7 @@ def test_what_comes_first_in_the_queue_is_placed_first_unless_alone(write):
     assert "the cluster as given (--alone)" in run(f"explain second {files} --alone").stdout
 
 
-def test_a_pod_on_a_node_is_asked_again_with_its_place_free(write):
+def test_a_pod_on_a_node_is_re_evaluated_as_if_not_placed(write):
     files = write("cluster.yaml", NODES + pod("web", "7", spec="nodeName: large"))
     text = run(f"explain web {files}").stdout
     assert "On node:  large (re-evaluated as if not yet placed)" in text
@@ -91,7 +94,7 @@ def test_a_mistyped_pod_is_suggested(write):
     assert "did you mean shop/checkout?" in run(f"explain chekout {files}", status=2).stderr
 
 
-def test_a_name_in_several_namespaces_is_asked_back(write):
+def test_an_ambiguous_name_is_rejected(write):
     files = write("cluster.yaml", NODES + pod("web", "1", "a") + pod("web", "1", "b"))
     assert (
         '"web" is in several namespaces: a/web, b/web'
@@ -115,14 +118,14 @@ def test_nodes_that_were_not_examined_are_named(write):
     assert document["notExamined"][0] in text.partition("were not evaluated")[2]
 
 
-def test_a_gated_pod_says_what_it_waits_for(write):
+def test_a_gated_pod_has_its_gates_in_the_output(write):
     files = write("cluster.yaml", NODES + pod("web", "1", spec="schedulingGates: [{name: wait}]"))
     text = run(f"explain web {files}", status=1).stdout
     assert "SchedulingGated" in text
     assert "waiting for scheduling gates: [wait]" in text
 
 
-def test_a_pod_that_would_preempt_says_whom_and_where(write):
+def test_a_preemptor_has_its_victims_and_node_in_the_output(write):
     there = pod("there", "8", spec="nodeName: large")
     files = write("cluster.yaml", NODES + there + pod("urgent", "8", spec="priority: 100"))
     table = run(f"schedule {files}", status=1).stdout
@@ -144,8 +147,8 @@ def test_preemption_is_explained_candidate_by_candidate(write):
         + pod("urgent", "6", spec="priority: 100"),
     )
     text = run(f"explain urgent {files}", status=1).stdout
-    told = text[text.index("Preemption:\n") :].splitlines()
-    assert told[1:6] == [
+    expected = text[text.index("Preemption:\n") :].splitlines()
+    assert expected[1:6] == [
         "  dry run on 2 of 2 nodes where preemption may help: 2 candidates",
         "  NODE   VIOLATED BUDGETS  EVICTS             SPARES",
         "  small  0                 default/cheap (1)  default/cheap-too (2)",
@@ -190,7 +193,7 @@ def test_the_search_for_candidates_begins_at_a_drawn_node_or_at_the_first(write)
     assert {chosen("", seed) for seed in range(6)} == {"small", "large"}
 
 
-def test_preemption_that_finds_nobody_says_what_it_tried(write):
+def test_preemption_without_candidates_reports_the_dry_run(write):
     files = write(
         "cluster.yaml",
         NODES + pod("there", "8", spec="nodeName: large\n  priority: 100") + pod("web", "8"),

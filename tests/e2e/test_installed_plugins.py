@@ -107,7 +107,7 @@ def test_a_file_goes_before_an_installed_plugin_of_its_name(install, write, clus
     assert run(line).stdout.count("  small") == 2
 
 
-def test_a_run_with_it_is_looked_back_at_and_says_whose_it_was(install, write, cluster, tmp_path):
+def test_a_recorded_run_finds_its_installed_plugin(install, write, cluster, tmp_path):
     install("KeepLarge = rack_plugins:KeepLarge")
     config = write("c.yaml", CONFIGURATION)
     run(f"simulate {cluster} --config {config} -o {tmp_path}/run")
@@ -124,8 +124,8 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
     config = write("c.yaml", CONFIGURATION)
     run(f"simulate {cluster} --config {config} --plugin {file} -o {tmp_path}/run")
     install("KeepLarge = rack_plugins:KeepLarge")
-    told = run(f"run show {tmp_path}/run", status=2).stderr
-    assert "plugins that are not in-tree: KeepLarge; pass their files" in told
+    expected = run(f"run show {tmp_path}/run", status=2).stderr
+    assert "plugins that are not in-tree: KeepLarge; pass their files" in expected
     assert "2 on nodes" in run(f"run show {tmp_path}/run --plugin {file}").stdout
 
 
@@ -170,13 +170,13 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
         ),
     ],
 )
-def test_what_is_wrong_with_an_installed_plugin_is_told(
+def test_errors_of_an_installed_plugin_are_reported(
     install, write, cluster, entry_point, code, message
 ):
     install(f"KeepLarge = {entry_point}", code)
-    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    expected = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     place = f"rack_plugins 1.2: entry point KeepLarge = {entry_point}"
-    assert told.splitlines()[0] == f"{place}: {message}"
+    assert expected.splitlines()[0] == f"{place}: {message}"
 
 
 def test_a_constructor_of_an_installed_plugin_may_raise_anything(install, write, cluster):
@@ -185,20 +185,20 @@ def test_a_constructor_of_an_installed_plugin_may_raise_anything(install, write,
     )
     config = write("c.yaml", CONFIGURATION)
     for line in (f"schedule {cluster}", f"simulate {cluster}", "config show"):
-        told = run(f"{line} --config {config}", status=2).stderr
+        expected = run(f"{line} --config {config}", status=2).stderr
         place = f"{Path(config).parent}/site-packages/rack_plugins.py: line 11"
-        assert told == f'{place}: initializing plugin "KeepLarge": SystemExit\n'
+        assert expected == f'{place}: initializing plugin "KeepLarge": SystemExit\n'
 
 
 def test_two_packages_with_one_name_are_refused(install, write, cluster):
     install("KeepLarge = rack_plugins:KeepLarge")
     install("KeepLarge = more_plugins:KeepLarge", name="more_plugins", version="2.0")
-    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    expected = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
     packages = "more_plugins 2.0 and rack_plugins 1.2"
-    assert f'duplicate plugin "KeepLarge" in {packages}: uninstall all but one' in told
+    assert f'duplicate plugin "KeepLarge" in {packages}: uninstall all but one' in expected
 
 
-def test_a_plugin_that_nobody_has_is_told_as_before(write, cluster):
-    told = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
-    assert "KeepLarge" in told
-    assert "--plugin FILE, or install its package" in told
+def test_a_plugin_that_is_not_installed_is_unknown(write, cluster):
+    expected = run(f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)}", status=2).stderr
+    assert "KeepLarge" in expected
+    assert "--plugin FILE, or install its package" in expected

@@ -120,7 +120,7 @@ def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, 
 
 @pytest.mark.parametrize("line", ["version", "--help", f"convert {QUICKSTART}"])
 @pytest.mark.parametrize(
-    ("redirected", "told"),
+    ("redirected", "expected"),
     [
         pytest.param(">/dev/full", NO_SPACE, id="full"),
         pytest.param("| true", BROKEN, id="a pipe that nobody reads"),
@@ -128,7 +128,7 @@ def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, 
                      id="closed"),
     ],
 )  # fmt: skip
-def test_the_interpreter_adds_nothing_at_its_end(line, redirected, told):
+def test_the_interpreter_adds_nothing_at_its_end(line, redirected, expected):
     command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()' {line}"
     if redirected.startswith("|"):
         # The reader is gone before the first line is written.
@@ -136,7 +136,7 @@ def test_the_interpreter_adds_nothing_at_its_end(line, redirected, told):
     else:
         command = f"{command} {redirected}; echo $? >&2"
     ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert ended.stderr.splitlines() == [told, "3"]
+    assert ended.stderr.splitlines() == [expected, "3"]
 
 
 def test_messages_with_no_place_to_go_do_not_change_the_result():

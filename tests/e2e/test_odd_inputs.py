@@ -69,7 +69,7 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
         pytest.param("apiVersion: v1\nkind: List\nitems: []\n", id="an empty list"),
     ],
 )
-def test_files_without_objects_are_refused(write, command, text):
+def test_files_without_objects_are_rejected(write, command, text):
     empty = write("empty.yaml", text)
     assert run(f"{command} {empty}", status=2).stderr == f"{empty}: contains no objects\n"
     # Beside others it is just empty.
@@ -77,16 +77,16 @@ def test_files_without_objects_are_refused(write, command, text):
     assert "no objects" not in run(f"{command} {empty} {full}").stderr
 
 
-def test_a_cluster_in_which_nothing_happens_is_a_sentence(write):
-    told = "Nothing to simulate: no pods, no workloads and no events."
+def test_an_idle_simulation_prints_a_sentence(write):
+    expected = "Nothing to simulate: no pods, no workloads and no events."
     nodes = write("nodes.yaml", NODES)
-    assert run(f"simulate {nodes}").stderr == f"{told}\n"
+    assert run(f"simulate {nodes}").stderr == f"{expected}\n"
     events = write("events.jsonl", '{"at": "1m", "drain": "small"}\n')
-    assert told not in run(f"simulate {nodes} --events {events}").stderr
+    assert expected not in run(f"simulate {nodes} --events {events}").stderr
     empty = write("empty.yaml", "")
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     first = write("first.jsonl", json.dumps({"at": "1m", "apply": node}) + "\n")
-    assert told not in run(f"simulate {empty} --events {first}").stderr
+    assert expected not in run(f"simulate {empty} --events {first}").stderr
 
 
 GPU_NODE = NODES.replace('pods: "110"}}', 'pods: "110", nvidia.com/gpu: "2"}}', 1)
@@ -103,8 +103,8 @@ def test_a_resource_that_no_node_has_is_named_once(write, command):
     pods = "".join(GPU_POD.replace("NAME", name) for name in "ab")
     files = write("cluster.yaml", GPU_NODE + pods)
     said = run(f"{command} {files}", status=1).stderr.splitlines()
-    told = '2 pods request nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
-    assert [line for line in said if "warning" in line] == [f"warning: {told}"]
+    expected = '2 pods request nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
+    assert [line for line in said if "warning" in line] == [f"warning: {expected}"]
     assert "warning" not in run(f"{command} {files} --output json", status=1).stderr
 
 

@@ -117,8 +117,8 @@ CASES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "told"), CASES, ids=[line for line, _ in CASES])
-def test_an_option_without_effect_is_refused(line, told, write, a_run):
+@pytest.mark.parametrize(("line", "expected"), CASES, ids=[line for line, _ in CASES])
+def test_an_option_without_effect_is_rejected(line, expected, write, a_run):
     paths = {
         "CLUSTER": QUICKSTART,
         "CLASSIC": write("classic.yaml", CLASSIC_CONFIGURATION),
@@ -132,10 +132,10 @@ def test_an_option_without_effect_is_refused(line, told, write, a_run):
         "RUN": str(a_run),
     }
     for name, path in paths.items():
-        line, told = line.replace(name, path), told.replace(name, path)
+        line, expected = line.replace(name, path), expected.replace(name, path)
     result = run(line, status=2)
     assert not result.stdout
-    assert told in result.stderr
+    assert expected in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_option_with_an_effect_is_accepted(line):
     run(line)
 
 
-def test_the_functions_refuse_arguments_without_effect():
+def test_arguments_without_effect_are_rejected():
     classic = pw.read_configuration(CLASSIC_CONFIGURATION, source="c")
     nodes = [make_node("n", cpu="1")]
     refused = (
@@ -172,6 +172,6 @@ def test_the_functions_refuse_arguments_without_effect():
         ("ending: has no effect without pods of the openb trace",
          lambda: pw.simulate(nodes, ending="after_run_time")),
     )  # fmt: skip
-    for told, call in refused:
-        with pytest.raises(pw.InputError, match=told):
+    for expected, call in refused:
+        with pytest.raises(pw.InputError, match=expected):
             call()

@@ -28,7 +28,7 @@ from podwright.testing import make_node, make_pod
 # ---------------------------------------------------------------- explain --run
 
 
-def test_a_past_attempt_is_explained_with_when_it_was_and_what_came_of_it(a_run):
+def test_a_recorded_attempt_is_explained_with_its_time_and_outcome(a_run):
     text = run(f"explain batch --run {a_run} --attempt 1", status=1).stdout
     assert "Attempt:  1 of 4, 30s into the run (2026-01-01T00:00:30Z), event 22\n" in text
     assert re.search(r"Then: +requeued as unschedulable, waiting for NodeResourcesFit, "
@@ -43,13 +43,13 @@ def test_without_an_attempt_or_a_time_it_is_the_last_one(a_run):
     assert "Then:     bound to huge immediately\n" in text
 
 
-def test_who_preempted_is_told_with_whom_and_where_room_is_made(a_run):
+def test_a_recorded_preemptor_has_its_victims_and_node(a_run):
     text = run(f"explain urgent --run {a_run} --attempt 1", status=1).stdout
     assert "Preempts: default/web, default/db on large" in text
     assert "nominated to large; attempt 2 followed immediately" in text
 
 
-def test_the_last_attempt_of_a_pod_that_stays_pending_says_so(a_run):
+def test_the_last_attempt_of_a_pending_pod_has_no_further_attempt(a_run):
     text = run(f"explain hopeless --run {a_run}", status=1).stdout
     assert "; no further attempt before the end of the run, immediately" in text
 
@@ -102,7 +102,7 @@ def test_a_log_alone_will_do(a_run):
     assert run(f"explain web --run {a_run}/log").stdout == run(f"explain web --run {a_run}").stdout
 
 
-def test_the_manifest_says_when_the_run_began(a_run, tmp_path):
+def test_the_start_of_the_run_is_that_of_the_manifest(a_run, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "log").symlink_to(a_run / "log")
@@ -156,7 +156,7 @@ def test_nodes_are_those_that_were_there_then(a_run):
                      "it was recorded without KeepZone", id="a plugin that did not take part"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_explained_is_refused(a_run, line, error):
+def test_invalid_explain_requests_are_rejected(a_run, line, error):
     assert error in run(f"explain {line.replace('RUN', str(a_run))}", status=2).stderr
 
 
@@ -244,7 +244,7 @@ def test_nominations_are_shown(a_run):
     assert re.search(r"Nominated:\n  NODE +PODS\n  large +default/urgent\n", text)
 
 
-def test_other_resources_are_told_of_the_nodes_that_have_them(tmp_path):
+def test_other_resources_are_shown_for_nodes_that_have_them(tmp_path):
     recorder = record(str(tmp_path))
     recorder.handle(ObjectPut(make_node("plain", cpu="4")), 0)
     recorder.handle(ObjectPut(make_node("fast", cpu="4", gpu=2)), 0)
@@ -256,7 +256,7 @@ def test_other_resources_are_told_of_the_nodes_that_have_them(tmp_path):
     assert re.search(r"  plain [^g]*\n", text)
 
 
-def test_long_lists_are_cut_unless_all_is_asked_for(tmp_path):
+def test_long_lists_are_truncated_unless_wide(tmp_path):
     recorder = record(str(tmp_path / "log"))
     for number in range(30):
         recorder.handle(ObjectPut(make_node(f"node-{number}", cpu="1")), number)
@@ -356,9 +356,9 @@ def test_the_cycle_and_the_queue_are_shown_on_demand(a_run):
         pytest.param("?", "COMMAND", id="help"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_said_and_the_prompt_goes_on(a_run, command, answer):
-    _, said, then = steps(a_run, command, "g 1")
-    assert answer in said
+def test_invalid_commands_are_reported_and_the_prompt_continues(a_run, command, answer):
+    _, output, then = steps(a_run, command, "g 1")
+    assert answer in output
     assert then.startswith("event 1 of 67")
 
 
@@ -408,22 +408,25 @@ def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = No
 # ---------------------------------------------------------------- words
 
 
-def test_every_event_and_action_of_a_run_has_words(tmp_path):
+def test_every_event_and_action_of_a_run_has_a_text(tmp_path):
     log = recorded_log(tmp_path / "log")
     stepper = Stepper(log)
-    told = set()
+    expected = set()
     while stepper.forward():
         assert stepper.moment is not None
-        told.add(describe_event(stepper.moment))
-        told.update(map(describe_action, stepper.moment.actions))
-    assert "pod default/web updated: Running, on large, terminating" in told
-    assert "flush of unschedulable pods: pods parked for too long become active or back off" in told
-    assert "delete pod default/db" in told
-    assert 'result of "bind pod default/web to large": done' in told
+        expected.add(describe_event(stepper.moment))
+        expected.update(map(describe_action, stepper.moment.actions))
+    assert "pod default/web updated: Running, on large, terminating" in expected
+    assert (
+        "flush of unschedulable pods: pods parked for too long become active or back off"
+        in expected
+    )
+    assert "delete pod default/db" in expected
+    assert 'result of "bind pod default/web to large": done' in expected
     log.close()
 
 
-def test_a_failed_answer_says_why():
+def test_a_failed_call_has_its_error_in_the_text():
     from podwright.config import ExtenderReply
     from podwright.framework.binding import CallError
 

@@ -91,7 +91,7 @@ def test_a_last_line_without_a_line_feed_is_left_out_with_a_warning(write):
     assert f"warning: {record}: line 20: ignored, since it has no line feed" in result.stderr
 
 
-def test_everything_wrong_with_the_files_is_told_and_nothing_compared(write):
+def test_errors_of_all_files_are_reported_and_nothing_is_compared(write):
     lines = RECORD.splitlines()
     ghost = json.loads(lines[9])
     ghost["resource"]["metadata"]["name"] = "ghost"
@@ -102,12 +102,14 @@ def test_everything_wrong_with_the_files_is_told_and_nothing_compared(write):
     config = write("config.yaml", "kind: KubeSchedulerConfiguration\n")
     result = run(f"shadow {record} --config {config}", status=2)
     assert not result.stdout
-    said = result.stderr.splitlines()
-    assert said[0].startswith(f"{record}: line 11: not JSON: ")
-    assert said[1].startswith(f"{record}: line 12: resource.metadata.name: Update of Pod shop/gho")
-    assert said[2].startswith(f"{record}: line 13: time: Invalid value")
-    assert said[3].startswith(f"{log}: line {LOG.count(chr(10)) + 1}: an object is expected")
-    assert said[4].startswith(config)
+    output = result.stderr.splitlines()
+    assert output[0].startswith(f"{record}: line 11: not JSON: ")
+    assert output[1].startswith(
+        f"{record}: line 12: resource.metadata.name: Update of Pod shop/gho"
+    )
+    assert output[2].startswith(f"{record}: line 13: time: Invalid value")
+    assert output[3].startswith(f"{log}: line {LOG.count(chr(10)) + 1}: an object is expected")
+    assert output[4].startswith(config)
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,11 @@ def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(
     assert "  1     no license is left\n" in printed
     document = json.loads(run(f"{line} --output json --exit-zero").stdout)
     assert document["counts"]["decisions"] == document["counts"]["failed_decisions"] == 1
-    told = run(f"explain web --run {tmp_path}/run --plugin {plugin}").stdout
-    assert "the attempt on small failed: " in told or "the attempt on large failed: " in told
-    assert "no license is left; requeued" in told
+    expected = run(f"explain web --run {tmp_path}/run --plugin {plugin}").stdout
+    assert (
+        "the attempt on small failed: " in expected or "the attempt on large failed: " in expected
+    )
+    assert "no license is left; requeued" in expected
 
 
 def test_pods_that_all_have_a_node_are_a_success(write):
@@ -90,7 +92,7 @@ def test_pods_that_others_decide_for_do_not_count(write):
     assert "for another scheduler" in run(f"simulate {cluster}").stdout
 
 
-def test_a_run_is_looked_back_at(tmp_path):
+def test_a_run_can_be_explained_and_shown(tmp_path):
     run(f"simulate {DAY} -o {tmp_path}/run")
     shown = run(f"explain default/hotfix --run {tmp_path}/run --attempt 1", status=1).stdout
     assert "Insufficient cpu" in shown
@@ -134,10 +136,10 @@ def test_wrong_use_is_refused(write, options, message):
     assert message in run(f"simulate {options.format(c=cluster)}", status=2).stderr
 
 
-def test_all_that_is_wrong_is_told_and_nothing_is_written(write, tmp_path):
+def test_all_errors_are_reported_and_nothing_is_written(write, tmp_path):
     cluster = write("cluster.yaml", NODES + pod("a", "1", spec="priorityClassName: none"))
     events = write("events.jsonl", '{"at": "1m", "drain": "huge"}\n{\n')
-    told = run(
+    expected = run(
         f"simulate {cluster} --events {events} --start never --feature-gates X=true"
         f" -o {tmp_path}/run",
         status=2,
@@ -149,11 +151,11 @@ def test_all_that_is_wrong_is_told_and_nothing_is_written(write, tmp_path):
         "line 2: not JSON",
         'spec.priorityClassName: there is no PriorityClass "none"',
     ):
-        assert message in told
+        assert message in expected
     assert not (tmp_path / "run").exists()
 
 
-def test_a_finished_run_is_only_told_of(write, tmp_path):
+def test_a_finished_run_is_reported_as_finished(write, tmp_path):
     cluster = write("cluster.yaml", NODES + pod("batch", "16"))
     run(f"simulate {cluster} -o {tmp_path}/run", status=1)
     before = tree(tmp_path / "run")
@@ -174,7 +176,7 @@ def test_a_run_without_tables_needs_no_arrow(write, tmp_path, monkeypatch):
     run(f"simulate {cluster}")
 
 
-def test_the_example_in_python_ends_where_nobody_waits(capsys):
+def test_the_example_in_python_ends_when_no_pod_waits(capsys):
     runpy.run_path("examples/simulate/how_many_nodes.py", run_name="__main__")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1
@@ -228,7 +230,7 @@ def until_checkpoint(process: subprocess.Popen[str], folder: Path, count: int) -
         yield
 
 
-def test_a_run_that_finds_no_room_says_how_to_go_on(tmp_path):
+def test_a_run_on_a_full_disk_reports_how_to_resume(tmp_path):
     run(f"simulate {DAY} --checkpoint-events 100 -o {tmp_path}/whole")
     segment = next((tmp_path / "whole" / "log").iterdir())
     folder, limit = tmp_path / "broken", segment.stat().st_size // 2
@@ -259,7 +261,7 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         pytest.param({"in/cluster.yaml": "# more"}, "in/cluster.yaml has changed", id="objects"),
         pytest.param({"config.yaml": "# more"}, "config.yaml has changed", id="configuration"),
@@ -271,8 +273,8 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ],
 )
-def test_a_run_is_not_gone_on_with_when_a_file_of_it_has_changed(
-    broken_run, tmp_path, monkeypatch, changes, told
+def test_a_run_is_not_resumed_if_an_input_has_changed(
+    broken_run, tmp_path, monkeypatch, changes, expected
 ):
     folder = shutil.copytree(broken_run, tmp_path / "copy")
     monkeypatch.chdir(folder)
@@ -285,10 +287,10 @@ def test_a_run_is_not_gone_on_with_when_a_file_of_it_has_changed(
             file.write_text(f"{file.read_text()}{more}\n")
     said = run("simulate --resume run", status=2).stderr
     assert said.startswith(
-        f"error: run cannot be gone on with, because it would become another run: {told}"
+        f"error: run cannot be gone on with, because it would become another run: {expected}"
     )
     assert said.endswith("It was left as it is\n")
-    assert len(said) < 300, "the configuration is not told as well"
+    assert len(said) < 300, "the configuration is not expected as well"
     assert tree(folder / "run") == before
 
 
@@ -299,7 +301,7 @@ def test_a_run_is_not_gone_on_with_when_a_file_of_it_has_changed(
 )
 def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace, number):
     whole = started(f"{trace} -o {tmp_path}/whole", 0)
-    told, _ = whole.communicate()
+    expected, _ = whole.communicate()
     assert whole.returncode in (0, 1)
     folder = tmp_path / "broken"
     line = f"{trace} -o {folder}"
@@ -317,6 +319,6 @@ def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace,
             assert (folder / "tables" / "decisions.parquet").exists()
         line = f"--resume {folder}"
     last = started(line, 9)
-    assert last.communicate()[0] == told
+    assert last.communicate()[0] == expected
     assert last.returncode == whole.returncode
     assert tree(folder) == tree(tmp_path / "whole")

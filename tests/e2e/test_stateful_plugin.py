@@ -65,8 +65,8 @@ def test_a_run_that_was_killed_goes_on_with_the_count_that_there_was(cluster, tm
         pass
     process.kill()
     process.communicate()
-    told = run(f"simulate --resume {folder}", status=1).stderr
-    assert "warning: plugin Quota keeps state" in told
+    expected = run(f"simulate --resume {folder}", status=1).stderr
+    assert "warning: plugin Quota keeps state" in expected
     assert tree(folder) == tree(tmp_path / "whole")
 
 
