@@ -180,7 +180,7 @@ class DecisionLog:
         until : int, optional
             How many events it is to have, where a block or a checkpoint ends: what comes after
             is not read, and cut off by who goes on with it. The same events then make the same
-            files as if nobody had stopped.
+            files as if it had never been closed.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class DecisionLog:
         Parameters
         ----------
         pod : str
-            For whom a node was looked for, as `namespace/name`; "" if nobody.
+            The pod whose cycle ended, as `namespace/name`; "" if none.
         pods : sequence of str
             Instead of `pod`, if it was a group.
 

@@ -119,7 +119,7 @@ def record(
     path : str, optional
         A folder without a log, made if need be: every block of 1,024 events is written to it,
         and a process that dies takes those of an unfinished one with it. None keeps the log in
-        memory: nothing is done with events until somebody looks, or calls `flush` or `save`.
+        memory: events are encoded when the log is read, or by `flush` or `save`.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` returns it; the default profile if left out.
     plugins, gates, seed, tie_rule, draws_preemption_offset, start_ns, batching

@@ -89,7 +89,7 @@ def record_of_watch(events: Iterable[tuple[int, WatchEvent]]) -> Iterator[bytes]
 def record_of_log(log: DecisionLog) -> Iterator[bytes]:
     """Encode the changes of objects in a recorded run, at their times.
 
-    What the machine was told twice in a row without a change is written once. An object that
+    An object that the machine received twice without a change is written once. An object that
     is gone before the machine heard of it is left out.
     """
     known: dict[tuple[GroupKind, str], KubernetesObject] = {}

@@ -254,7 +254,7 @@ class RunFolder:
         Raises
         ------
         RunError
-            If it is another run, or somebody else goes on with it; it is left as it is.
+            If it is another run, or another process resumes it; it is left unchanged.
         """
         if self.manifest.format != FORMAT:
             raise RunError(
@@ -437,7 +437,7 @@ def _cannot(what: str, path: Path, error: OSError) -> RunError:
 
 def _check_same(path: Path, found: Manifest, wanted: Manifest) -> None:
     differences = list(_changed_files(found.inputs, wanted.inputs))
-    # A configuration that was read from a file that has changed is told by that file.
+    # If a file has changed, the configuration that was read from it need not be reported too.
     names = ["podwright", "seed", "start_ns", "until_ns", "gates"]
     names += [] if differences else ["configuration"]
     for name in names:

@@ -2,7 +2,7 @@
 
 Two kinds of lines may stand in one file:
 
-- changes that somebody recorded (`store.record_files`); their times, and all times in their
+- recorded changes (`files.record`); their times, and all times in their
   objects, are relative to the first of them, which is when the world begins;
 - operations of our own: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is
   relative to the beginning of the world, or RFC 3339.
@@ -92,7 +92,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
         ("apps", "ReplicaSet"), ("batch", "Job"),
     }
 )  # fmt: skip
-"""Kinds of which nobody knows beforehand what there will be."""
+"""Kinds whose objects cannot be known in advance."""
 
 _ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
     "cordon": Cordon,

@@ -4,7 +4,7 @@ Everything is checked before anything happens, and all that is wrong is raised t
 single files cannot know as well, such as priority classes and nodes that are nowhere.
 
 What is there at the beginning comes in the order of `_ORDER`, so that what others need is
-there before them. An object with a uid is somebody's dump: it keeps its uid and its status, and
+there before them. An object with a UID comes from a dump: it keeps its UID and its status, and
 those of its owners that are there too. Its times are moved if the world begins at another time.
 """
 

@@ -63,7 +63,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     pending : dict of str to int
         Per main reason, how many pods were left without a node.
     held_back : int
-        Those of them that nobody has to decide for: gated, or of another scheduler.
+        The pods among them that are gated, or use another scheduler.
     waits : Waits
     utilisation : dict of str to Use
         Per resource.
