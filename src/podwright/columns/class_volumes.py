@@ -81,10 +81,10 @@ class _LabelLane:
     def remove(self, size: _Size, count: int) -> None:
         """Remove a volume that has `count` values."""
         place = bisect_left(self.sizes, size)
-        gone = slice(place, place + count)
-        del self.sizes[gone]
-        self.value_ids = np.delete(self.value_ids, gone)
-        self.numbers = np.delete(self.numbers, gone)
+        removed = slice(place, place + count)
+        del self.sizes[removed]
+        self.value_ids = np.delete(self.value_ids, removed)
+        self.numbers = np.delete(self.numbers, removed)
 
 
 class _Group:

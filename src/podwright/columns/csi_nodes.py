@@ -71,11 +71,11 @@ class CSINodeColumns:
         """
         return self._migrated.find(plugin)
 
-    def take(self, csi_node: CSINode, *, gone: bool) -> bool:
+    def take(self, csi_node: CSINode, *, is_deleted: bool) -> bool:
         """Set or remove a CSINode; return whether anything that scheduling reads changed."""
         name = csi_node.metadata.name
         old = self._rows.get(name)
-        if gone:
+        if is_deleted:
             self._rows.pop(name, None)
         else:
             self._rows[name] = _row(csi_node)

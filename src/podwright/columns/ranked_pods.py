@@ -175,10 +175,10 @@ class RankedPods:
         self.latest_start_ns = max(self.latest_start_ns, latest)
         begin = start
         for rows, requests in _runs(there):
-            asked = self.requests[begin : begin + rows]
-            asked[:, : len(requests)] = requests
-            if len(requests) < asked.shape[1]:
-                asked[:, len(requests) :] = 0
+            requested_rows = self.requests[begin : begin + rows]
+            requested_rows[:, : len(requests)] = requests
+            if len(requests) < requested_rows.shape[1]:
+                requested_rows[:, len(requests) :] = 0
             begin += rows
         if self._budgets:
             self.budget_sets[start:end] = [self._set_of(placed.pod) for _, placed in there]

@@ -140,49 +140,49 @@ class StorageIndex:
 
     def put(self, obj: Object) -> None:
         """Add or update an object; objects of other kinds are ignored."""
-        self._put(obj, gone=False)
+        self._put(obj, is_deleted=False)
 
     def delete(self, obj: Object) -> None:
         """Drop an object; unknown ones are ignored."""
-        self._put(obj, gone=True)
+        self._put(obj, is_deleted=True)
 
-    def _put(self, obj: Object, *, gone: bool) -> None:
+    def _put(self, obj: Object, *, is_deleted: bool) -> None:
         changed = False
         match obj:
             case PersistentVolumeClaim():
-                changed = self._put_claim(obj, gone=gone)
+                changed = self._put_claim(obj, is_deleted=is_deleted)
             case PersistentVolume():
-                changed = self._put_volume(obj, gone=gone)
+                changed = self._put_volume(obj, is_deleted=is_deleted)
             case StorageClass():
-                changed = _store(self.classes, obj.metadata.name, obj, gone=gone)
+                changed = _store(self.classes, obj.metadata.name, obj, is_deleted=is_deleted)
                 if changed:
                     self.use.all_changed()
             case CSINode():
-                changed = self.csi_nodes.take(obj, gone=gone)
+                changed = self.csi_nodes.take(obj, is_deleted=is_deleted)
             case CSIDriver():
-                changed = _store(self.csi_drivers, obj.metadata.name, obj, gone=gone)
+                changed = _store(self.csi_drivers, obj.metadata.name, obj, is_deleted=is_deleted)
             case CSIStorageCapacity():
-                changed = self._put_capacity(obj, gone=gone)
+                changed = self._put_capacity(obj, is_deleted=is_deleted)
             case VolumeAttachment():
-                changed = self._put_attachment(obj, gone=gone)
+                changed = self._put_attachment(obj, is_deleted=is_deleted)
             case _:
                 pass
         if changed:
             self.version += 1
 
-    def _put_claim(self, claim: PersistentVolumeClaim, *, gone: bool) -> bool:
+    def _put_claim(self, claim: PersistentVolumeClaim, *, is_deleted: bool) -> bool:
         key = claim.key
         old = self.claims.get(key)
         assumed = self._assumed_claims.get(key)
-        changed = _store(self.claims, key, claim, gone=gone)
-        if assumed is not None and (gone or _is_newer(claim, assumed)):
+        changed = _store(self.claims, key, claim, is_deleted=is_deleted)
+        if assumed is not None and (is_deleted or _is_newer(claim, assumed)):
             del self._assumed_claims[key]
             changed = True
         if not changed:
             return False
         if old is not None:
             self._link(old, add=False)
-        if not gone:
+        if not is_deleted:
             self._link(claim, add=True)
         self.use.claim_changed(key)
         return True
@@ -200,12 +200,12 @@ class StorageIndex:
         if not claims:
             self._claims_of_volume.pop(name, None)
 
-    def _put_volume(self, volume: PersistentVolume, *, gone: bool) -> bool:
+    def _put_volume(self, volume: PersistentVolume, *, is_deleted: bool) -> bool:
         name = volume.metadata.name
         seen = self.volume(name)
         assumed = self._assumed_volumes.get(name)
-        changed = _store(self.volumes, name, volume, gone=gone)
-        if assumed is not None and (gone or _is_newer(volume, assumed)):
+        changed = _store(self.volumes, name, volume, is_deleted=is_deleted)
+        if assumed is not None and (is_deleted or _is_newer(volume, assumed)):
             del self._assumed_volumes[name]
             changed = True
         if not changed:
@@ -227,23 +227,23 @@ class StorageIndex:
                 self._by_class[name] = ClassVolumes(self._nodes)
             self._by_class[name].add(new)
 
-    def _put_capacity(self, capacity: CSIStorageCapacity, *, gone: bool) -> bool:
+    def _put_capacity(self, capacity: CSIStorageCapacity, *, is_deleted: bool) -> bool:
         # The class of a capacity cannot be changed.
         of_class = self._pools.setdefault(capacity.storage_class_name, {})
         old = of_class.pop(capacity.key, None)
-        new = None if gone else _pool(capacity)
+        new = None if is_deleted else _pool(capacity)
         if new is not None:
             of_class[capacity.key] = new
         return new != old
 
-    def _put_attachment(self, attachment: VolumeAttachment, *, gone: bool) -> bool:
+    def _put_attachment(self, attachment: VolumeAttachment, *, is_deleted: bool) -> bool:
         # Neither can the node or the volume of an attachment.
         node_name = attachment.spec.node_name
         of_node = self._attachments.setdefault(node_name, {})
         name, volume_name = attachment.metadata.name, attachment.spec.source.persistent_volume_name
-        changed = _store(of_node, name, attachment, gone=gone)
+        changed = _store(of_node, name, attachment, is_deleted=is_deleted)
         nodes = self._nodes_of_volume.setdefault(volume_name or "", {})
-        if gone:
+        if is_deleted:
             nodes.pop(name, None)
         else:
             nodes[name] = node_name
@@ -333,9 +333,9 @@ def _pool(capacity: CSIStorageCapacity) -> StoragePool | None:
 _NOT_COMPARED = frozenset({"metadata", "raw"})
 
 
-def _store(where: dict[str, T], key: str, obj: T, *, gone: bool) -> bool:
+def _store(where: dict[str, T], key: str, obj: T, *, is_deleted: bool) -> bool:
     """Store or drop an object; return whether anything that scheduling reads changed."""
-    if gone:
+    if is_deleted:
         return where.pop(key, None) is not None
     old = where.get(key)
     where[key] = obj

@@ -187,11 +187,11 @@ def _check_waiting(
         if not found.all():
             to_provision.append((claim, ~found))
     for claim, where in to_provision:
-        asked = considered if where is None else considered & where
-        if asked.any():
-            possible = _check_provision(claim, storage, nodes, rows, asked, decisions)
-            considered &= ~asked | possible
-            decisions.provision(claim, asked & possible)
+        checked = considered if where is None else considered & where
+        if checked.any():
+            possible = _check_provision(claim, storage, nodes, rows, checked, decisions)
+            considered &= ~checked | possible
+            decisions.provision(claim, checked & possible)
 
 
 def _check_provision(
@@ -199,7 +199,7 @@ def _check_provision(
     storage: StorageIndex,
     nodes: NodeColumns,
     rows: I32Array,
-    asked: Mask,
+    checked: Mask,
     decisions: Decisions,
 ) -> Mask:
     """Note the conflicts of making a claim's volume; return where there are none."""
@@ -207,15 +207,15 @@ def _check_provision(
     if storage_class is None:
         # PreFilter has found the class, so this is for callers who come without it.
         decisions.error = f'failed to find storage class "{class_of(claim)}"'
-        decisions.conflicts[asked] = FAILED
-        return ~asked
+        decisions.conflicts[checked] = FAILED
+        return ~checked
     if storage_class.provisioner in ("", NO_PROVISIONER):
-        decisions.conflicts[asked] |= BIND_CONFLICT
-        return ~asked
+        decisions.conflicts[checked] |= BIND_CONFLICT
+        return ~checked
     allowed = _topology_mask(storage_class, nodes, rows)
-    decisions.conflicts[asked & ~allowed] |= BIND_CONFLICT
+    decisions.conflicts[checked & ~allowed] |= BIND_CONFLICT
     roomy = _capacity_mask(claim, storage_class, storage, nodes, rows)
-    decisions.conflicts[asked & allowed & ~roomy] |= NOT_ENOUGH_SPACE
+    decisions.conflicts[checked & allowed & ~roomy] |= NOT_ENOUGH_SPACE
     return allowed & roomy
 
 

@@ -129,7 +129,7 @@ def pick_of_groups(
     feasible = int(state[SIZE].sum())
     greatest = np.int64(-1)
     ties = np.int64(0)
-    wanted = np.full(len(best), -2, dtype=np.int64)
+    target = np.full(len(best), -2, dtype=np.int64)
     for group in range(len(best)):
         if best[group] < 0:
             continue
@@ -137,13 +137,13 @@ def pick_of_groups(
         if total > greatest:
             greatest = total
             ties = np.int64(0)
-            wanted[:group] = -2
+            target[:group] = -2
         if total == greatest:
             ties += counts[group, best[group]]
-            wanted[group] = least + best[group]
+            target[group] = least + best[group]
     left = (draw * ties) >> 31
     for slot in range(len(totals) if ties else 0):
-        if totals[slot] == wanted[groups[slot]]:
+        if totals[slot] == target[groups[slot]]:
             if left == 0:
                 return slot, int(greatest), int(ties), feasible
             left -= 1

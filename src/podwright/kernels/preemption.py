@@ -115,20 +115,20 @@ class KnownResults(NamedTuple):
 
 
 @kernel
-def slots_with(codes: I64Array, slots: I32Array, wanted: int) -> I32Array:
+def slots_with(codes: I64Array, slots: I32Array, target: int) -> I32Array:
     """Return the slots that have one code, in the order given.
 
     Parameters
     ----------
     codes : (n_slots,) int64
     slots : (k,) int32
-    wanted : int
+    target : int
         The code.
     """
     found = np.empty(len(slots), dtype=np.int32)
     n = 0
     for slot in slots:
-        if codes[slot] == wanted:
+        if codes[slot] == target:
             found[n] = slot
             n += 1
     return found[:n]
@@ -284,7 +284,7 @@ def dry_run_sums(
         it is a victim: int8.
     """
     reserved_row = room.reserved_row
-    now_ns, wanted = goal[1], goal[2]
+    now_ns, target = goal[1], goal[2]
     n_marks = 0
     for slot in slots:
         n_marks += pods.counts[slot]
@@ -327,7 +327,7 @@ def dry_run_sums(
         goal[3] += 1
         if measures[n - 1, 0] == 0:
             goal[4] += 1
-        if goal[4] > 0 and goal[3] >= wanted:
+        if goal[4] > 0 and goal[3] >= target:
             break
     return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
 
@@ -364,15 +364,15 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
         return
 
     # Remove all pods of lower priority.
-    n_asked = len(pairs) // 2 + 1
-    columns = np.full(n_asked, _PODS, dtype=np.int64)
+    n_requested = len(pairs) // 2 + 1
+    columns = np.full(n_requested, _PODS, dtype=np.int64)
     columns[:-1] = pairs[::2]
-    slack = np.empty(n_asked, dtype=np.int64)
+    slack = np.empty(n_requested, dtype=np.int64)
     lacks = False
-    for j in range(n_asked):
+    for j in range(n_requested):
         column = columns[j]
         left_over = allocatable[slot, column] - requested[slot, column]
-        left_over -= pairs[2 * j + 1] if j < n_asked - 1 else 1
+        left_over -= pairs[2 * j + 1] if j < n_requested - 1 else 1
         if row >= 0:
             left_over -= room.reserved[row, column]
         for place in range(first, end):
@@ -393,10 +393,10 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
             if marks[i] != group:
                 continue
             fits = True
-            for j in range(n_asked):
+            for j in range(n_requested):
                 fits &= slack[j] >= requests[first + i, columns[j]]
             if fits:
-                for j in range(n_asked):
+                for j in range(n_requested):
                     slack[j] -= requests[first + i, columns[j]]
                 marks[i] = _SPARED
             else:

@@ -17,10 +17,10 @@ def check_classic_queue(case: Case) -> Check:
     now_ns = 0
     for step in case["steps"]:
         now_ns += _to_ns(step["dt"])
-        said = _do(queue, step, now_ns)
+        fields = _do(queue, step, now_ns)
         queue.validate()
         for field in ("popped", "error"):
-            yield equal(field, step.get(field), said.get(field))
+            yield equal(field, step.get(field), fields.get(field))
         actual = _state(queue, now_ns)
         expected = {"nominated": {}, "records": {}} | step["expect"]
         for field in sorted(expected.keys() | actual.keys()):

@@ -62,8 +62,8 @@ def check_classic_sequence(case: Case) -> Check:
             placed[pod.key] = with_node_name(pod, expect["chosen"])
             cluster.put(placed[pod.key])
         else:
-            told = expect.get("preemption", {})
-            yield from _preempt(scheduler, pod, decision.failed, told, placed)
+            expected = expect.get("preemption", {})
+            yield from _preempt(scheduler, pod, decision.failed, expected, placed)
         scheduled_count += 1
 
 

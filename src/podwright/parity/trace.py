@@ -345,14 +345,14 @@ def _next(machine: Machine) -> dict[str, Any]:
     if not machine.has_next:
         return {"name": None}
     queued = _next_queued(machine)
-    said = {
+    fields = {
         "name": queued.pod.metadata.name,
         "attempts": queued.attempts + 1,
         "unschedulable_count": queued.unschedulable_count,
         "consecutive_errors": queued.consecutive_errors,
         "was_flushed": queued.was_flushed,
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
 def _next_queued(machine: Machine) -> QueuedPod:
@@ -421,12 +421,12 @@ def _batch_of(decision: Decision) -> dict[str, Any]:
     report = decision.batch
     if report is None:
         return {}
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if report.hint:
-        said = {"hint": report.hint, "used": report.is_used}
+        fields = {"hint": report.hint, "used": report.is_used}
     if report.flushed:
-        said["flush"] = list(report.flushed)
-    return said
+        fields["flush"] = list(report.flushed)
+    return fields
 
 
 def _compare_calls(expected: dict[str, Any], replay: Replay) -> Check:

@@ -32,12 +32,12 @@ class _Scripted(Plugin):
     """A plugin whose results are in the trace."""
 
     outcomes: ClassVar[dict[str, dict[str, list[dict[str, Any]]]]] = {}
-    told: ClassVar[dict[str, list[Any]]] = {}
+    plugin_calls: ClassVar[dict[str, list[Any]]] = {}
 
     def _play(self, point: str, cycle: Cycle, node: str, *, at_end: str) -> dict[str, Any]:
         """Note the call and take the next outcome for the pod."""
         pod = cycle.pod.key
-        self.told[pod].append([self.name, point, node])
+        self.plugin_calls[pod].append([self.name, point, node])
         by_pod = self.outcomes.get(point, {})
         left = by_pod.get(pod)
         if left is None:
@@ -63,7 +63,7 @@ class _Stub(_Scripted):
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Note the call."""
-        self.told[cycle.pod.key].append([self.name, "unreserve", node_name])
+        self.plugin_calls[cycle.pod.key].append([self.name, "unreserve", node_name])
 
     def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
         """Play the script."""
@@ -84,7 +84,7 @@ class _Stub(_Scripted):
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
         """Note the call."""
-        self.told[cycle.pod.key].append([self.name, "post_bind", node_name])
+        self.plugin_calls[cycle.pod.key].append([self.name, "post_bind", node_name])
 
 
 class _StubBind(_Scripted):
@@ -98,13 +98,13 @@ class _StubBind(_Scripted):
 
 
 def machine_of(
-    case: Case, script: dict[str, Any], told: dict[str, list[Any]], start_ns: int
+    case: Case, script: dict[str, Any], plugin_calls: dict[str, list[Any]], start_ns: int
 ) -> Machine:
     """Build the machine of a trace.
 
     Parameters
     ----------
-    told : dict of str to list, written
+    plugin_calls : dict of str to list, written
         Per pod the calls of scripted plugins.
     """
     played = script.get("plugins", {})
@@ -115,7 +115,7 @@ def machine_of(
             (base,),
             {
                 "name": name,
-                "told": told,
+                "plugin_calls": plugin_calls,
                 "outcomes": {
                     point: {pod: list(outcomes) for pod, outcomes in by_pod.items()}
                     for point, by_pod in played.get(name, {}).items()

@@ -91,11 +91,11 @@ def _arguments(
     extender: CalledExtender, pod: Pod, candidates: dict[str, Candidate]
 ) -> dict[str, Any]:
     """Return the `ExtenderPreemptionArgs`: uids if `nodeCacheCapable`, else Pod objects."""
-    knows_pods = extender.settings.node_cache_capable
+    is_cache_capable = extender.settings.node_cache_capable
     victims = {
         node: {
             "Pods": [
-                {"UID": victim.metadata.uid} if knows_pods else encode(victim)
+                {"UID": victim.metadata.uid} if is_cache_capable else encode(victim)
                 for victim in candidate.victims
             ],
             "NumPDBViolations": candidate.pdb_violations,
@@ -104,8 +104,8 @@ def _arguments(
     }
     return {
         "Pod": encode(pod),
-        "NodeNameToVictims": None if knows_pods else victims,
-        "NodeNameToMetaVictims": victims if knows_pods else None,
+        "NodeNameToVictims": None if is_cache_capable else victims,
+        "NodeNameToMetaVictims": victims if is_cache_capable else None,
     }
 
 

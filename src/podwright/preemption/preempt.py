@@ -174,8 +174,8 @@ def _nothing(found: DryRun) -> Preemption:
 def _why_not(failed: FailedCycle, found: DryRun) -> str:
     """Return for every node why preemption on it would not help."""
     node_count = failed.cluster.nodes.n_alive
-    told = sum(rejection.count for rejection in found.rejections)
-    rest = Rejection(NOT_HELPFUL, node_count - told)
+    rejected_count = sum(rejection.count for rejection in found.rejections)
+    rest = Rejection(NOT_HELPFUL, node_count - rejected_count)
     rejections = (*found.rejections, rest) if rest.count else found.rejections
     return fit_error(node_count, None, rejections)
 

@@ -1,4 +1,4 @@
-"""NodeAffinity: nodes that come to match the pod's selector and affinity.
+"""NodeAffinity: nodes that change to match the pod's selector and affinity.
 
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
 """

@@ -12,10 +12,10 @@ from podwright.plugins.hints.objects import changed, queue_if
 
 def events_to_register() -> tuple[EventHint, ...]:
     """Return the loss of the last gate."""
-    return (EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_gates_gone),)
+    return (EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_gates_removed),)
 
 
-def after_gates_gone(pod: Pod, old: object | None, new: object | None) -> Hint:
+def after_gates_removed(pod: Pod, old: object | None, new: object | None) -> Hint:
     """Queue if it is the pod itself."""
     _, changed_pod = changed(Pod, old, new)
     return queue_if(changed_pod.metadata.uid == pod.metadata.uid)

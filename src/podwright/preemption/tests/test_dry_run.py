@@ -42,7 +42,7 @@ def found(cluster: Cluster, preemptor: Pod) -> tuple[DryRun, DryRun]:
     return dry_run(failed), dry_run(failed, use_sums=False)
 
 
-def told(run: DryRun) -> object:
+def reasons(run: DryRun) -> object:
     return list(run.candidates), run.rejections
 
 
@@ -82,13 +82,13 @@ def measured(run: DryRun) -> list[list[int]]:
 def test_a_dry_run_uses_the_changes_since_the_last_one(change: Callable[[Cluster], object]):
     cluster = full_cluster()
     before, plain_before = found(cluster, HIGH)
-    assert told(before) == told(plain_before)
+    assert reasons(before) == reasons(plain_before)
     change(cluster)
     after, plain = found(cluster, HIGH)
-    assert told(after) == told(plain)
+    assert reasons(after) == reasons(plain)
     again, _ = found(cluster, HIGH)
-    assert told(again) == told(after)
-    assert (told(before), measured(before)) != (told(after), measured(after)), "it mattered"
+    assert reasons(again) == reasons(after)
+    assert (reasons(before), measured(before)) != (reasons(after), measured(after)), "it mattered"
 
 
 def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
@@ -98,7 +98,7 @@ def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
     cluster.put(waiting)
     assert len(found(cluster, HIGH)[0].candidates) < len(first.candidates)
     cluster.clear_nomination(waiting)
-    assert told(found(cluster, HIGH)[0]) == told(first)
+    assert reasons(found(cluster, HIGH)[0]) == reasons(first)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_results_of_one_preemptor_are_not_used_for_another(preemptor: Pod):
     cluster = full_cluster()
     first, _ = found(cluster, HIGH)
     other, plain = found(cluster, preemptor)
-    assert told(other) == told(plain)
-    assert told(other) != told(first)
-    assert told(found(cluster, HIGH)[0]) == told(first)
+    assert reasons(other) == reasons(plain)
+    assert reasons(other) != reasons(first)
+    assert reasons(found(cluster, HIGH)[0]) == reasons(first)
 
 
 def test_more_kinds_of_preemptors_than_are_cached_find_correct_results():
@@ -122,7 +122,7 @@ def test_more_kinds_of_preemptors_than_are_cached_find_correct_results():
     for _ in range(2):
         for priority in range(2, 9):
             one, plain = found(cluster, pod("one", "1500m", priority=priority))
-            assert told(one) == told(plain)
+            assert reasons(one) == reasons(plain)
 
 
 @pytest.mark.parametrize("use_sums", [True, False])
