@@ -425,7 +425,7 @@ def test_the_commands_call_extenders(port, tmp_path):
     assert "n2" in placed.stdout
     explained = CliRunner().invoke(app, ["explain", "web", *arguments])
     assert explained.exit_code == 0, explained.output
-    assert f"extenders[0] (http://127.0.0.1:{port}/plain): left 2 of 3 nodes" in explained.stdout
+    assert f"extenders[0] (http://127.0.0.1:{port}/plain): kept 2 of 3 nodes" in explained.stdout
     assert "1 node: no licence (Extender)" in explained.stdout
     document = CliRunner().invoke(app, ["explain", "web", *arguments, "-o", "json"])
     assert json.loads(document.stdout)["extenders"][0]["scores"] == {"n1": 0, "n2": 200}
