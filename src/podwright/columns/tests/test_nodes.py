@@ -4,6 +4,7 @@ from podwright.columns import Cluster
 from podwright.columns.nodes import ABSENT, CPU, MEMORY, PODS
 from podwright.framework import Reads
 from podwright.objects.decode import decode_node
+from podwright.testing import make_pod
 
 NODE = {
     "labels": {"zone": "x"},
@@ -286,3 +287,20 @@ def test_nodes_are_visited_zone_by_zone_also_after_one_has_moved():
     assert cluster.nodes.visiting_order().tolist() == [0, 2, 1]
     cluster.put(node("a", labels={key: "y"}))
     assert cluster.nodes.visiting_order().tolist() == [1, 2, 0]
+
+
+def test_new_slots_count_the_requests_of_each_pod_once():
+    cluster = Cluster()
+    for name in ("gone", "n", "idle"):
+        cluster.put(node(name))
+    cluster.put(make_pod("web", cpu="500m", memory="1Gi", node="n"))
+    cluster.put(make_pod("more", cpu="250m", node="n"))
+    cluster.delete(node("gone"))
+    cluster._renumber()
+    nodes = cluster.nodes
+    assert nodes.names == ["n", "idle"]
+    assert nodes.requested[:, CPU].tolist() == [750, 0]
+    assert nodes.requested[:, MEMORY].tolist() == [1024**3, 0]
+    assert nodes.requested[:, PODS].tolist() == [2, 0]
+    assert nodes.non_zero_requested[0].tolist() == [750, 1024**3 + 200 * 1024**2]
+    assert nodes.non_zero_requested[1].tolist() == [0, 0]
