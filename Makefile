@@ -74,9 +74,10 @@ bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
 
 coverage: $(VENV)/.installed  ## The fast tests, and the lines of the deciding rooms that they run
-	$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report= --junit-xml=$(REPORTS)/tests.xml $(ARGS)
+	$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report= --cov-fail-under=0 \
+		--junit-xml=$(REPORTS)/tests.xml $(ARGS)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) --cov --cov-append --cov-report= \
-		--junit-xml=$(REPORTS)/without-compiler.xml \
+		--cov-fail-under=0 --junit-xml=$(REPORTS)/without-compiler.xml \
 		$(addprefix src/podwright/,kernels plugins preemption framework)
 	$(BIN)/coverage report
 	$(BIN)/python tools/coverage_of_rooms.py
