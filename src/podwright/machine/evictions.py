@@ -189,7 +189,7 @@ class Evictions:
         return [
             pod
             for pod in self._state.queue.nominator.pods_on(eviction.node)
-            if pod.priority < priority and pod.status.nominated_node_name
+            if pod.priority < priority
         ]
 
     def _advance(self, eviction: Eviction) -> None:
