@@ -260,7 +260,7 @@ class BindingCycles:
         state = self._state
         binding = state.assumed.get(timer.uid)
         # The timer may be an old one of the same binding cycle, or of an earlier one.
-        if binding is None or (binding.number, binding.timer) != (timer.number, timer.counter):
+        if binding is None or binding.timer != timer.counter:
             return
         forget(state, binding)
         state.expired.add(timer.uid)
