@@ -1,4 +1,4 @@
-"""Terms of pod affinity: which pods they are about.
+"""Compiled terms of pod affinity and anti-affinity.
 
 Upstream: pkg/scheduler/algorithm/priorities/util/topologies.go
 """
@@ -36,11 +36,11 @@ class Term(msgspec.Struct, frozen=True):
     Attributes
     ----------
     namespaces : tuple of str
-        Of the pods it is about.
+        The namespaces of the pods that the term selects.
     selector : Selector
-        Their labels.
+        The labels of these pods.
     topology_key : str
-        What "near" means.
+        The node label that defines the topology domains.
     """
 
     namespaces: tuple[str, ...]
@@ -48,18 +48,18 @@ class Term(msgspec.Struct, frozen=True):
     topology_key: str
 
     def matches(self, pod: Pod) -> bool:
-        """Whether the term is about the pod."""
+        """Whether the term selects the pod."""
         metadata = pod.metadata
         return metadata.namespace in self.namespaces and self.selector.matches(metadata.labels)
 
 
 def compile_term(owner: Pod, term: PodAffinityTerm) -> Term:
-    """Compile a term of the owner; no namespaces means the owner's, there is no selector of them.
+    """Compile a term of a pod; a term without namespaces applies to the namespace of that pod.
 
     Notes
     -----
-    No label selector matches nothing, an empty one everything; an invalid one, which the API
-    server refuses, nothing.
+    An absent label selector matches nothing and an empty one everything. An invalid selector, which
+    the API server rejects, matches nothing.
     """
     try:
         selector = label_selector(term.label_selector)
@@ -74,7 +74,7 @@ def compile_terms(owner: Pod, terms: Sequence[PodAffinityTerm]) -> tuple[Term, .
 
 
 def required_affinity(pod: Pod) -> Sequence[PodAffinityTerm]:
-    """Return the terms of pods that the pod must be near."""
+    """Return the required affinity terms."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.pod_affinity is None:
         return ()
@@ -82,7 +82,7 @@ def required_affinity(pod: Pod) -> Sequence[PodAffinityTerm]:
 
 
 def required_anti(pod: Pod) -> Sequence[PodAffinityTerm]:
-    """Return the terms of pods that the pod must not be near."""
+    """Return the required anti-affinity terms."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.pod_anti_affinity is None:
         return ()
@@ -90,7 +90,7 @@ def required_anti(pod: Pod) -> Sequence[PodAffinityTerm]:
 
 
 def preferred_affinity(pod: Pod) -> Sequence[WeightedPodAffinityTerm]:
-    """Return the terms of pods that the pod would like to be near."""
+    """Return the preferred affinity terms."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.pod_affinity is None:
         return ()
@@ -98,7 +98,7 @@ def preferred_affinity(pod: Pod) -> Sequence[WeightedPodAffinityTerm]:
 
 
 def preferred_anti(pod: Pod) -> Sequence[WeightedPodAffinityTerm]:
-    """Return the terms of pods that the pod would like to keep away from."""
+    """Return the preferred anti-affinity terms."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.pod_anti_affinity is None:
         return ()

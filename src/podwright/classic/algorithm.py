@@ -1,8 +1,8 @@
-"""Which predicates, priorities and extenders make up a scheduler.
+"""The predicates, priorities and extenders of a scheduler.
 
-Either an algorithm provider, which is a name for a fixed set, or a policy. The two providers
-differ in one thing: `DefaultProvider` spreads load (least requested), the one for cluster
-autoscaling packs it (most requested).
+They come from an algorithm provider, which is a name for a fixed set, or from a policy. The two
+providers differ in one priority: `DefaultProvider` spreads load (least requested), and the provider
+for cluster autoscaling packs it (most requested).
 
 Upstream: pkg/scheduler/algorithmprovider/defaults/defaults.go, factory/factory.go
 """
@@ -81,7 +81,7 @@ class Weighted(msgspec.Struct, frozen=True):
 
 
 class Algorithm(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scheduler decides by.
+    """An algorithm: predicates, priorities, extenders and their settings.
 
     Attributes
     ----------
@@ -92,9 +92,9 @@ class Algorithm(msgspec.Struct, frozen=True, kw_only=True):
     extenders : tuple of (int, ExtenderSettings)
         In the order of calls, ignorable ones last, each with its index in the policy.
     hard_pod_affinity_weight : int
-        For InterPodAffinityPriority.
+        The weight of InterPodAffinityPriority for required terms of existing pods.
     always_check_all : bool
-        Collect the reasons of all predicates, not of the first that fails.
+        Whether all predicates are evaluated after one has failed.
     """
 
     predicates: tuple[Predicate, ...]
@@ -157,8 +157,7 @@ def algorithm_from_policy(
 
     Notes
     -----
-    Of two entries of one name the later one holds. A list that is absent is that of the
-    default provider.
+    The later of two entries with one name applies. An absent list is that of the default provider.
     """
     default = algorithm_of_provider(balanced_as_1_7=balanced_as_1_7)
     predicates, priorities = default.predicates, default.priorities
@@ -182,7 +181,7 @@ def algorithm_from_policy(
 
 
 def _in_order(named: Mapping[str, Predicate]) -> tuple[Predicate, ...]:
-    """Put predicates into the fixed order; the mandatory ones come in, unknown names drop out."""
+    """Sort predicates in the fixed order; add the mandatory ones, and drop unknown names."""
     present = {name: PREDICATES[name] for name in MANDATORY} | dict(named)
     return tuple(present[name] for name in ORDER if name in present)
 

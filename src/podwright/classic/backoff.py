@@ -1,10 +1,10 @@
-"""Backoff records: how often each pod failed, and when its backoff ends.
+"""Backoff records: the failures of each pod, and the end of its backoff.
 
 A record is kept while the pod is in no queue, so the second backoff is longer than the first. Two
-upstream rules are surprising: the number of attempts grows only after the last backoff is over,
-and at the failure of any pod, records that were not updated for longer than the longest backoff
-are dropped. So a pod that waited for more than ten seconds starts at one second again, and no pod
-gets beyond the fifth attempt: its record is dropped after the ten seconds of that backoff.
+upstream rules are unexpected. The number of attempts increases only after the previous backoff has
+ended. And the failure of any pod drops all records that were not updated for longer than the
+maximum backoff. Therefore a pod that waited for more than ten seconds starts at one second again,
+and no pod exceeds the fifth attempt: its record is dropped after that backoff of ten seconds.
 
 Upstream: pkg/scheduler/internal/queue/pod_backoff.go
 """
@@ -19,16 +19,16 @@ __all__ = ["BackoffRecord", "BackoffRecords"]
 
 
 class BackoffRecord(msgspec.Struct, frozen=True, gc=False):
-    """What is known of one pod.
+    """The backoff of one pod.
 
     Attributes
     ----------
     attempts : int
-        Failures that counted.
+        The number of counted failures.
     updated_ns : int
-        When the last of them was.
+        The time of the last counted failure.
     end_ns : int
-        Until when the pod waits.
+        The end of the backoff.
     """
 
     attempts: int
@@ -42,14 +42,15 @@ class BackoffRecords:
     Parameters
     ----------
     initial_ns, max_ns : int
-        The first wait, and the longest; also how long an untouched record is kept.
+        The initial and the maximum backoff. A record that is not updated is kept for the maximum
+        backoff.
     """
 
     def __init__(self, initial_ns: int, max_ns: int) -> None:
         self._initial_ns = initial_ns
         self._max_ns = max_ns
-        # Ordered by last update, because a renewed record goes to the end: the old ones are
-        # in front, and clearing up costs what it clears.
+        # Ordered by the last update, because a renewed record moves to the end. Removing old
+        # records therefore costs only the number of removed records.
         self._records: OrderedDict[str, BackoffRecord] = OrderedDict()
 
     def get(self, name: str) -> BackoffRecord | None:
@@ -57,16 +58,16 @@ class BackoffRecords:
         return self._records.get(name)
 
     def all(self) -> dict[str, BackoffRecord]:
-        """Return all records, the longest untouched first."""
+        """Return all records, the least recently updated first."""
         return dict(self._records)
 
     def is_backing_off(self, name: str, now_ns: int) -> bool:
-        """Whether the pod must wait; at the very end of its backoff it need not."""
+        """Whether the pod is backing off; false at the exact end of the backoff."""
         record = self._records.get(name)
         return record is not None and record.end_ns > now_ns
 
     def fail(self, name: str, now_ns: int) -> BackoffRecord:
-        """Note a failure, unless the pod's backoff is still running; return the record."""
+        """Record a failure, unless the pod's backoff has not ended; return the record."""
         self._clear_up(now_ns)
         record = self._records.get(name)
         if record is not None:
@@ -79,7 +80,7 @@ class BackoffRecords:
         return record
 
     def drop(self, name: str) -> None:
-        """Forget the pod."""
+        """Drop the record of the pod."""
         self._records.pop(name, None)
 
     def _duration_ns(self, attempts: int) -> int:

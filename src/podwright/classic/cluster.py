@@ -1,4 +1,4 @@
-"""What the scheduler of 1.16 knows of the cluster, as plain objects.
+"""The cluster state of the v1.16 scheduler, as plain objects.
 
 Upstream: pkg/scheduler/internal/cache/cache.go and the listers beside it
 """
@@ -44,19 +44,19 @@ class ImageState:
 
 
 class ClassicCluster:
-    """Nodes with their pods, and the objects that rules look up.
+    """Nodes with their pods, and the other objects that the rules read.
 
     Parameters
     ----------
     nominator : Nominator or None
-        Which pods are promised to which node; a queue shares its own.
+        The nominated pods of each node; a queue shares its own nominator.
 
     Attributes
     ----------
     node_infos : dict of str to NodeInfo
-        By name, in order of arrival; some may have pods but no node.
+        By name, in the order in which they were added; an entry may have pods but no node.
     tree : NodeTree
-        The order of visits.
+        The order in which nodes are visited.
     images : dict of str to ImageState
         By name, with tag.
     """
@@ -88,10 +88,10 @@ class ClassicCluster:
             CSINode: self.csi_nodes,
         }
 
-    # ------------------------------------------------------------------ objects come and go
+    # ------------------------------------------------------------------ changes of objects
 
     def put(self, obj: KubernetesObject) -> None:
-        """Take in an object, new or newer. A pod without a node counts by its nomination only."""
+        """Add or update an object; a pod without a node counts only by its nomination."""
         if isinstance(obj, Node):
             self._put_node(obj)
         elif isinstance(obj, Pod):
@@ -100,7 +100,7 @@ class ClassicCluster:
             shelf[obj.key] = obj
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Forget an object; one that is not known is passed over."""
+        """Remove an object; an unknown object is ignored."""
         if isinstance(obj, Node):
             self._remove_node(obj.name)
         elif isinstance(obj, Pod):
@@ -151,13 +151,13 @@ class ClassicCluster:
             self.nominator.add(pod)
 
     def add_to_node(self, pod: Pod, node_name: str) -> None:
-        """Put a pod on a node."""
+        """Add a pod to a node."""
         info = self._info(node_name)
         info.add_pod(pod)
         self._note_affinity(info)
 
     def take_off(self, pod: Pod) -> None:
-        """Take a pod off its node; one that is not there is passed over."""
+        """Remove a pod from its node; an unknown pod is ignored."""
         info = self.node_infos.get(pod.spec.node_name)
         if info is None:
             return
@@ -178,23 +178,23 @@ class ClassicCluster:
             info = self.node_infos[name] = NodeInfo(name)
         return info
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ reads
 
     def nodes(self) -> list[NodeInfo]:
-        """Return all nodes in order of arrival."""
+        """Return all nodes in the order in which they were added."""
         return [info for info in self.node_infos.values() if info.node is not None]
 
     def nodes_with_affinity(self) -> Iterator[NodeInfo]:
-        """Yield the nodes that have pods with affinity or anti-affinity to other pods."""
+        """Yield the nodes that have pods with affinity or anti-affinity."""
         for name in self._nodes_with_affinity:
             yield self.node_infos[name]
 
     def services_of(self, pod: Pod) -> Iterator[Selector]:
-        """Yield the selectors of the services in front of the pod.
+        """Yield the selectors of the services that select the pod.
 
         Notes
         -----
-        A service without selector is in front of no pod, one with an empty selector of all.
+        A service without a selector selects no pod; one with an empty selector selects all pods.
         Upstream: client-go listers/core/v1/service_expansion.go, GetPodServices
         """
         for service in self.services.values():
@@ -227,7 +227,7 @@ class ClassicCluster:
 
 
 def _selectors_in(namespace: str, owners: Iterable[ReplicaSet | StatefulSet]) -> list[Selector]:
-    """Compile the selectors of one kind; one that is invalid hides all of them, as upstream."""
+    """Compile the selectors of one kind; as upstream, an invalid one yields an empty result."""
     try:
         return [label_selector(o.spec.selector) for o in owners if o.namespace == namespace]
     except SelectorError:

@@ -1,4 +1,4 @@
-"""From an event of the cluster to calls on the classic queue.
+"""The calls on the queue that follow from an event of the cluster.
 
 Upstream: pkg/scheduler/eventhandlers.go
 """
@@ -28,16 +28,16 @@ __all__ = ["MOVE_ALL", "QueueCall", "queue_calls"]
 
 
 class QueueCall(msgspec.Struct, frozen=True):
-    """One call.
+    """One call on the queue.
 
     Parameters
     ----------
     name : str
-        As upstream's queue names it.
+        The name of the method in upstream's queue.
     pod : Pod or None
-        What it is about, if it is about a pod.
+        The pod, if the call has one.
     old : Pod or None
-        The version before, for `Update`.
+        The previous version of the pod, for `Update`.
     """
 
     name: str
@@ -59,18 +59,18 @@ def queue_calls(
     unschedulable_count: int = 0,
     assumed: Pod | None = None,
 ) -> list[QueueCall]:
-    """Return what an event makes the scheduler call on its queue.
+    """Return the calls on the queue that an event causes.
 
     Parameters
     ----------
     old, new : KubernetesObject or None
         The object before (None: added) and after (None: deleted).
     scheduler_name : str
-        Whose pending pods are taken in; assigned pods of every scheduler count.
+        The scheduler whose pending pods are queued; assigned pods of all schedulers count.
     unschedulable_count : int
-        How many pods are unschedulable now.
+        The current number of unschedulable pods.
     assumed : Pod or None
-        The same pod as the scheduler has just placed it in its own memory.
+        The pod as the scheduler has assumed it.
     """
     changed = old if new is None else new
     if isinstance(changed, Pod):
@@ -118,13 +118,13 @@ def _pending_calls(
     if before is None:
         return [QueueCall("Add", after)]
     if assumed is not None and _comparable(assumed) == _comparable(after):
-        return []  # the scheduler's own doing comes back to it
+        return []  # the watch event of the scheduler's own binding
     return [QueueCall("Update", after, before)]
 
 
 def _comparable(pod: Pod) -> object:
-    """Return what must differ for an update of an assumed pod to count (skipPodUpdate)."""
-    # The whole document counts, what podwright does not read included.
+    """Return the fields whose change makes an update of an assumed pod count (skipPodUpdate)."""
+    # All fields count, including those that podwright does not read.
     document = dict(encode(pod))
     document["metadata"] = _without(document, "metadata", "resourceVersion", "annotations")
     document["spec"] = _without(document, "spec", "nodeName")
@@ -147,9 +147,9 @@ def _became_more_schedulable(old: Node, new: Node) -> bool:
 
 
 def _quantities(resources: ResourceList) -> dict[str, object]:
-    """Return quantities that differ when they are written differently: "1" is not "1000m".
+    """Return quantities as they are written: "1" and "1000m" differ.
 
-    Upstream compares them in depth, with the form in which they came.
+    Upstream compares quantities deeply, including the notation in which they were decoded.
     """
     return {name: parse_quantity(text) for name, text in resources.items()}
 

@@ -1,8 +1,8 @@
-"""Extenders: other processes that filter, score, preempt and bind.
+"""Extenders: external processes that filter, score, preempt and bind.
 
-What an extender answers comes from callables that the caller gives, so that no socket is
-opened here. A driver that cannot wait raises an exception of its own from the callable and
-runs the same cycle again when the answer has come: a cycle is a function of its inputs.
+Callables that the caller provides return the replies of an extender, so this module opens no
+socket. A driver that cannot wait raises an exception of its own from the callable, and runs the
+same cycle again when the reply has arrived: a cycle is a function of its inputs.
 
 Upstream: pkg/scheduler/core/extender.go, pkg/scheduler/api/types.go
 """
@@ -36,14 +36,14 @@ class ExtenderError(PodwrightError):
 
 
 class ManagedResource(msgspec.Struct, frozen=True, rename="camel"):
-    """An extended resource that is the extender's business.
+    """An extended resource that the extender manages.
 
     Parameters
     ----------
     name : str
         The resource.
     ignored_by_scheduler : bool
-        PodFitsResources leaves it to the extender.
+        Whether PodFitsResources ignores it.
     """
 
     name: str = ""
@@ -51,7 +51,7 @@ class ManagedResource(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ExtenderSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """One extender as a policy describes it; a verb that is empty is not called."""
+    """One extender as a policy describes it; an empty verb is not called."""
 
     url_prefix: str = msgspec.field(default="", name="urlPrefix")
     filter_verb: str = msgspec.field(default="", name="filterVerb")
@@ -69,7 +69,7 @@ class ExtenderSettings(msgspec.Struct, frozen=True, kw_only=True):
     ignorable: bool = False
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod requests a managed resource, or there are no managed resources."""
+        """Whether the pod requests a managed resource, or the extender manages all pods."""
         if not self.managed_resources:
             return True
         managed = {resource.name for resource in self.managed_resources}
@@ -87,7 +87,7 @@ class ExtenderAnswer(msgspec.Struct, frozen=True):
     Parameters
     ----------
     node_names : tuple of str
-        The nodes that pass; others are gone, with or without a reason.
+        The nodes that pass; all others are rejected, with or without a reason.
     failed : mapping of str to str
         Reasons by node.
     error : str
@@ -100,7 +100,7 @@ class ExtenderAnswer(msgspec.Struct, frozen=True):
 
 
 class Extender:
-    """An extender and how to call it.
+    """An extender with its callables.
 
     Parameters
     ----------
@@ -133,11 +133,11 @@ class Extender:
 
     @property
     def supports_preemption(self) -> bool:
-        """Whether the extender is called about victims."""
+        """Whether the extender has a preempt verb."""
         return bool(self.settings.preempt_verb) and self._preempt is not None
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
-        """Return which nodes pass; all of them, if the extender does not filter.
+        """Return the nodes that pass; all nodes if the extender does not filter.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Extender:
         return answer
 
     def scores(self, pod: Pod, node_names: Sequence[str]) -> Mapping[str, int]:
-        """Return what to add to the nodes' totals, weight applied; nothing after an error."""
+        """Return the weighted scores of the nodes; empty after an error."""
         if not self.settings.prioritize_verb or self._prioritize is None:
             return {}
         try:
@@ -162,7 +162,7 @@ class Extender:
         return {name: score * self.settings.weight for name, score in scores.items()}
 
     def preempt(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, Victims]:
-        """Return the nodes on which the extender agrees, with the victims it agrees to.
+        """Return the nodes that the extender accepts, with the victims that it accepts.
 
         Raises
         ------
@@ -174,11 +174,11 @@ class Extender:
 
 
 def request_body(settings: ExtenderSettings, pod: Pod, nodes: Sequence[NodeInfo]) -> dict[str, Any]:
-    """Return the body of a filter or prioritize request, as it is written on the wire.
+    """Return the body of a filter or prioritize request.
 
     Notes
     -----
-    The keys of 1.16 are capitalised. An extender that keeps its own cache of nodes gets names.
+    The keys of v1.16 are capitalized. An extender with its own node cache receives names only.
     """
     body: dict[str, Any] = {"Pod": encode(pod), "Nodes": None, "NodeNames": None}
     if settings.node_cache_capable:

@@ -44,7 +44,7 @@ _OK = 200
 
 
 class ReplyNeeded(Exception):  # noqa: N818 - named for what it is
-    """The cycle needs the reply to a call, and is to be run again with it."""
+    """The cycle needs the reply to a call, and must be run again with it."""
 
     def __init__(self, call: ExtenderCall) -> None:
         super().__init__(f"{call.verb} call to {call.url}")
@@ -52,12 +52,12 @@ class ReplyNeeded(Exception):  # noqa: N818 - named for what it is
 
 
 def called_extender(index: int, settings: ExtenderSettings) -> CalledExtender:
-    """Return an extender of a policy in the words of a configuration.
+    """Return an extender of a policy as an extender of a configuration.
 
     Parameters
     ----------
     index : int
-        Its place in the policy.
+        Its index in the policy.
     """
     return CalledExtender(
         settings=ExtenderOfConfiguration(
@@ -85,14 +85,14 @@ def called_extender(index: int, settings: ExtenderSettings) -> CalledExtender:
 
 
 class PolicyExtenders:
-    """The extenders of a policy, and the answers that are known in this cycle.
+    """The extenders of a policy, and the replies that are known in this cycle.
 
     Parameters
     ----------
     numbered : sequence of (int, ExtenderSettings)
         In the order of calls, each with its index in the policy.
     cluster : ClassicCluster
-        Where nodes and victims are looked up.
+        The cluster with the nodes and the victims.
 
     Attributes
     ----------
@@ -116,13 +116,13 @@ class PolicyExtenders:
         )
 
     def begin(self, replies: Sequence[ExtenderReply]) -> None:
-        """Begin the cycle from its start, with the replies that have come so far, in order."""
+        """Start the cycle again, with the replies that have arrived, in order."""
         self._replies = replies
         self._asked_count = 0
         self._answers = Answers()
 
     def answers(self) -> tuple[ExtenderAnswers, ...]:
-        """Return the answers of the extenders in this cycle, to explain it."""
+        """Return the replies of the extenders in this cycle, for its explanation."""
         return self._answers.all()
 
     def _extender(self, settings: ExtenderSettings, called: CalledExtender) -> Extender:
@@ -160,7 +160,7 @@ class PolicyExtenders:
         return request_body(settings, pod, [self._cluster.node_infos[name] for name in node_names])
 
     def _ask(self, called: CalledExtender, verb: ExtenderVerb, body: Mapping[str, Any]) -> Any:
-        """Return the JSON value of the answer, if it is known already."""
+        """Return the JSON value of a reply; raise `ReplyNeeded` if it is unknown."""
         call = called.call(verb, body)
         if self._asked_count == len(self._replies):
             raise ReplyNeeded(call)

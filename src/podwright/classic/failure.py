@@ -1,4 +1,4 @@
-"""Why a pod does not fit on a node, and the message about it.
+"""The reasons for which a pod does not fit on a node, and the fit error.
 
 Upstream: pkg/scheduler/algorithm/predicates/error.go,
 pkg/scheduler/core/generic_scheduler.go (FitError, unresolvablePredicateFailureErrors)
@@ -33,12 +33,12 @@ class Failure(msgspec.Struct, frozen=True):
     Attributes
     ----------
     predicate : str
-        The name in the failure, which is not always that in the configuration; empty when an
-        extender gave the reason.
+        The name in the failure, which may differ from the configured name; empty for a reason of an
+        extender.
     reason : str
-        What the fit error counts.
+        The reason that the fit error counts.
     detail : str
-        The amounts, for resources.
+        The amounts of a resource.
     """
 
     predicate: str
@@ -53,11 +53,11 @@ FITS: Final[Failures] = ()
 
 
 class SchedulingError(PodwrightError):
-    """A cycle that could not be carried out: not "does not fit", but "cannot be judged"."""
+    """An error that ends the cycle, as opposed to a pod that does not fit."""
 
 
-# An affinity rule cannot be cured by evicting pods, an anti-affinity rule can. An extender's
-# reasons have no predicate and are never in here.
+# Evicting pods cannot make a pod meet an affinity rule, but it can make it meet an anti-affinity
+# rule. Reasons of extenders have no predicate and are never in this set.
 _UNRESOLVABLE: Final = frozenset(
     {
         "MatchNodeSelector",
@@ -80,7 +80,7 @@ _UNRESOLVABLE: Final = frozenset(
 
 
 def is_unresolvable(failures: Iterable[Failure]) -> bool:
-    """Whether a node stays closed to the pod however many pods are evicted from it."""
+    """Whether evicting pods cannot make the node feasible."""
     return any(failure.predicate in _UNRESOLVABLE for failure in failures)
 
 
@@ -95,7 +95,7 @@ def fit_error(nodes_count: int, failures_by_node: Mapping[str, Failures]) -> str
 
     Notes
     -----
-    The parts are sorted as strings, counts included: "10 x" comes before "2 y".
+    The parts are sorted as text including their counts: "10 x" is before "2 y".
     """
     counts = Counter(
         failure.reason for failures in failures_by_node.values() for failure in failures

@@ -1,9 +1,9 @@
 """Whether a pod fits on a node, by all predicates.
 
-Nominated pods make it two passes. Those of equal or greater priority are supposed to be on
-their node first: the pod must not take the room that was made for them. If that succeeds, it
-must succeed without them as well, because they may never come: a pod must not rely on
-affinity to a pod that is not there yet.
+With nominated pods there are two passes. The first pass adds the nominated pods of equal or greater
+priority to the node, because the pod must not use the resources that preemption has freed for them.
+The second pass omits them, because they may never be bound, and the pod must not depend on affinity
+to a pod that is not on the node.
 
 Upstream: pkg/scheduler/core/generic_scheduler.go, podFitsOnNode and addNominatedPods
 """
@@ -28,18 +28,18 @@ def failures_on_node(
     node: NodeInfo,
     nominated: Sequence[Pod] = (),
 ) -> Failures:
-    """Return what speaks against the node; `FITS` if nothing does.
+    """Return the failures of the predicates on a node; `FITS` if there are none.
 
     Parameters
     ----------
     algorithm : Algorithm
         The predicates.
     checks : sequence of Check
-        `algorithm.checks(meta)`, worked out once for many nodes.
+        `algorithm.checks(meta)`, computed once for many nodes.
     meta : PredicateMetadata
         The pod.
     node : NodeInfo
-        The node, or a copy on which something is tried.
+        The node, or a copy of it.
     nominated : sequence of Pod
         The pods that are nominated to the node.
     """

@@ -1,8 +1,8 @@
 """The columns, mirrored in the plain objects that the v1.16 rules read.
 
-Drivers, metrics and explanations use one cluster. Under the v1.16 rules it is this one: every
-change of the columns is made to a `ClassicCluster` as well. The columns do not affect decisions
-then.
+Drivers, metrics and explanations use one cluster. Under the v1.16 rules it is a `MirroredCluster`,
+which applies every change of the columns to a `ClassicCluster` as well. The columns then do not
+affect decisions.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["MirroredCluster", "identified"]
 
 
 class MirroredCluster(Cluster):
-    """Columns with a `ClassicCluster` beside them.
+    """Columns with a `ClassicCluster` of the same state.
 
     Parameters
     ----------
     nominator : Nominator, optional
-        Of the queue, if there is one.
+        The nominator of the queue, if there is one.
 
     Attributes
     ----------
@@ -33,25 +33,25 @@ class MirroredCluster(Cluster):
         super().__init__()
         self.classic = ClassicCluster(nominator)
         self._counted: dict[str, tuple[Pod, Pod]] = {}
-        """By "namespace/name": the pod as it was placed, and as it counts, with its node."""
+        """The placed pods by "namespace/name": the pod as placed, as counted, and its node."""
 
     def put(self, obj: Object) -> None:
-        """Add an object or take over its new version."""
+        """Add or update an object."""
         super().put(obj)
         if not isinstance(obj, Pod):
             self.classic.put(obj)
             return
         placed = self.pods.get(obj.key)
         if placed is not None and self._counted[obj.key][0] is not placed.pod:
-            # A version that counts the same in the columns; its labels are read here.
+            # The columns count this version as the previous one, but its labels matter here.
             self._count_on(placed.pod, placed.slot)
 
     def delete(self, obj: Object) -> None:
-        """Take an object out; unknown ones are ignored."""
+        """Remove an object; an unknown object is ignored."""
         node = self._node(obj.metadata.name) if isinstance(obj, Node) else None
         super().delete(obj)
         if isinstance(obj, Node):
-            # Its zone is that of the version that was put.
+            # The zone of the node is that of the stored version.
             self.classic.remove(obj if node is None else node)
         elif not isinstance(obj, Pod):
             self.classic.remove(obj)
@@ -61,25 +61,25 @@ class MirroredCluster(Cluster):
         return None if info is None else info.node
 
     def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
-        """Count `pod` on the node in `slot`."""
+        """Count a pod on the node in `slot`."""
         placed = super().place(pod, slot, key)
         self._count_on(pod, slot)
         return placed
 
     def remove(self, key: str) -> Pod | None:
-        """Stop counting a placed pod; None if it was not placed."""
+        """Stop counting a placed pod; return None if it was not placed."""
         counted = self._counted.pop(key, None)
         if counted is not None:
             self.classic.take_off(counted[1])
         return super().remove(key)
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Note that a pending pod is nominated to a node."""
+        """Nominate a pending pod to a node."""
         super().nominate(pod, node_name)
         self.classic.nominator.add(identified(pod), node_name)
 
     def clear_nomination(self, pod: Pod) -> None:
-        """Forget where `pod` was nominated to."""
+        """Clear the nomination of a pod."""
         super().clear_nomination(pod)
         self.classic.nominator.remove(identified(pod).metadata.uid)
 
@@ -94,5 +94,5 @@ class MirroredCluster(Cluster):
 
 
 def identified(pod: Pod) -> Pod:
-    """Return the pod with a uid: the rules know pods by it, and pods of files may have none."""
+    """Return the pod with a uid, by which the rules identify it; pods of files may have none."""
     return pod if pod.metadata.uid else with_fields(pod, "metadata", uid=pod.key)

@@ -1,4 +1,4 @@
-"""A node with its pods, and the sums over them that predicates and priorities read.
+"""A node with its pods, and the sums that predicates and priorities read.
 
 Upstream: pkg/scheduler/nodeinfo/node_info.go, host_ports.go
 """
@@ -16,7 +16,7 @@ HostPort = tuple[str, str, int]
 """Address, protocol and number."""
 
 ZoneKey = str
-"""Region and zone of a node together; empty if it has neither."""
+"""Region and zone of a node; empty if it has neither."""
 
 _ANY_ADDRESS = "0.0.0.0"  # compared, never bound
 _ZONE_LABEL = "failure-domain.beta.kubernetes.io/zone"
@@ -24,13 +24,13 @@ _REGION_LABEL = "failure-domain.beta.kubernetes.io/region"
 
 
 def zone_key(labels: dict[str, str]) -> ZoneKey:
-    """Return the zone of a node with those labels; the labels of 1.17 and later mean nothing."""
+    """Return the zone of a node with these labels; the labels of v1.17 and later are ignored."""
     region, zone = labels.get(_REGION_LABEL, ""), labels.get(_ZONE_LABEL, "")
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 def host_ports(pod: Pod) -> Iterator[HostPort]:
-    """Yield the ports of the node that the pod's containers take."""
+    """Yield the host ports of the pod's containers."""
     for container in pod.spec.containers:
         for port in container.ports:
             if port.host_port > 0:
@@ -38,7 +38,7 @@ def host_ports(pod: Pod) -> Iterator[HostPort]:
 
 
 def has_pod_affinity(pod: Pod) -> bool:
-    """Whether the pod has affinity or anti-affinity to other pods."""
+    """Whether the pod has pod affinity or pod anti-affinity."""
     affinity = pod.spec.affinity
     return affinity is not None and (
         affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None
@@ -46,23 +46,23 @@ def has_pod_affinity(pod: Pod) -> bool:
 
 
 class NodeInfo:
-    """One node and what is on it.
+    """One node and its pods.
 
     Parameters
     ----------
     name : str
-        The node's name. Pods may be known before their node is.
+        The node's name. Pods may be added before their node.
 
     Attributes
     ----------
     node : Node or None
-        None: only pods of this node have been seen so far.
+        None if only pods of this node have been added.
     pods, pods_with_affinity : dict of str to Pod
-        By `namespace/name`, in order of arrival.
+        By `namespace/name`, in the order in which they were added.
     requested : Resources
-        What the pods occupy.
+        The resources that the pods occupy.
     scoring_milli_cpu, scoring_memory_bytes : int
-        The same for scoring, defaults filled in.
+        The same for scoring, with defaults for missing requests.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class NodeInfo:
         return f"NodeInfo({self.name!r}, {len(self.pods)} pods)"
 
     def set_node(self, node: Node | None) -> None:
-        """Take over a newer version of the node; None: it is gone, its pods may linger."""
+        """Set a newer version of the node; None if it was removed, though pods may remain."""
         self.node = node
         if node is None:
             self.labels: dict[str, str] = {}
@@ -116,7 +116,7 @@ class NodeInfo:
         self.allocatable = allocatable(node.status.allocatable)
 
     def add_pod(self, pod: Pod) -> None:
-        """Put a pod on the node, in place of one of the same name."""
+        """Add a pod, and replace a pod of the same name."""
         key = pod.key
         if key in self.pods:
             self.remove_pod(self.pods[key])
@@ -131,7 +131,7 @@ class NodeInfo:
         self.used_ports.extend(host_ports(pod))
 
     def remove_pod(self, pod: Pod) -> None:
-        """Take a pod of that name off the node; one that is not there is passed over."""
+        """Remove the pod of that name; an unknown pod is ignored."""
         key = pod.key
         present = self.pods.pop(key, None)
         if present is None:
@@ -145,7 +145,7 @@ class NodeInfo:
             self.used_ports.remove(port)
 
     def takes_port(self, wanted: HostPort) -> bool:
-        """Whether the port is taken; an address of zeros stands for all addresses."""
+        """Whether the port is in use; the address 0.0.0.0 conflicts with every address."""
         address, protocol, number = wanted
         return any(
             used_protocol == protocol
@@ -155,7 +155,7 @@ class NodeInfo:
         )
 
     def clone(self) -> NodeInfo:
-        """Return a copy to try things on."""
+        """Return a copy that can be changed."""
         copy = NodeInfo.__new__(NodeInfo)
         copy.name = self.name
         copy.node = self.node

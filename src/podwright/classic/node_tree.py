@@ -1,12 +1,12 @@
 """The order in which nodes are visited, and how many of them.
 
-Zones are visited in turn, one node of each, in the order in which the zones appeared. The
-position is kept from one pod to the next, so that a scheduler that examines a part of the nodes
-per pod examines all of them over time. A zone that has no node left in this round is skipped;
-when one call has met as many such zones as there are zones, all zones start again.
+Zones are visited in turn, one node of each, in the order in which the zones appeared. The position
+is kept from one pod to the next, so a scheduler that examines a part of the nodes per pod examines
+all of them over time. A zone without further nodes in this round is skipped. When one call has met
+as many such zones as there are zones, all zones start again.
 
-Nodes that come and go do not move the position: until the next restart nodes may be skipped
-or visited twice.
+Added and removed nodes do not move the position: until the next restart nodes may be skipped or
+visited twice.
 
 Upstream: pkg/scheduler/internal/cache/node_tree.go,
 pkg/scheduler/core/generic_scheduler.go (numFeasibleNodesToFind)
@@ -31,7 +31,7 @@ class NodeTree:
     """Node names by zone, with a position."""
 
     def __init__(self) -> None:
-        self._names: dict[ZoneKey, list[str]] = {}  # ordered by the zone's appearance
+        self._names: dict[ZoneKey, list[str]] = {}  # ordered by the appearance of the zone
         self._next_index: dict[ZoneKey, int] = {}
         self._zones: list[ZoneKey] = []
         self._zone_index = 0
@@ -41,7 +41,7 @@ class NodeTree:
         return self._count
 
     def add(self, node: Node) -> None:
-        """Put the node at the end of its zone; one that is there stays where it is."""
+        """Append the node to its zone; a node that is in it keeps its position."""
         zone = zone_key(node.metadata.labels)
         if zone not in self._names:
             self._names[zone] = []
@@ -52,7 +52,7 @@ class NodeTree:
             self._count += 1
 
     def remove(self, node: Node) -> bool:
-        """Take the node out; False if it is not in the zone its labels say."""
+        """Remove the node; return False if it is not in the zone of its labels."""
         zone = zone_key(node.metadata.labels)
         names = self._names.get(zone, [])
         if node.name not in names:
@@ -65,7 +65,7 @@ class NodeTree:
         return True
 
     def update(self, old: Node, new: Node) -> None:
-        """Move the node to the end of another zone, if it changed zones."""
+        """Move the node to the end of another zone, if its zone changed."""
         if zone_key(old.metadata.labels) != zone_key(new.metadata.labels):
             self.remove(old)
             self.add(new)
@@ -88,11 +88,11 @@ class NodeTree:
         return ""
 
     def position(self) -> tuple[int, dict[ZoneKey, int]]:
-        """Return where the next visit begins; valid while no node comes or goes."""
+        """Return the position of the next visit; valid until a node is added or removed."""
         return self._zone_index, dict(self._next_index)
 
     def restore_position(self, position: tuple[int, dict[ZoneKey, int]]) -> None:
-        """Begin the next visit at a position that `position` returned."""
+        """Set the position to one that `position` returned."""
         self._zone_index = position[0]
         self._next_index = dict(position[1])
 
@@ -103,14 +103,14 @@ class NodeTree:
 
 
 def nodes_to_find(nodes_count: int, percentage: int = 0) -> int:
-    """Return how many feasible nodes end the search.
+    """Return the number of feasible nodes at which the search ends.
 
     Parameters
     ----------
     nodes_count : int
-        How many nodes there are. Below 100 all of them are examined.
+        The number of nodes. Below 100 all of them are examined.
     percentage : int
-        `percentageOfNodesToScore`; 0 or less lets the size of the cluster decide.
+        `percentageOfNodesToScore`; 0 or less selects a percentage by the size of the cluster.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Loops over independent pieces of work.
 
-The scheduler of 1.16 checked and scored nodes on 16 goroutines. Here the loop is an argument:
-`in_order` runs one piece after the other; a thread pool runs the same pieces on threads. The
+The v1.16 scheduler evaluates and scores nodes on 16 goroutines. Here the loop is an argument:
+`in_order` executes the pieces one after the other, and a thread pool executes them on threads. The
 results are the same, because no two pieces write the same cells.
 
 Upstream: k8s.io/client-go/util/workqueue/parallelizer.go
@@ -19,16 +19,16 @@ WORKERS: Final = 16
 
 
 class ParallelizeUntil(Protocol):
-    """Calls `do_piece(0)` to `do_piece(pieces - 1)`, in any order, and returns when all are done.
+    """Calls `do_piece(0)` to `do_piece(pieces - 1)` in any order, and returns when all have ended.
 
-    An exception of a piece is raised after the pieces that had begun have ended.
+    An exception of a piece is raised after the started pieces have ended.
     """
 
     def __call__(self, workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
-        """Do all pieces, at most `workers` at a time."""
+        """Execute all pieces, at most `workers` at a time."""
 
 
 def in_order(_workers: int, pieces: int, do_piece: Callable[[int], None], /) -> None:
-    """Do one piece after the other; the number of workers means nothing."""
+    """Execute the pieces one after the other; the number of workers has no effect."""
     for piece in range(pieces):
         do_piece(piece)

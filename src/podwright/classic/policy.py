@@ -1,8 +1,8 @@
-"""The scheduler policy of that time: which predicates, which priorities, which extenders.
+"""The scheduler policy of v1.16: predicates, priorities and extenders.
 
-A policy is read as a whole and everything that is wrong with it is collected, each with its
-path. `PolicyError.upstream` is the message of kube-scheduler, which stops at the first
-stage that fails (values, then names and arguments, then the affinity weight, then sums).
+A policy is read completely, and all errors are collected with their paths. `PolicyError.upstream`
+is the message of kube-scheduler, which stops at the first stage that fails (values, then names and
+arguments, then the affinity weight, then sums).
 
 Upstream: pkg/scheduler/api/types.go, api/validation/validation.go, factory/plugins.go,
 factory/factory.go (CreateFromConfig, CreateFromKeys)
@@ -61,17 +61,17 @@ _ALGORITHM_NAME: Final = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$"
 
 
 class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A part of a policy; unknown fields are passed over, as upstream does."""
+    """A part of a policy; unknown fields are ignored, as upstream does."""
 
 
 class ServiceAffinity(_Part, frozen=True):
-    """The labels whose values the pods of a service share."""
+    """The labels whose values the nodes of a service's pods share."""
 
     labels: tuple[str, ...] = ()
 
 
 class LabelsPresence(_Part, frozen=True):
-    """Labels that must all be there, or all be absent."""
+    """Labels that must all be present, or all be absent."""
 
     labels: tuple[str, ...] = ()
     presence: bool = False
@@ -98,34 +98,34 @@ class ServiceAntiAffinity(_Part, frozen=True):
 
 
 class LabelPreference(_Part, frozen=True):
-    """A label that is liked or disliked."""
+    """A label that is preferred or avoided."""
 
     label: str = ""
     presence: bool = False
 
 
 class ResourceWeight(_Part, frozen=True):
-    """A resource in the ratio; the weight 0 means 1."""
+    """A resource in the ratio; weight 0 stands for 1."""
 
     name: str = ""
     weight: int = 0
 
 
 class RatioPoint(_Part, frozen=True):
-    """A corner of the line."""
+    """A point of the shape."""
 
     utilization: int = 0
     score: int = 0
 
 
 class CapacityRatioArguments(_Part, frozen=True):
-    """The line, and the resources; none are cpu and memory alike."""
+    """The shape and the resources; the default is cpu and memory with equal weights."""
 
     shape: tuple[RatioPoint, ...] = ()
     resources: tuple[ResourceWeight, ...] = ()
 
     def arguments(self) -> CapacityRatio:
-        """Return them in the priority's words."""
+        """Return the arguments of the priority."""
         points = tuple(ShapePoint(point.utilization, point.score) for point in self.shape)
         if not self.resources:
             return CapacityRatio(points)
@@ -150,18 +150,18 @@ class PriorityPolicy(_Part, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy that was read and found valid.
+    """A policy that is valid.
 
     Attributes
     ----------
     predicates, priorities : tuple or None
-        None: those of the default provider. Empty: none (but for the mandatory ones).
+        None selects those of the default provider, an empty tuple none but the mandatory ones.
     extenders : tuple of ExtenderSettings
         In the order of the policy.
     hard_pod_affinity_symmetric_weight : int
-        0: the scheduler's own setting holds.
+        0 selects the scheduler's own setting.
     always_check_all_predicates : bool
-        Do not stop at the first predicate that fails.
+        Whether all predicates are evaluated after one has failed.
     """
 
     predicates: tuple[PredicatePolicy, ...] | None = None
@@ -172,12 +172,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyError(InputError):
-    """A policy that is refused.
+    """An invalid policy.
 
     Parameters
     ----------
     errors : iterable of FieldError
-        Everything that is wrong, with paths.
+        All errors, with their paths.
     upstream : str
         The error message of kube-scheduler.
     """
@@ -187,11 +187,11 @@ class PolicyError(InputError):
         self.upstream = upstream
 
 
-# ----------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------- decoding
 
 
 class _Problem(NamedTuple):
-    """What is wrong: the path, upstream's text, and what we add to it."""
+    """An error: the path, upstream's text, and podwright's addition to it."""
 
     path: str
     message: str
@@ -209,16 +209,16 @@ def read_policy(
     Parameters
     ----------
     document : mapping
-        As JSON has it.
+        The policy as JSON.
     source : str
-        Where it comes from, for errors.
+        The source of the policy, for errors.
     hard_pod_affinity_weight : int
-        The scheduler's own setting, which holds if the policy has none.
+        The scheduler's own setting, which applies if the policy has none.
 
     Raises
     ------
     PolicyError
-        With everything that is wrong.
+        With all errors.
     """
     malformed: list[_Problem] = []
     policy = _decode(document, malformed)
@@ -239,14 +239,14 @@ def read_policy(
 
 
 def affinity_weight_problem(weight: int) -> str:
-    """Return what is wrong with a hardPodAffinitySymmetricWeight; empty if nothing is."""
+    """Return the error of a hardPodAffinitySymmetricWeight; empty if it is valid."""
     if 1 <= weight <= 100:
         return ""
     return f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"
 
 
 def _refuse(source: str, stages: Sequence[Sequence[_Problem]]) -> None:
-    """Raise if a stage has problems; upstream shows the first such stage only."""
+    """Raise if a stage has errors; upstream reports the first such stage only."""
     failing = [stage for stage in stages if stage]
     if not failing:
         return
@@ -304,7 +304,7 @@ def _entry(value: Any, cls: type[T], path: str, problems: list[_Problem]) -> T |
 
 
 def _without_nulls(value: Any) -> Any:
-    """Drop what is null: to upstream it is absent."""
+    """Remove null fields, which upstream treats as absent."""
     if isinstance(value, dict):
         return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
     return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value

@@ -1,14 +1,15 @@
-"""Preemption: which pods would have to go so that this one fits, and on which node.
+"""Preemption: the pods to evict so that a pod fits, and the node.
 
-1. *Eligible?* Not if a pod of lower priority is already terminating on the node that was
-   promised: room is being made.
-2. *Where might it help?* On every node without a reason that evicting cannot cure.
-3. *Victims per node.* Take all pods of lower priority off; if the pod fits then, give back one
-   after the other, pods that violate a disruption budget first, the most important first, and
-   keep off those with whom it no longer fits.
-4. *Extenders* may drop nodes.
-5. *Choose* by five criteria in order; fewer violations of budgets come first.
-6. Pods of lower priority that were promised the chosen node lose the promise.
+1. *Eligibility.* A pod is not eligible if a pod of lower priority is already terminating on its
+   nominated node.
+2. *Potential nodes.* Preemption may help on every node without a reason that evictions cannot
+   resolve.
+3. *Victims per node.* All pods of lower priority are removed. If the pod then fits, they are
+   reprieved one after the other: pods that violate a disruption budget first, the most important
+   first. Pods with which the pod no longer fits are the victims.
+4. *Extenders* may remove nodes.
+5. *Choice* by five criteria in order, the number of violated budgets first.
+6. Pods of lower priority that are nominated to the chosen node lose their nomination.
 
 Upstream: pkg/scheduler/core/generic_scheduler.go, Preempt; pkg/scheduler/util/utils.go
 """
@@ -41,14 +42,14 @@ __all__ = [
 ]
 
 _PRIORITY_OFFSET = 2**31
-"""Makes every priority positive, so that more victims are never a smaller sum."""
+"""Makes every priority positive, so that the sum of more victims is never smaller."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER_MICROSECONDS = 2**63
 
 
 class Victims(msgspec.Struct, frozen=True):
-    """The pods that would have to leave a node.
+    """The pods to evict from a node.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class Victims(msgspec.Struct, frozen=True):
         Those that violate a budget first, then the others; within each group the more
         important first. Criterion 2 reads the first one.
     violations_count : int
-        How many violate a budget.
+        The number of pods that violate a budget.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -64,7 +65,7 @@ class Victims(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Which nodes are equally good, and what decided.
+    """The nodes that the criteria leave, and the deciding criterion.
 
     Attributes
     ----------
@@ -80,25 +81,25 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, kw_only=True):
-    """What came of it.
+    """The result of a preemption.
 
     Attributes
     ----------
     is_eligible : bool
         Whether the pod may preempt at all.
     potential : list of str
-        The nodes on which it might help.
+        The nodes on which preemption may help.
     candidates : dict of str to Victims
-        The nodes on which it does.
+        The nodes on which it helps.
     choice : Choice
         The best of them.
     node : str
         The nominated node; empty if there is none.
     victims : tuple of Pod
-        To be deleted.
+        The pods to delete.
     clear : list of Pod
-        Pods whose nomination is to be removed: those of lower priority that were promised the
-        node, or the pod itself if no node can be helped.
+        Pods whose nomination is to be removed: those of lower priority that are nominated to the
+        node, or the pod itself if preemption helps on no node.
     """
 
     is_eligible: bool = True
@@ -111,7 +112,7 @@ class Preemption(msgspec.Struct, kw_only=True):
 
     @property
     def result(self) -> str:
-        """How it ended, in two words."""
+        """The result in two words."""
         if self.node:
             return "nominated"
         if not self.is_eligible:
@@ -126,24 +127,24 @@ def preempt(
     *,
     pick: Callable[[Sequence[str]], str] = min,
 ) -> Preemption:
-    """Find room for a pod that fits nowhere.
+    """Find the node and the victims for an unschedulable pod.
 
     Parameters
     ----------
     scheduler : ClassicScheduler
-        The rules and the cluster; nothing is changed.
+        The rules and the cluster, which are not modified.
     pod : Pod
         The pod.
     failed : mapping of str to Failures
-        Why each node was rejected.
+        The failures of each node.
     pick : callable
-        Takes one of the names that are equal after all criteria; upstream takes whichever
-        comes first out of a map.
+        Selects one of the names that are equal after all criteria; upstream takes the first one in
+        the order of a Go map.
 
     Raises
     ------
     SchedulingError
-        A node could not be judged.
+        A node could not be evaluated.
     ExtenderError
         An extender that is not ignorable failed.
     """
@@ -165,7 +166,7 @@ def preempt(
 
 
 def lower_nominated(scheduler: ClassicScheduler, pod: Pod, node_name: str) -> list[Pod]:
-    """Return the pods of lower priority that were promised the node."""
+    """Return the pods of lower priority that are nominated to the node."""
     promised = scheduler.cluster.nominator.pods_on(node_name)
     return [other for other in promised if other.priority < pod.priority]
 
@@ -178,8 +179,8 @@ def is_eligible(scheduler: ClassicScheduler, pod: Pod) -> bool:
 
     Notes
     -----
-    `preemptionPolicy: Never` counts only with the feature gate NonPreemptingPriority. Whoever
-    deleted the terminating pod, it blocks.
+    `preemptionPolicy: Never` applies only with the feature gate NonPreemptingPriority. A
+    terminating pod makes the preemptor ineligible regardless of the reason for its deletion.
     """
     if scheduler.non_preempting_priority and pod.spec.preemption_policy == "Never":
         return False
@@ -192,12 +193,12 @@ def is_eligible(scheduler: ClassicScheduler, pod: Pod) -> bool:
 
 
 def potential_nodes(nodes: Iterable[NodeInfo], failed: Mapping[str, Failures]) -> list[NodeInfo]:
-    """Return the nodes that evicting pods might open.
+    """Return the nodes on which preemption may help.
 
     Notes
     -----
-    Predicates stop at the first failure, so a reason that cannot be cured may go unnoticed;
-    such a node turns out not to be a candidate.
+    Predicates stop at the first failure, so an unresolvable reason may not be recorded. The dry run
+    then rejects the node.
     """
     return [node for node in nodes if not is_unresolvable(failed.get(node.name, ()))]
 
@@ -208,7 +209,7 @@ def potential_nodes(nodes: Iterable[NodeInfo], failed: Mapping[str, Failures]) -
 def _victims_of_nodes(
     scheduler: ClassicScheduler, pod: Pod, nodes: Sequence[NodeInfo]
 ) -> dict[str, Victims]:
-    """Try all nodes, each piece of work on a copy of its own."""
+    """Evaluate all nodes, each piece of work on its own copy."""
     meta = scheduler.metadata(pod)
     nominated = scheduler.cluster.nominator.nodes()
     budgets = _compiled(scheduler.cluster.budgets.values())
@@ -237,14 +238,14 @@ def select_victims(
     promised: Sequence[Pod] = (),
     violates: Callable[[Pod], bool] = lambda _pod: False,
 ) -> Victims | None:
-    """Return the fewest important pods that must leave the node; None if none would do.
+    """Return the victims on a node; None if preemption does not help there.
 
     Parameters
     ----------
     scheduler : ClassicScheduler
         The rules.
     meta, node
-        Copies, written to.
+        Copies, which are modified.
     promised : sequence of Pod
         The pods nominated to the node.
     violates : callable
@@ -283,7 +284,7 @@ def _importance(pod: Pod) -> tuple[int, int]:
 
 
 def _started_microseconds(pod: Pod) -> int:
-    """Return when the pod started; one that has not yet started counts as the latest."""
+    """Return the start time of the pod; a pod that has not started counts as the latest."""
     text = pod.status.start_time
     if text is None:
         return _NEVER_MICROSECONDS
@@ -293,12 +294,12 @@ def _started_microseconds(pod: Pod) -> int:
 
 
 def _compiled(budgets: Iterable[PodDisruptionBudget]) -> Callable[[Pod], bool]:
-    """Return whether evicting a pod violates one of the budgets.
+    """Return a function that tests whether evicting a pod violates a budget.
 
     Notes
     -----
-    What a budget allows is not used up from victim to victim, and `disruptedPods` is not
-    looked at.
+    A victim does not reduce the allowed disruptions for the next one, and `disruptedPods` is
+    ignored.
     """
     exhausted = []
     for budget in budgets:
@@ -350,7 +351,7 @@ def _priority_sum(victims: Victims) -> int:
 
 
 def _newest_first(victims: Victims) -> int:
-    """Criterion 5: the later the important ones began, the less is lost."""
+    """Criterion 5: the latest start among the victims of the highest priority."""
     highest = max(pod.priority for pod in victims.pods)
     earliest = min(_started_microseconds(pod) for pod in victims.pods if pod.priority == highest)
     return -earliest
@@ -363,7 +364,7 @@ _CRITERIA: tuple[_Measure, ...] = (
     lambda victims: len(victims.pods),
     _newest_first,
 )
-"""The smallest wins; the next criterion breaks ties."""
+"""The smallest value is chosen; the next criterion breaks ties."""
 
 
 def choose(candidates: Mapping[str, Victims]) -> Choice:
@@ -374,7 +375,7 @@ def choose(candidates: Mapping[str, Victims]) -> Choice:
     candidates : mapping of str to Victims
         At least one.
     """
-    assert candidates, "nothing to choose from"
+    assert candidates, "no candidates"
     names = list(candidates)
     if len(names) == 1:
         return Choice(tuple(names))

@@ -4,23 +4,23 @@ Theory of operation
 -------------------
     add ──► activeQ ──pop──► in flight ──► (bound)
               ▲ ▲                │
-              │ │                │ park: did a move request come since this cycle began?
+              │ │                │ park: has there been a move request since this cycle began?
               │ │                ├─ yes ──► podBackoffQ ──┐
               │ │                └─ no ───► unschedulableQ│
               │ └── backoff is over (flush, each second) ─┘    │
               └── move request: backoff over ──────────────────┤
                                 podBackoffQ ◄── still backing off
 
-*activeQ* is ordered by priority, then by when the pod last entered the queue: through `add`,
-an update of an unknown pod, or its return after a failure. Moves keep that time.
+*activeQ* is ordered by priority, then by the time at which the pod last entered the queue by
+`add`, an update of an unknown pod, or `park` after a failure. Moves keep that time.
 
 *A move request* follows a change of the cluster. It moves every unschedulable pod, whatever
-rejected it, and records the current scheduling cycle. A pod that returns from that cycle or an
-older one goes to podBackoffQ, since its decision may not have seen the change. A pod that was
-bound moves only pods with a required affinity to it, but the cycle is recorded all the same.
+rejected it, and records the current scheduling cycle. A pod that is parked in that cycle or an
+older one goes to podBackoffQ, because its decision may not include the change. A bound pod moves
+only pods with a required affinity to it, but the cycle is recorded as well.
 
 *Backoff* is in `backoff`. *Nominations* are kept by UID; a nomination that exists in memory only
-survives an update without one.
+is kept by an update without one.
 
 As a safety net, pods that were unschedulable for more than a minute are moved; this is checked
 every 30 seconds.
@@ -64,13 +64,13 @@ class ClassicQueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     initial_backoff_ns, max_backoff_ns : int
-        The first wait and the longest.
+        The initial and the maximum backoff.
     backoff_flush_ns : int
-        How often pods whose backoff is over are looked for.
+        The interval of `flush_backoff`.
     unschedulable_flush_ns : int
-        How often pods that wait too long are looked for.
+        The interval of `flush_unschedulable`.
     max_unschedulable_ns : int
-        What too long is.
+        The maximum time in unschedulableQ.
     """
 
     initial_backoff_ns: int = 1 * SECOND_NS
@@ -83,24 +83,24 @@ class ClassicQueueSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ClassicQueue:
     """Pending pods under the rules of kube-scheduler 1.16.
 
-    It has the doors of `podwright.queueing.PodQueue`, so that a machine or a `BlockingQueue`
-    works over it, and those of upstream's queue under their own names.
+    The queue implements `podwright.queueing.PodQueue` for a machine or a `BlockingQueue`, and the
+    methods of upstream's queue under their own names.
 
     Parameters
     ----------
     settings : ClassicQueueSettings or None
         Durations.
     start_ns : int
-        When the queue began to run: the phase of both flushes.
+        The start time of the queue, from which the times of both flushes are counted.
     lookup : callable or None
         The newest version of a pod by `namespace/name`, for the nominator.
     story_limit_count : int
-        How many steps `story` can look back on, over all pods.
+        The number of steps that `story` keeps, over all pods.
 
     Attributes
     ----------
     scheduling_cycle : int
-        How many pods were popped.
+        The number of popped pods.
     move_request_cycle : int
         The scheduling cycle of the last move request; -1 if there was none.
     """
@@ -123,40 +123,39 @@ class ClassicQueue:
         )
         self._active: LazyHeap[QueuedPod] = LazyHeap()
         self._backoff: LazyHeap[QueuedPod] = LazyHeap()
-        # By timestamp, oldest first: pods come in with the time of their failure.
+        # Ordered by timestamp, oldest first: pods are parked with the time of their failure.
         self._unschedulable: OrderedDict[str, QueuedPod] = OrderedDict()
         self._terms: dict[str, tuple[Term, ...]] = {}
-        """Required affinity of the unschedulable pods that have some."""
+        """The required affinity terms of the unschedulable pods."""
         self._waiting: dict[str, QueuedPod] = {}
-        self._flying: dict[str, QueuedPod] = {}
+        self._in_flight: dict[str, QueuedPod] = {}
         self._entered_count = 0
         self._story = Story(story_limit_count)
         self._metrics = QueueMetrics()
         self._incoming_total = self._metrics.queue_incoming_pods_total
 
-    # ------------------------------------------------------------ pods come, change and go
+    # ------------------------------------------------------------ changes of pods
 
     def add(self, pod: Pod, now_ns: int, *, key: str = "") -> QueueName:
-        """Take in a new pending pod; one of the same name that waits is replaced."""
+        """Add a new pending pod; it replaces a waiting pod of the same name."""
         self._take(key or pod.key)
         place = self._enter_active(self._new_entry(pod, now_ns), "PodAdd", now_ns)
         self.nominator.add(pod)
         return place
 
     def add_if_not_present(self, pod: Pod, now_ns: int) -> QueueName:
-        """Take in a pod, unless one of its name waits already."""
+        """Add a pod, unless a pod of its name is waiting."""
         present = self._waiting.get(pod.key)
         return self.add(pod, now_ns) if present is None else present.place
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
-        """Take over a newer version of a pending pod; an unknown one is taken in.
+        """Update a pending pod; an unknown pod is added.
 
         Notes
         -----
-        A pod in podBackoffQ goes to activeQ at once, whatever changed, and keeps its record.
-        An unschedulable one goes there, and loses its record, if anything but its status
-        changed. A pod in flight is in no queue, so that it is taken in: when it comes back it
-        is refused.
+        A pod in podBackoffQ moves to activeQ at every change and keeps its record. An unschedulable
+        pod moves there, and its record is dropped, if anything but its status changed. A pod in
+        flight is in no queue, so it is added, and `park` then drops the earlier version.
         """
         queued = self._waiting.get(new.key)
         if queued is None:
@@ -176,11 +175,11 @@ class ClassicQueue:
         return self._enter_active(queued, "PodUpdate", now_ns)
 
     def delete(self, pod: Pod, now_ns: int, *, key: str = "") -> None:
-        """Forget a waiting pod and its nomination.
+        """Remove a waiting pod and its nomination.
 
         Notes
         -----
-        The record of a pod in activeQ stays, that of any other goes.
+        The record of a pod in activeQ is kept, the record of any other pod is dropped.
         """
         self.nominator.remove(pod.metadata.uid)
         name = key or pod.key
@@ -194,22 +193,22 @@ class ClassicQueue:
     # ------------------------------------------------------------------ attempts
 
     def pop(self, now_ns: int) -> QueuedPod | None:
-        """Take the next pod to try; None if activeQ is empty.
+        """Pop the next pod; return None if activeQ is empty.
 
-        The pod is lent: give it back with `park` or end it with `done`.
+        The pod is in flight until `park` or `done` is called for it.
         """
         queued = self._active.pop()
-        return None if queued is None else self._fly(queued, now_ns)
+        return None if queued is None else self._pop(queued, now_ns)
 
     def pop_pod(self, name: str, now_ns: int) -> QueuedPod | None:
-        """Take one pod by `namespace/name`, wherever it waits; None if it does not."""
+        """Pop one pod by `namespace/name` from any queue; return None if it is not waiting."""
         queued = self._take(name)
-        return None if queued is None else self._fly(queued, now_ns, is_taken=True)
+        return None if queued is None else self._pop(queued, now_ns, is_taken=True)
 
     def done(self, queued: QueuedPod, now_ns: int) -> None:
-        """End the attempt of a pod that does not come back."""
-        if self._flying.get(queued.uid) is queued:
-            del self._flying[queued.uid]
+        """End the attempt of a pod that is not parked."""
+        if self._in_flight.get(queued.uid) is queued:
+            del self._in_flight[queued.uid]
             queued.place = QueueName.NOWHERE
             self._story.record(now_ns, queued.key, "done", "")
 
@@ -223,13 +222,13 @@ class ClassicQueue:
         pod: Pod | None = None,
         always_backoff: bool = False,
     ) -> QueueName:
-        """Take a pod back after a failed attempt; the cycle is the current one.
+        """Park a pod after a failed attempt in the current cycle.
 
-        Who rejected it makes no difference to these rules. A pod of the same name that came
-        in meanwhile stays, and this one is dropped.
+        These rules ignore which plugins rejected the pod. If a pod of the same name was added in
+        the meantime, it stays and this one is dropped.
         """
-        if self._flying.get(queued.uid) is queued:
-            del self._flying[queued.uid]
+        if self._in_flight.get(queued.uid) is queued:
+            del self._in_flight[queued.uid]
         present = self._waiting.get(queued.key)
         if present is not None:
             queued.place = QueueName.NOWHERE
@@ -241,7 +240,7 @@ class ClassicQueue:
         return self._come_back(queued, self.scheduling_cycle, now_ns)
 
     def add_unschedulable_if_not_present(self, pod: Pod, cycle: int, now_ns: int) -> str:
-        """Take a pod back that could not be scheduled in a cycle.
+        """Park a pod that could not be scheduled in a cycle.
 
         Parameters
         ----------
@@ -255,12 +254,13 @@ class ClassicQueue:
         Returns
         -------
         str
-            What is wrong: the pod waits already, and nothing has changed. Empty if nothing is.
+            The error if the pod is already waiting, in which case nothing is changed; otherwise
+            empty.
         """
         present = self._waiting.get(pod.key)
         if present is not None:
             return _ALREADY_PRESENT[present.place]
-        queued = self._flying.pop(pod.metadata.uid, None)
+        queued = self._in_flight.pop(pod.metadata.uid, None)
         if queued is None:
             queued = self._new_entry(pod, now_ns)
         queued.replace_pod(pod)
@@ -278,14 +278,14 @@ class ClassicQueue:
         self.nominator.add(queued.pod)
         return place
 
-    # ------------------------------------------------------------------ second chances
+    # ------------------------------------------------------------------ moves
 
     def move_all_to_active_queue(self, now_ns: int) -> list[str]:
-        """Move every unschedulable pod: something in the cluster changed."""
+        """Move all unschedulable pods because the cluster has changed."""
         return self._move(list(self._unschedulable.values()), "MoveRequest", now_ns)
 
     def assigned_pod_added(self, pod: Pod, now_ns: int) -> list[str]:
-        """Move the unschedulable pods that must be near a pod like the one that was bound."""
+        """Move the unschedulable pods whose required affinity selects the bound pod."""
         wanting = [
             self._unschedulable[name]
             for name, terms in self._terms.items()
@@ -294,7 +294,7 @@ class ClassicQueue:
         return self._move(wanting, "AssignedPodAdd", now_ns)
 
     def assigned_pod_updated(self, pod: Pod, now_ns: int) -> list[str]:
-        """Do for a bound pod that changed what `assigned_pod_added` does for a new one."""
+        """Move pods after a change of a bound pod, as `assigned_pod_added` does for a new one."""
         return self.assigned_pod_added(pod, now_ns)
 
     def move(
@@ -306,7 +306,7 @@ class ClassicQueue:
         new: object | None = None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> list[str]:
-        """Handle a change of the cluster that is given as an event of later schedulers.
+        """Move pods for an event of the v1.36 rules.
 
         A pod that was bound or changed moves pods with an affinity to it; a deleted node, or a
         pending pod, moves no pod; every other event moves all pods.
@@ -323,7 +323,7 @@ class ClassicQueue:
         return self._move(chosen, event.label, now_ns)
 
     def flush_backoff(self, now_ns: int) -> list[str]:
-        """Move pods whose backoff is over to activeQ; meant to run once a second."""
+        """Move pods whose backoff has ended to activeQ; upstream runs it once a second."""
         moved = []
         while (queued := self._backoff.peek()) is not None:
             if self._records.is_backing_off(queued.key, now_ns):
@@ -334,7 +334,7 @@ class ClassicQueue:
         return moved
 
     def flush_unschedulable(self, now_ns: int) -> list[str]:
-        """Move pods that were unschedulable for too long; meant to run every 30 s."""
+        """Move pods that were unschedulable for too long; upstream runs it every 30 s."""
         limit_ns = self.settings.max_unschedulable_ns
         overdue = []
         for queued in self._unschedulable.values():
@@ -344,7 +344,7 @@ class ClassicQueue:
         return self._move(overdue, "UnschedulableTimeout", now_ns) if overdue else []
 
     def activate(self, pods: Iterable[Pod], now_ns: int) -> list[str]:
-        """Move the pods to activeQ at once; 1.16 itself had no such door."""
+        """Move the pods to activeQ immediately; v1.16 has no such method."""
         moved = []
         for pod in pods:
             queued = self._waiting.get(pod.key)
@@ -355,7 +355,7 @@ class ClassicQueue:
         return moved
 
     def next_due_ns(self) -> int | None:
-        """Return the first instant at which a flush would move a pod; None if never."""
+        """Return the time of the first flush that would move a pod; None if there is none."""
         settings = self.settings
         due_ns: int | None = None
         head = self._backoff.peek()
@@ -373,18 +373,18 @@ class ClassicQueue:
     # ------------------------------------------------------------------ nominations
 
     def nominate(self, pod: Pod, node_name: str | None = None) -> None:
-        """Promise the node to the pod; "" takes the promise back, None follows its status."""
+        """Nominate the pod to a node; "" clears the nomination, None follows the pod's status."""
         self.nominator.add(pod, node_name)
 
     def update_nominated_pod_for_node(self, pod: Pod, node_name: str) -> None:
-        """Promise the node to the pod; "" follows the pod's status."""
+        """Nominate the pod to a node; "" follows the pod's status."""
         self.nominator.add(pod, node_name or None)
 
     def delete_nominated_pod_if_exists(self, pod: Pod) -> None:
-        """Take the promise back: the pod was bound."""
+        """Clear the nomination of a bound pod."""
         self.nominator.remove(pod.metadata.uid)
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ reads
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -396,19 +396,19 @@ class ClassicQueue:
 
     @property
     def unschedulable_count(self) -> int:
-        """How many pods are unschedulable."""
+        """The number of unschedulable pods."""
         return len(self._unschedulable)
 
     def get(self, name: str) -> QueuedPod | None:
-        """Return the waiting pod of that `namespace/name`, or None."""
+        """Return the waiting pod of this `namespace/name`, or None."""
         return self._waiting.get(name)
 
     def in_flight(self) -> list[QueuedPod]:
-        """Return the popped pods that are neither parked nor done, in order of `pop`."""
-        return list(self._flying.values())
+        """Return the popped pods that are neither parked nor done, in the order of `pop`."""
+        return list(self._in_flight.values())
 
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
-        """Return the pods in one place, in the order in which they would leave it."""
+        """Return the pods of one queue in the order in which they would leave it."""
         match place:
             case QueueName.ACTIVE:
                 return self._active.ordered()
@@ -427,11 +427,11 @@ class ClassicQueue:
         return -1 if record is None else record.end_ns
 
     def backoff_records(self) -> dict[str, BackoffRecord]:
-        """Return the backoff records by `namespace/name`; a record's pod may be nowhere."""
+        """Return the backoff records by `namespace/name`; a recorded pod may be in no queue."""
         return self._records.all()
 
     def metrics(self) -> QueueMetrics:
-        """Return the counters, with the gauges brought up to date."""
+        """Return the counters, with updated gauges."""
         self._metrics.pending_pods = {
             "active": len(self._active),
             "backoff": len(self._backoff),
@@ -441,7 +441,7 @@ class ClassicQueue:
         return self._metrics
 
     def story(self, name: str) -> list[Touch]:
-        """Return what touched the pod of that `namespace/name`, oldest first."""
+        """Return the steps of the pod of this `namespace/name`, oldest first."""
         return self._story.of(name)
 
     def validate(self) -> None:
@@ -454,7 +454,7 @@ class ClassicQueue:
         for name, queued in self._waiting.items():
             assert name in found[queued.place], (queued, self.story(name))
         assert self._terms.keys() <= self._unschedulable.keys(), self._terms.keys()
-        for queued in self._flying.values():
+        for queued in self._in_flight.values():
             assert self._waiting.get(queued.key) is not queued, (queued, self.story(queued.key))
         waits = [queued.timestamp_ns for queued in self._unschedulable.values()]
         assert waits == sorted(waits), "unschedulable pods are not in the order of their failure"
@@ -463,19 +463,19 @@ class ClassicQueue:
         assert self.move_request_cycle <= self.scheduling_cycle, self.move_request_cycle
         self.nominator.validate()
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ internals
 
     def _new_entry(self, pod: Pod, now_ns: int) -> QueuedPod:
         self._entered_count += 1
         return QueuedPod(pod, self._entered_count, now_ns)
 
-    def _fly(self, queued: QueuedPod, now_ns: int, *, is_taken: bool = False) -> QueuedPod:
+    def _pop(self, queued: QueuedPod, now_ns: int, *, is_taken: bool = False) -> QueuedPod:
         if not is_taken:
             del self._waiting[queued.key]
         self.scheduling_cycle += 1
         queued.attempts += 1
         queued.place = QueueName.IN_FLIGHT
-        self._flying[queued.uid] = queued
+        self._in_flight[queued.uid] = queued
         self._story.record(now_ns, queued.key, "pop", "")
         return queued
 
@@ -501,18 +501,19 @@ class ClassicQueue:
             queued.initial_attempt_ns = now_ns
         self._active.push(queued, priority_sort_key(queued))
         queued.place = QueueName.ACTIVE
-        self._tell(queued, "active", cause, now_ns)
+        self._record_step(queued, "active", cause, now_ns)
         return QueueName.ACTIVE
 
     def _enter_backoff(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
-        # The record cannot change while the pod is here: only a failure renews it, and it is
-        # dropped only when its end has passed.
+        # The record cannot change while the pod is in podBackoffQ: only a failure renews it, and it
+        # is dropped only after its end.
         record = self._records.get(queued.key)
         end_ns = 0 if record is None else record.end_ns
-        # One number for end and order of entry: a heap of numbers is faster than one of tuples.
+        # One number for end and order of entry, because a heap of numbers is faster than a heap of
+        # tuples.
         self._backoff.push(queued, (end_ns << 48) + queued.entered_index)
         queued.place = QueueName.BACKOFF
-        self._tell(queued, "backoff", cause, now_ns)
+        self._record_step(queued, "backoff", cause, now_ns)
         return QueueName.BACKOFF
 
     def _enter_unschedulable(self, queued: QueuedPod, cause: str, now_ns: int) -> QueueName:
@@ -520,7 +521,7 @@ class ClassicQueue:
         if queued.pod.spec.affinity is not None:
             self._note_terms(queued)
         queued.place = QueueName.UNSCHEDULABLE
-        self._tell(queued, "unschedulable", cause, now_ns)
+        self._record_step(queued, "unschedulable", cause, now_ns)
         return QueueName.UNSCHEDULABLE
 
     def _note_terms(self, queued: QueuedPod) -> None:
@@ -530,8 +531,8 @@ class ClassicQueue:
         else:
             self._terms.pop(queued.key, None)
 
-    def _tell(self, queued: QueuedPod, place: str, cause: str, now_ns: int) -> None:
-        """Write down that the pod is in the place now, named as metrics name it."""
+    def _record_step(self, queued: QueuedPod, place: str, cause: str, now_ns: int) -> None:
+        """Record the queue of the pod, with its name in the metrics."""
         self._waiting[queued.key] = queued
         self._incoming_total[place, cause] += 1
         self._story.record(now_ns, queued.key, place, cause)

@@ -1,8 +1,8 @@
-"""What a pod requests, and what it occupies, by the rules of 1.16.
+"""The requests of a pod, and the resources that it occupies, by the v1.16 rules.
 
-Asking counts init containers (the largest one, if it exceeds the sum of the containers);
-occupying does not. Overhead counts in neither. Scoring assumes 100m and 200 MiB for a
-container that does not name the resource; an explicit zero is a zero.
+The requests include init containers (the largest one, if it exceeds the sum of the containers); the
+occupied resources do not. Neither includes overhead. Scoring assumes 100m and 200 MiB for a
+container without a request for the resource; an explicit zero is a request.
 
 Upstream: pkg/scheduler/nodeinfo/node_info.go (Resource, calculateResource),
 pkg/scheduler/algorithm/predicates/predicates.go (GetResourceRequest),
@@ -37,7 +37,7 @@ class Resources(msgspec.Struct):
     milli_cpu, memory_bytes, ephemeral_bytes : int
         The fixed ones.
     scalars : dict of str to int
-        Extended resources, huge pages and the like. A name with the amount 0 was requested.
+        Extended resources, huge pages and other scalar resources. A request of 0 has an entry.
     """
 
     milli_cpu: int = 0
@@ -51,7 +51,7 @@ class Resources(msgspec.Struct):
         return not (self.milli_cpu or self.memory_bytes or self.ephemeral_bytes or self.scalars)
 
     def add(self, other: Resources) -> None:
-        """Add the other amounts to these."""
+        """Add other amounts to these."""
         self.milli_cpu += other.milli_cpu
         self.memory_bytes += other.memory_bytes
         self.ephemeral_bytes += other.ephemeral_bytes
@@ -59,7 +59,7 @@ class Resources(msgspec.Struct):
             self.scalars[name] = self.scalars.get(name, 0) + amount
 
     def subtract(self, other: Resources) -> None:
-        """Take the other amounts from these."""
+        """Subtract other amounts from these."""
         self.milli_cpu -= other.milli_cpu
         self.memory_bytes -= other.memory_bytes
         self.ephemeral_bytes -= other.ephemeral_bytes
@@ -67,19 +67,19 @@ class Resources(msgspec.Struct):
             self.scalars[name] = self.scalars.get(name, 0) - amount
 
     def copy(self) -> Resources:
-        """Return amounts that can be changed on their own."""
+        """Return an independent copy."""
         return Resources(
             self.milli_cpu, self.memory_bytes, self.ephemeral_bytes, dict(self.scalars)
         )
 
 
 def occupied(pod: Pod) -> Resources:
-    """Return what the pod takes of its node: the sum over its containers."""
+    """Return the resources that the pod occupies: the sum over its containers."""
     return _sum(pod.spec.containers)
 
 
 def requested_by(pod: Pod) -> Resources:
-    """Return what the pod needs to fit: the sum, or an init container that needs more."""
+    """Return the requests of the pod: the sum, or an init container that needs more."""
     result = occupied(pod)
     for container in pod.spec.init_containers:
         single = _sum((container,))
@@ -93,14 +93,14 @@ def requested_by(pod: Pod) -> Resources:
 
 
 def allocatable(resources: ResourceList) -> Resources:
-    """Return what a node has to give; `pods` is not among it."""
+    """Return the allocatable resources of a node, without `pods`."""
     result = Resources()
     _add_list(result, resources)
     return result
 
 
 def scoring_request(pod: Pod) -> tuple[int, int]:
-    """Return milli-CPU and memory bytes as scoring counts them, defaults filled in."""
+    """Return milli-CPU and memory bytes for scoring, with defaults for missing requests."""
     milli_cpu = memory_bytes = 0
     for container in pod.spec.containers:
         requests = container.resources.requests
@@ -128,8 +128,8 @@ def _add_list(result: Resources, resources: ResourceList) -> None:
             case "ephemeral-storage":
                 result.ephemeral_bytes += quantity_value(quantity)
             case "pods":
-                pass  # counted by itself
+                pass  # counted separately
             case _ if is_scalar_resource(name):
                 result.scalars[name] = result.scalars.get(name, 0) + quantity_value(quantity)
             case _:
-                pass  # a resource that scheduling does not know
+                pass  # a resource that scheduling ignores

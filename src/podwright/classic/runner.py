@@ -66,11 +66,11 @@ class ClassicCriterion(IntEnum):
 
     @property
     def description(self) -> str:
-        """The criterion in words."""
-        return _TOLD[self]
+        """The criterion as text."""
+        return _DESCRIPTIONS[self]
 
 
-_TOLD = {
+_DESCRIPTIONS = {
     ClassicCriterion.NO_VICTIMS: "it needs no victims",
     ClassicCriterion.FEWEST_VIOLATIONS: "fewest violations of disruption budgets",
     ClassicCriterion.LOWEST_FIRST_VICTIM: "lowest priority of the first victim",
@@ -82,19 +82,19 @@ _TOLD = {
 
 
 class ClassicPreemption(Preemption, frozen=True, kw_only=True):
-    """What preemption found by these rules."""
+    """The result of preemption under the v1.16 rules."""
 
     def describe(self) -> tuple[str, ...]:
-        """Say in sentences what was tried, who would go, who may stay, and what decided."""
+        """Return lines about the dry run, the candidates with their victims, and the choice."""
         tried = self.dry_run
         lines: tuple[str, ...] = (
-            f"tried {tried.visited_count} nodes where room may help:"
+            f"tried {tried.visited_count} nodes where preemption may help:"
             f" {len(tried.candidates)} candidates",
         )
         if self.choice is None:
             return lines
         for candidate in self.candidates:
-            names = ", ".join(pod.key for pod in candidate.victims) or "nobody"
+            names = ", ".join(pod.key for pod in candidate.victims) or "no pods"
             broken = candidate.pdb_violations
             against = f", against {broken} disruption budgets" if broken else ""
             lines += (f"{candidate.node}: evicts {names}{against}",)
@@ -104,26 +104,26 @@ class ClassicPreemption(Preemption, frozen=True, kw_only=True):
 
 
 class ClassicRunner:
-    """Decides for the pods of one scheduler name by the rules of 1.16: a `Runner`.
+    """Decides for the pods of one scheduler name by the v1.16 rules: a `Runner`.
 
     Parameters
     ----------
     profile : Profile
         The name, the order of the queue, and the Bind plugin; its other plugins are not called.
     cluster : MirroredCluster
-        Read only; placing the pod is up to the caller.
+        Read only; the caller places the pod.
     algorithm : Algorithm
         Predicates, priorities, extenders.
     seed : int
-        Of all draws.
+        The seed of all draws.
     percentage_of_nodes_to_score : int
-        0: by the size of the cluster.
+        0 selects a percentage by the size of the cluster.
     non_preempting_priority : bool
-        The gate of that name.
+        The feature gate NonPreemptingPriority.
     parallelize_until : ParallelizeUntil
-        How pieces of work are carried out.
+        The loop over pieces of work.
     workers : int
-        How many at a time.
+        The number of concurrent pieces.
     """
 
     def __init__(
@@ -153,19 +153,19 @@ class ClassicRunner:
             workers=workers,
         )
         self.found = ClassicDecision()
-        """The result of the last cycle, as the rules return it."""
+        """The result of the last cycle, as `ClassicScheduler` returns it."""
         self._named = _names_in(algorithm)
 
     def own_cycle(self, pod: Pod) -> Cycle:
-        """Return a cycle for what comes after the decision; the rules keep nothing in it."""
+        """Return a cycle for the steps after the decision; the rules keep no state in it."""
         return Cycle(pod, self.cluster)
 
     def search_position(self) -> object:
-        """Return where the next search for nodes begins; valid while no node comes or goes."""
+        """Return the start of the next search; valid until a node is added or removed."""
         return self.cluster.classic.tree.position()
 
     def restore_search_position(self, position: object) -> None:
-        """Begin the next search at a position that `search_position` returned."""
+        """Set the start of the next search to a result of `search_position`."""
         assert isinstance(position, tuple), position
         self.cluster.classic.tree.restore_position(position)
 
@@ -189,7 +189,7 @@ class ClassicRunner:
         return {entry.priority.name: entry.weight for entry in priorities}
 
     def with_weights(self, weights: Mapping[str, int]) -> ClassicRunner:
-        """Return a runner over the same cluster that uses other weights; the rest stay."""
+        """Return a runner over the same cluster that uses other weights; the rest are unchanged."""
         algorithm = self.scheduler.algorithm
         priorities = tuple(
             Weighted(entry.priority, weights.get(entry.priority.name, entry.weight))
@@ -199,7 +199,7 @@ class ClassicRunner:
 
     @property
     def skipped(self) -> tuple[frozenset[str], frozenset[str]]:
-        """No names: these rules call no filter and no score plugins."""
+        """Empty: these rules call no filter and no score plugins."""
         return frozenset(), frozenset()
 
     # ---------------------------------------------------------------- deciding
@@ -222,7 +222,7 @@ class ClassicRunner:
         return (yield from self._until_answered(run))
 
     def post_filter(self, decision: Decision, *, cycle_number: int, now_ns: int) -> Decision:
-        """Find the victims of a preemption, if no node fits; nothing is changed."""
+        """Find the victims of a preemption, if no node fits; modifies nothing."""
         diagnosis = decision.diagnosis
         if diagnosis is None or not diagnosis.node_count:
             return decision
@@ -230,7 +230,7 @@ class ClassicRunner:
         try:
             result = _result(pod, preempt(self.scheduler, pod, self.found.failed))
         except (SchedulingError, ExtenderError) as error:
-            # Upstream logs it; the pod waits like any other that fits nowhere.
+            # Upstream logs the error; the pod then waits like any unschedulable pod.
             result = PostFilterResult(status=Status.error(str(error)).by(_PREEMPTION))
         return msgspec.structs.replace(decision, post_filter=result)
 
@@ -245,7 +245,7 @@ class ClassicRunner:
         return (yield from self._until_answered(run))
 
     def _until_answered(self, run: Callable[[], T]) -> Steps[T]:
-        """Run a function again and again until it has all replies that it needs."""
+        """Call a function repeatedly until it has all replies that it needs."""
         replies: list[ExtenderReply] = []
         while True:
             self._policy_extenders.begin(replies)
@@ -280,7 +280,7 @@ class ClassicRunner:
                 node_count=node_count,
                 rejections=rejections,
                 rejected_by=frozenset(rejection.status.plugin for rejection in rejections),
-                # Upstream's text has its full stop even where no reason was given.
+                # Upstream's text ends with a full stop even without a reason.
                 post_filter_message="" if rejections else ".",
             ),
             evaluated_count=examined_count,
@@ -310,7 +310,7 @@ class ClassicRunner:
         now_ns: int,
         call_extender: CallExtender | None = None,
     ) -> Explanation:
-        """Run one cycle for `pod` with everything recorded; nothing is changed."""
+        """Run one cycle for `pod` with everything recorded; modifies nothing."""
         tree = self.cluster.classic.tree
         position = tree.position()
         decision = run_steps(self.steps(pod, cycle_number=cycle_number), call_extender)
@@ -347,7 +347,7 @@ class ClassicRunner:
         )
 
     def _filters(self, pod: Pod, nodes: Sequence[NodeInfo]) -> tuple[FilterExplanation, ...]:
-        """Evaluate every predicate for every node on its own."""
+        """Evaluate every predicate on every node separately."""
         meta = self.scheduler.metadata(pod)
         filters = []
         for predicate in self.scheduler.algorithm.predicates:
@@ -366,7 +366,7 @@ class ClassicRunner:
 
 
 def _names_in(algorithm: Algorithm) -> dict[str, str]:
-    """Return the configured predicate of each name in failures that is a part of one."""
+    """Return the configured predicate for each name in failures that is a part of one."""
     configured = {predicate.name for predicate in algorithm.predicates}
     parts = {
         "PodFitsResources": "GeneralPredicates",
@@ -425,11 +425,11 @@ def _result(pod: Pod, found: Found) -> PostFilterResult:
     if found.node:
         status = Status(Code.SUCCESS, (), _PREEMPTION)
         return PostFilterResult(status=status, nominated_node=found.node, details=details)
-    is_hopeless = any(other is pod for other in found.clear)
+    clears_nomination = any(other is pod for other in found.clear)
     return PostFilterResult(
         status=Status.unschedulable(found.result).by(_PREEMPTION),
-        # Upstream takes a nomination back only where no node can be helped at all.
-        nominated_node="" if is_hopeless else None,
+        # Upstream clears a nomination only if preemption helps on no node.
+        nominated_node="" if clears_nomination else None,
         details=details,
     )
 

@@ -1,9 +1,9 @@
-"""A whole decision: predicates, extenders, priorities, the choice of the host.
+"""A whole decision: predicates, extenders, priorities, and the choice of the node.
 
-    visit nodes in the tree's order ── predicates ──► enough that fit
-        ── extenders filter ──► none: fit error (preemption may help)
-                                one:  taken as it is
-                                more: priorities, extenders' scores, one of the best
+    visit nodes in the tree's order ── predicates ──► enough feasible nodes
+                                    ── extenders filter ──► none: fit error (preemption may help)
+                                                            one:  chosen without scoring
+                                                            more: priorities, extenders, choice
 
 Upstream: pkg/scheduler/core/generic_scheduler.go
 """
@@ -33,22 +33,22 @@ __all__ = ["ClassicScheduler", "Decision", "seeded_draw"]
 
 
 class Decision(msgspec.Struct, kw_only=True):
-    """What came of one pod.
+    """The result of a cycle.
 
     Attributes
     ----------
     node : str
         The node to bind to; empty if there is none.
     feasible : list of str
-        The nodes that passed, in the order in which they were visited.
+        The nodes that passed, in the order of the visit.
     failed : dict of str to Failures
-        The nodes that were rejected, and why.
+        The rejected nodes, with their failures.
     table : ScoreTable or None
-        None: there was nothing to choose.
+        None if fewer than two nodes are feasible.
     message : str
-        The fit error, if no node is left.
+        The fit error, if no node is feasible.
     error : str
-        Not empty: the pod could not be judged.
+        Not empty if the cycle failed.
     """
 
     node: str = ""
@@ -60,12 +60,12 @@ class Decision(msgspec.Struct, kw_only=True):
 
     @property
     def best(self) -> list[str]:
-        """The nodes among which the choice was free."""
+        """The nodes with the highest total."""
         return self.feasible if self.table is None else self.table.best()
 
 
 def seeded_draw(seed: int, cycle_number: int) -> Callable[[int], int]:
-    """Return a `draw(n)` for one cycle that depends on nothing but its arguments."""
+    """Return a `draw(n)` for one cycle that depends only on its arguments."""
     draw_count = 0
 
     def next_draw(n: int) -> int:
@@ -77,24 +77,24 @@ def seeded_draw(seed: int, cycle_number: int) -> Callable[[int], int]:
 
 
 class ClassicScheduler:
-    """Decides where pods go, by the rules of 1.16.
+    """Decides where pods are placed, by the v1.16 rules.
 
     Parameters
     ----------
     algorithm : Algorithm
         Predicates, priorities, settings.
     cluster : ClassicCluster
-        The state to decide on; it is not changed, but for the position in its node tree.
+        The state for the decision; only the position in its node tree is modified.
     extenders : sequence of Extender
         Ignorable ones last.
     percentage_of_nodes_to_score : int
-        0: by the size of the cluster.
+        0 selects a percentage by the size of the cluster.
     non_preempting_priority : bool
-        The feature gate of that name: `preemptionPolicy: Never` is honoured.
+        The feature gate NonPreemptingPriority: `preemptionPolicy: Never` is honored.
     parallelize_until : ParallelizeUntil
-        How pieces are carried out; the decisions do not depend on it.
+        The loop over pieces of work; decisions do not depend on it.
     workers : int
-        How many pieces at a time.
+        The number of concurrent pieces.
     """
 
     def __init__(
@@ -117,15 +117,15 @@ class ClassicScheduler:
         self.workers = workers
 
     def decide(self, pod: Pod, draw_below: Callable[[int], int] | None = None) -> Decision:
-        """Decide where the pod goes.
+        """Choose a node for a pod.
 
         Parameters
         ----------
         pod : Pod
             A pending pod.
         draw_below : callable or None
-            `draw_below(n)` gives an integer in [0, n), for ties; None takes the draws of seed
-            0 and cycle 0.
+            `draw_below(n)` returns an integer in [0, n), for ties; None uses the draws of seed 0
+            and cycle 0.
         """
         try:
             check_claims_exist(pod, self.cluster)
@@ -146,25 +146,25 @@ class ClassicScheduler:
         return decision
 
     def metadata(self, pod: Pod) -> PredicateMetadata:
-        """Work out what predicates need to know about the pod."""
+        """Compute the metadata of the pod for predicates."""
         return PredicateMetadata(pod, self.cluster, self.algorithm.ignored_resources)
 
     def find_nodes(self, pod: Pod) -> tuple[list[NodeInfo], dict[str, Failures]]:
-        """Return the nodes that fit, as many as needed, and the reasons of the others.
+        """Return the feasible nodes, as many as needed, and the failures of the others.
 
         Raises
         ------
         SchedulingError
-            A node could not be judged.
+            A node could not be evaluated.
         ExtenderError
             An extender that is not ignorable failed.
 
         Notes
         -----
-        Upstream's workers take names from the tree until enough nodes fit, so that a few more
-        than needed may be examined, depending on timing. Here nodes are taken in batches of
-        as many as are still needed: no name is taken that is not used, and the result does
-        not depend on the number of workers.
+        Upstream's workers take names from the tree until enough nodes fit, so a few more than
+        needed may be examined, depending on timing. Here nodes are taken in batches of the number
+        that is still needed. Every name that is taken is used, and the result does not depend on
+        the number of workers.
         """
         tree, infos = self.cluster.tree, self.cluster.node_infos
         wanted_count = nodes_to_find(len(tree), self.percentage_of_nodes_to_score)
@@ -181,7 +181,7 @@ class ClassicScheduler:
             self.parallelize_until(
                 self.workers,
                 batch_count,
-                self._judge(nodes, found, checks, meta, nominated),
+                self._evaluation(nodes, found, checks, meta, nominated),
             )
             for node, failures in zip(nodes, found, strict=True):
                 if failures:
@@ -209,7 +209,7 @@ class ClassicScheduler:
             workers=self.workers,
         )
 
-    def _judge(
+    def _evaluation(
         self,
         nodes: Sequence[NodeInfo],
         found: list[Failures],
@@ -217,15 +217,15 @@ class ClassicScheduler:
         meta: PredicateMetadata,
         nominated: dict[str, tuple[Pod, ...]],
     ) -> Callable[[int], None]:
-        """Return the piece of work that judges one node and writes its own cell of `found`."""
+        """Return the piece of work that evaluates one node and writes its cell of `found`."""
         algorithm = self.algorithm
 
-        def judge(index: int) -> None:
+        def evaluate(index: int) -> None:
             node = nodes[index]
             promised = nominated.get(node.name, ()) if nominated else ()
             found[index] = failures_on_node(algorithm, checks, meta, node, promised)
 
-        return judge
+        return evaluate
 
     def _ask_extenders(
         self, pod: Pod, feasible: list[NodeInfo], failed: dict[str, Failures]

@@ -1,15 +1,15 @@
 """Scores of all nodes by all priorities, and the choice among the best.
 
-The scores live in one table, a row per priority and a column per node. The map step fills
-column after column: each piece of work owns one column. The reduce step rewrites row after
-row: each piece owns one row. No cell has two writers, so nothing is locked, and threads give
-the same table as a loop.
+The scores are in one table, a row per priority and a column per node. The map step fills the table
+by columns: each piece of work writes one column. The reduce step rewrites it by rows: each piece
+writes one row. No cell has two writers, so nothing is locked, and threads return the same table as
+a loop.
 
-            n1  n2  n3
-    Least    3   5   0   <- reduced by the piece of this row
-    Balanced 9   7   2
-             ^
-             mapped by the piece of this column
+               n1  n2  n3
+    Least       3   5   0   <- reduced by the piece of this row
+    Balanced    9   7   2
+                ^
+                mapped by the piece of this column
 
 Upstream: pkg/scheduler/core/generic_scheduler.go, PrioritizeNodes and selectHost
 """
@@ -37,11 +37,11 @@ class ScoreTable:
     names, weights : list
         One per row.
     mapped : list of (list of int or None)
-        What the maps gave, for rows that have a map and a reduce.
+        The results of the map step, for rows that have a map and a reduce.
     rows : list of list of int
         The final scores.
     totals : list of int
-        Per node the weighted sum, with what extenders added.
+        Per node the weighted sum, including the scores of extenders.
     """
 
     def __init__(self, algorithm: Algorithm, node_names: list[str]) -> None:
@@ -82,11 +82,11 @@ def prioritize(
     nodes : sequence of NodeInfo
         The nodes to score, in the order of the table's columns.
     extenders : sequence of Extender
-        Those that have a say in scores.
+        Their scores are added to the totals.
     parallelize_until : ParallelizeUntil
-        How pieces are carried out.
+        The loop over pieces of work.
     workers : int
-        How many at a time.
+        The number of concurrent pieces.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def select_host(totals: Sequence[int], draw: Callable[[int], int]) -> int:
     Returns
     -------
     int
-        The index of the chosen node; over many draws each of the best is equally likely.
+        The index of the chosen node; each of the best nodes is equally likely.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Predicates: rules that a node must satisfy, one module each.
 
-They run in the fixed order of `ORDER`, cheap and telling ones first, and the first that fails
-ends the node. A predicate whose name is not in the order never runs, whoever configured it.
+They run in the fixed order of `ORDER`, and the first that fails ends the evaluation of the node. A
+predicate whose name is not in the order never runs, even if a policy configures it.
 """
 
 from collections.abc import Mapping
@@ -58,10 +58,10 @@ ORDER: Final = (
     "EvenPodsSpread",
     "MatchInterPodAffinity",
 )
-"""The order of upstream's `predicatesOrdering`, with names whose features are off."""
+"""The order of upstream's `predicatesOrdering`, including names of disabled features."""
 
 MANDATORY: Final = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
-"""They run even if a policy does not list them: taints stand for the nodes' conditions."""
+"""These run even if a policy does not list them: taints stand for the nodes' conditions."""
 
 REGISTERED: Final[Mapping[str, Predicate]] = {
     predicate.name: predicate
@@ -85,5 +85,5 @@ REGISTERED: Final[Mapping[str, Predicate]] = {
         volume_counts.GCE,
     )
 }
-"""What a policy may name without an argument. The predicates on node conditions are not among
-it: with TaintNodesByCondition on, as it is by default, upstream takes them out."""
+"""The names that a policy may use without an argument. The predicates on node conditions are
+excluded: upstream removes them with the gate TaintNodesByCondition, which is on by default."""

@@ -48,7 +48,7 @@ def _conflict(mine: Volume, other: Volume) -> bool:
         return not (gce.read_only and other_gce.read_only)
     ebs, other_ebs = mine.aws_elastic_block_store, other.aws_elastic_block_store
     if ebs and other_ebs and ebs.volume_id == other_ebs.volume_id:
-        return True  # an EBS volume can not even be shared by readers
+        return True  # an EBS volume cannot be shared by readers either
     iscsi, other_iscsi = mine.iscsi, other.iscsi
     if iscsi and other_iscsi and iscsi.iqn == other_iscsi.iqn:
         return not (iscsi.read_only and other_iscsi.read_only)

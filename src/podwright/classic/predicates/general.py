@@ -19,7 +19,7 @@ _PARTS: Final = (host_name.PREDICATE, host_ports.PREDICATE, node_selector.PREDIC
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Collect what the four say."""
+    """Collect the failures of the four predicates."""
     failures = resources.check(meta, node)
     for part in _PARTS:
         if part.concerns(meta):

@@ -1,4 +1,4 @@
-"""HostName: a pod that names its node goes there or nowhere.
+"""HostName: a pod with `spec.nodeName` fits only on that node.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsHost
 """
@@ -16,7 +16,7 @@ _FAILURES: Final = (Failure("HostName", "node(s) didn't match the requested host
 
 
 def concerns(meta: PredicateMetadata) -> bool:
-    """Whether the pod names a node."""
+    """Whether the pod has `spec.nodeName`."""
     return bool(meta.pod.spec.node_name)
 
 

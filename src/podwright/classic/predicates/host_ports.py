@@ -1,4 +1,4 @@
-"""PodFitsHostPorts: a port of the node belongs to one pod.
+"""PodFitsHostPorts: a host port can be used by one pod only.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsHostPorts
 """
@@ -18,12 +18,12 @@ _FAILURES: Final = (
 
 
 def concerns(meta: PredicateMetadata) -> bool:
-    """Whether the pod requests ports of the node."""
+    """Whether the pod has host ports."""
     return bool(meta.ports)
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject a node on which one of the pod's ports is taken."""
+    """Reject a node on which one of the pod's host ports is in use."""
     return _FAILURES if any(map(node.takes_port, meta.ports)) else FITS
 
 

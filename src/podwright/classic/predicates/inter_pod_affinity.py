@@ -1,4 +1,4 @@
-"""MatchInterPodAffinity: required affinity and anti-affinity between pods, both ways.
+"""MatchInterPodAffinity: required affinity and anti-affinity between pods.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodAffinityChecker
 """
@@ -33,17 +33,17 @@ _REPELLING: Final = (
 
 
 def concerns(meta: PredicateMetadata) -> bool:
-    """Whether the pod has rules, or there are rules about it."""
+    """Whether the pod has terms, or existing pods have anti-affinity terms that select it."""
     return bool(meta.repelled or meta.affinity_terms or meta.anti_affinity_terms)
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject a node by the first of: others' anti-affinity, own affinity, own anti-affinity."""
+    """Check anti-affinity of existing pods, then affinity and anti-affinity of the pod."""
     labels = node.labels
     if meta.repelled.holds_any(labels):
         return _REPELLED
     if meta.affinity_terms:
-        # Each term may be met by a different pod, as long as each of them matches all terms.
+        # Different pods may satisfy different terms, but each of them matches all terms.
         is_near = all(
             term.topology_key in labels
             and (term.topology_key, labels[term.topology_key]) in meta.attracting

@@ -1,7 +1,7 @@
-"""CheckNodeLabelPresence: nodes must have, or must not have, labels whatever their values.
+"""CheckNodeLabelPresence: nodes must have, or must not have, labels of any value.
 
-Only a policy can configure it, and only under this name: one with an argument under another
-name never runs, as the name is not in the fixed order.
+Only a policy can configure it, and only under this name: a custom predicate of another name never
+runs, because the name is not in the fixed order.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, NodeLabelChecker
 """

@@ -1,12 +1,11 @@
-"""What the predicates need to know about the pod, worked out once before nodes are visited.
+"""The metadata of a pod for predicates, computed once before nodes are visited.
 
-The interesting part is pod affinity. A *pair* is a topology label with its value, a domain.
-Three tables say in which pairs there are pods that matter, so that judging a node is looking
-up its labels:
+For pod affinity, a *pair* is a topology label with its value: a domain. Three tables hold the pairs
+that have relevant pods, so the evaluation of a node is a lookup of its labels:
 
-- `repelled`: pairs that an existing pod's required anti-affinity keeps this pod out of;
+- `repelled`: pairs that the required anti-affinity of an existing pod forbids;
 - `attracting`: pairs with a pod that matches *all* of this pod's required affinity terms;
-- `repelling`: pairs with a pod that this pod's required anti-affinity keeps away from.
+- `repelling`: pairs with a pod that this pod's required anti-affinity selects.
 
 Preemption and the check of nominated pods copy the metadata and add or remove pods.
 
@@ -30,7 +29,7 @@ Pair = tuple[str, str]
 
 
 class PairTable:
-    """Pods by pair, and back."""
+    """Pods by pair, and pairs by pod."""
 
     def __init__(self) -> None:
         self._pods_of: dict[Pair, set[str]] = {}
@@ -43,12 +42,12 @@ class PairTable:
         return pair in self._pods_of
 
     def add(self, pair: Pair, pod_key: str) -> None:
-        """Note the pod in the pair."""
+        """Add the pod to the pair."""
         self._pods_of.setdefault(pair, set()).add(pod_key)
         self._pairs_of.setdefault(pod_key, set()).add(pair)
 
     def remove_pod(self, pod_key: str) -> None:
-        """Forget the pod."""
+        """Remove the pod."""
         for pair in self._pairs_of.pop(pod_key, ()):
             pods = self._pods_of[pair]
             pods.discard(pod_key)
@@ -56,13 +55,13 @@ class PairTable:
                 del self._pods_of[pair]
 
     def holds_any(self, labels: Labels) -> bool:
-        """Whether a node with those labels is in a pair of the table."""
+        """Whether a node with these labels is in a pair of the table."""
         if len(self._pods_of) < len(labels):
             return any(labels.get(key) == value for key, value in self._pods_of)
         return any(pair in self._pods_of for pair in labels.items())
 
     def copy(self) -> PairTable:
-        """Return a table that can be changed on its own."""
+        """Return an independent copy."""
         copy = PairTable()
         copy._pods_of = {pair: set(pods) for pair, pods in self._pods_of.items()}
         copy._pairs_of = {pod: set(pairs) for pod, pairs in self._pairs_of.items()}
@@ -70,14 +69,14 @@ class PairTable:
 
 
 class PredicateMetadata:
-    """What predicates read of one pod.
+    """The metadata of one pod.
 
     Parameters
     ----------
     pod : Pod
-        The pod under test.
+        The pod to schedule.
     cluster : ClassicCluster
-        What there is.
+        The cluster state.
     ignored_resources : frozenset of str
         Extended resources that only an extender accounts for.
     """
@@ -110,39 +109,39 @@ class PredicateMetadata:
 
     @property
     def starts_series(self) -> bool:
-        """Whether no pod matches the pod's affinity yet, but the pod itself does.
+        """Whether only the pod itself matches its affinity.
 
-        Such a pod may go anywhere, or the first of a series that wants to be together could
-        never be placed.
+        Such a pod may be placed on any node. Otherwise the first pod of a group with
+        affinity to itself could never be placed.
         """
         return not self.attracting and all(term.matches(self.pod) for term in self.affinity_terms)
 
     def add_pod(self, pod: Pod, node: NodeInfo) -> None:
-        """Suppose that the pod were on the node.
+        """Add a pod to the node for a dry run.
 
         Notes
         -----
-        A nominated pod has no `spec.nodeName`, and counts for its own anti-affinity only.
+        A nominated pod has no `spec.nodeName`, and is counted only for its own anti-affinity.
         """
         self._add_repelled(pod, node.labels)
         if not pod.spec.node_name:
             return
         if self.affinity_terms and all(term.matches(pod) for term in self.affinity_terms):
             _add_pairs(self.attracting, self.affinity_terms, pod, node.labels)
-        # Upstream notes the pairs of all terms here, also of those that do not match, unlike
-        # for the pods that were there from the start.
+        # Upstream adds the pairs of all terms here, including those that do not match, unlike for
+        # the existing pods.
         if any(term.matches(pod) for term in self.anti_affinity_terms):
             _add_pairs(self.repelling, self.anti_affinity_terms, pod, node.labels)
 
     def remove_pod(self, pod: Pod) -> None:
-        """Suppose that the pod were gone."""
+        """Remove a pod for a dry run."""
         key = pod.key
         self.repelled.remove_pod(key)
         self.attracting.remove_pod(key)
         self.repelling.remove_pod(key)
 
     def copy(self) -> PredicateMetadata:
-        """Return metadata to try things on."""
+        """Return an independent copy."""
         copy = PredicateMetadata.__new__(PredicateMetadata)
         copy.__dict__.update(self.__dict__)
         copy.repelled = self.repelled.copy()

@@ -16,12 +16,12 @@ _FAILURES: Final = (Failure("MatchNodeSelector", "node(s) didn't match node sele
 
 
 def concerns(meta: PredicateMetadata) -> bool:
-    """Whether the pod is choosy about labels or fields of nodes."""
+    """Whether the pod has a node selector or required node affinity."""
     return meta.node_terms is not None or not meta.node_selector.is_empty
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject nodes that the selector or every term leaves out."""
+    """Reject a node that does not match the selector or any term."""
     if not meta.node_selector.matches(node.labels):
         return _FAILURES
     if meta.node_terms is not None and not meta.node_terms.matches(node.name, node.labels):

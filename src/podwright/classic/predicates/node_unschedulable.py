@@ -1,4 +1,4 @@
-"""CheckNodeUnschedulable: cordoned nodes take only pods that tolerate it.
+"""CheckNodeUnschedulable: cordoned nodes accept only pods that tolerate it.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, CheckNodeUnschedulablePredicate
 """
@@ -18,7 +18,7 @@ _TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject a cordoned node unless the pod tolerates the taint that stands for it."""
+    """Reject a cordoned node unless the pod tolerates the corresponding taint."""
     if not node.unschedulable:
         return FITS
     if any(tolerates(toleration, _TAINT) for toleration in meta.pod.spec.tolerations):

@@ -1,4 +1,4 @@
-"""What a predicate is."""
+"""The interface of predicates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podwright.classic.predicates.metadata import PredicateMetadata
 __all__ = ["Check", "Predicate"]
 
 Check: TypeAlias = Callable[[PredicateMetadata, NodeInfo], Failures]
-"""Judges one node; `FITS` if there is nothing against it."""
+"""Evaluates one node; returns `FITS` if it passes."""
 
 
 class Predicate(NamedTuple):
@@ -21,10 +21,10 @@ class Predicate(NamedTuple):
     Attributes
     ----------
     name : str
-        As policies write it.
+        The name in policies.
     concerns : callable
-        Whether the rule can reject any node at all for this pod; called once per pod, to
-        avoid calls per node that have no effect.
+        Whether the rule can reject any node for this pod; called once per pod, to avoid calls per
+        node that have no effect.
     check : Check
         The rule.
     """
@@ -35,5 +35,5 @@ class Predicate(NamedTuple):
 
 
 def always(_meta: PredicateMetadata) -> bool:  # the shape of `concerns`
-    """Every pod is concerned."""
+    """Apply the rule to every pod."""
     return True

@@ -1,8 +1,8 @@
-"""PodFitsResources: there must be room.
+"""PodFitsResources: the node must have the requested resources.
 
-A pod that requests nothing needs only a free place among the node's pods. A pod with any
-request is compared in cpu, memory and ephemeral storage, so a pod that requests
-memory only is rejected for cpu by a node whose cpu is overcommitted.
+A pod that requests nothing counts only toward the node's number of pods. A pod with any request is
+compared in cpu, memory and ephemeral storage, so a node with overcommitted cpu rejects a pod that
+requests only memory.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodFitsResources
 """
@@ -19,7 +19,7 @@ from podwright.classic.predicates.predicate import Predicate, always
 
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject a node that lacks a resource, with one reason for each that it lacks."""
+    """Reject a node that lacks a resource, with one reason per resource."""
     request, used, capacity = meta.request, node.requested, node.allocatable
     if (
         len(node.pods) < node.allowed_pods

@@ -1,8 +1,7 @@
 """CheckServiceAffinity: the pods of a service share the values of some labels of their nodes.
 
-The pod's nodeSelector fixes some of the labels; for the others, a pod that looks like this
-one (same namespace, all its labels) and has a node lends its node's values. Only a policy
-can ask for it.
+The pod's nodeSelector sets the values of some labels. The other values are those of the node of an
+existing pod in the same namespace that has all labels of this pod. Only a policy can configure it.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, ServiceAffinity
 """
@@ -22,14 +21,14 @@ _FAILURES: Final = (Failure("CheckServiceAffinity", "node(s) didn't match servic
 
 
 def service_affinity(name: str, labels: Sequence[str]) -> Predicate:
-    """Make the predicate for the labels."""
+    """Return the predicate for the labels."""
 
     def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
         """Reject a node that differs in one of the labels."""
         selector = meta.pod.spec.node_selector
         wanted = {label: selector[label] for label in labels if label in selector}
         if len(wanted) < len(labels):
-            lent = _lent_labels(meta, node)
+            lent = _labels_of_first_peer(meta, node)
             wanted |= {
                 label: lent[label] for label in labels if label in lent and label not in wanted
             }
@@ -38,14 +37,14 @@ def service_affinity(name: str, labels: Sequence[str]) -> Predicate:
     return Predicate(name, always, check)
 
 
-def _lent_labels(meta: PredicateMetadata, node: NodeInfo) -> Labels:
-    """Return the labels of the node of the first pod that looks like the one under test."""
+def _labels_of_first_peer(meta: PredicateMetadata, node: NodeInfo) -> Labels:
+    """Return the labels of the node of the first pod with the labels of this one."""
     pod, cluster = meta.pod, meta.cluster
     if next(cluster.services_of(pod), None) is None:
         return {}
     alike = labels_as_selector(pod.metadata.labels)
     for info in cluster.nodes():
-        # The node under test may be one on which preemption has tried something.
+        # In preemption the node is a copy that differs from the cluster's.
         here = node if info.name == node.name else info
         for existing in here.pods.values():
             if existing.namespace == pod.namespace and alike.matches(existing.metadata.labels):

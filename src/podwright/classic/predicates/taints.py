@@ -1,4 +1,4 @@
-"""PodToleratesNodeTaints: taints keep pods away that do not tolerate them.
+"""PodToleratesNodeTaints: a pod must tolerate the taints of its node.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, PodToleratesNodeTaints
 """

@@ -1,11 +1,12 @@
-"""NoVolumeZoneConflict and CheckVolumeBinding: where the volumes behind claims can be used.
+"""NoVolumeZoneConflict and CheckVolumeBinding: the nodes that can use a pod's claims.
 
-A bound claim's volume must be reachable from the node: by the zone labels of the volume, and
-by its node affinity. A claim that waits for its first consumer must find a free volume there,
-or a class that can make one there. A claim that binds immediately and has not yet cannot be
-judged: the cycle ends with an error.
+The volume of a bound claim must be accessible from the node: by the zone labels of the volume, and
+by its node affinity. A claim that waits for its first consumer needs an available volume there, or
+a class that can provision one there. An immediate claim that is not yet bound ends the cycle with
+an error.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go (VolumeZoneChecker,
+
 VolumeBindingChecker), pkg/controller/volume/scheduling/scheduler_binder.go
 """
 
@@ -72,7 +73,7 @@ def _concerns(meta: PredicateMetadata) -> bool:
 
 
 def _waits(claim: PersistentVolumeClaim, cluster: ClassicCluster) -> bool:
-    """Whether the claim is bound only when its first pod is scheduled."""
+    """Whether the binding mode of the claim is WaitForFirstConsumer."""
     storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
     return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
@@ -110,7 +111,7 @@ ZONE: Final = Predicate("NoVolumeZoneConflict", _concerns, check_zone)
 
 
 def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-    """Reject a node from which a bound volume is out of reach, or where none can be had."""
+    """Reject a node without access to a bound volume, or without a volume for a claim."""
     cluster = meta.cluster
     failures = []
     claims = [claim for _, claim in _claims(meta.pod, cluster) if claim is not None]

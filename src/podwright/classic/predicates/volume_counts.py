@@ -1,7 +1,7 @@
-"""MaxEBSVolumeCount and its kin: a node attaches only so many disks of a kind.
+"""MaxEBSVolumeCount and its variants: the limit of attached disks per kind and node.
 
-Counted are the distinct disks of the node's pods and of this pod, inline or behind claims. A
-claim that cannot be followed to its volume counts as one more disk: better too careful.
+The count includes the distinct disks of the node's pods and of this pod, both inline and of claims.
+A claim whose volume cannot be found counts as one more disk.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, MaxPDVolumeCountChecker;
 csi_volume_predicate.go
@@ -37,7 +37,7 @@ _VolumeDisk = Callable[[PersistentVolume], str | None]
 def _max_count(
     name: str, kind: str, limit: _Limit, inline: _InlineDisk, bound: _VolumeDisk, provisioner: str
 ) -> Predicate:
-    """Make the predicate for one kind of disk; the node may name a limit of its own."""
+    """Return the predicate for one kind of disk; a node may define its own limit."""
     resource = f"attachable-volumes-{kind}"
 
     def disks(pod: Pod, cluster: ClassicCluster) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _max_count(
         most = node.allocatable.scalars.get(resource)
         if most is None:
             most = limit(node)
-        # A node that is over its limit rejects even a pod that brings nothing new.
+        # A node over its limit rejects even a pod that adds no disk.
         return _FAILURES if len(attached) + len(new) > most else FITS
 
     return Predicate(name, concerns, check)
@@ -132,7 +132,7 @@ CINDER: Final = _max_count(
 
 
 def _csi_volumes(pod: Pod, cluster: ClassicCluster) -> Iterator[tuple[str, str]]:
-    """Yield driver and handle of the CSI volumes behind the pod's claims; none are inline."""
+    """Yield driver and handle of the CSI volumes of the pod's claims; inline ones do not count."""
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is None:
             continue

@@ -1,7 +1,7 @@
 """Priorities: rules of preference, one module each.
 
-A priority maps every node to a number, without a look at the others, and then reduces its row
-of numbers to scores from 0 to 10. Weights are applied when rows are added up, in `scores`.
+A priority maps each node separately to a number, and then reduces its row of numbers to scores from
+0 to 10. `scores` applies the weights when it adds the rows.
 """
 
 from collections.abc import Mapping
@@ -61,4 +61,4 @@ REGISTERED: Final[Mapping[str, Priority]] = {
         TAINT_TOLERATION,
     )
 }
-"""What a policy may name without an argument."""
+"""The names that a policy may use without an argument."""

@@ -1,9 +1,10 @@
-"""BalancedResourceAllocation: prefer nodes whose cpu and memory fill up alike.
+"""BalancedResourceAllocation: prefer nodes with similar fractions of cpu and memory.
 
     int((1 - |cpu fraction - memory fraction|) * 10)
 
-0 if either fraction is 1 or more; without capacity the fraction is 1. Kubernetes 1.7 wrote
-`int(10 - difference * 10)`, which rounds differently: fractions 0.9 and 0 give 1, and 0 now.
+The score is 0 if either fraction is 1 or more; without capacity the fraction is 1. Kubernetes 1.7
+computed `int(10 - difference * 10)`, which rounds differently: fractions 0.9 and 0 score 1 there,
+and 0 in v1.16.
 
 Upstream: pkg/scheduler/algorithm/priorities/balanced_resource_allocation.go
 """
@@ -18,17 +19,17 @@ from podwright.classic.priorities.priority import Map, Priority
 
 
 def balanced_score(difference: float) -> int:
-    """Return the score for two fractions that differ so much, as 1.16 does."""
+    """Return the v1.16 score for a difference of the two fractions."""
     return int((1 - difference) * MAX_PRIORITY)
 
 
 def balanced_score_of_1_7(difference: float) -> int:
-    """Return the score for two fractions that differ so much, as 1.7 did."""
+    """Return the v1.7 score for a difference of the two fractions."""
     return int(MAX_PRIORITY - difference * MAX_PRIORITY)
 
 
 def balanced(*, as_1_7: bool = False) -> Priority:
-    """Make the priority with the arithmetic of 1.16 or of 1.7."""
+    """Return the priority with the arithmetic of v1.16 or of v1.7."""
     score = balanced_score_of_1_7 if as_1_7 else balanced_score
 
     def prepare(meta: PriorityMetadata) -> Map:

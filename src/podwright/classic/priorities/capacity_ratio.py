@@ -1,9 +1,9 @@
-"""RequestedToCapacityRatioPriority: a score by utilisation, along a line with corners.
+"""RequestedToCapacityRatioPriority: a piecewise linear function of the utilization.
 
-The utilisation in percent is `100 - (capacity - requested) * 100 / capacity`, 100 without
-capacity or beyond it. Between the points of the shape the score is linear in integers,
-truncated towards zero. Resources that score 0 are left out of the weighted mean, with their
-weight, and the mean is rounded half away from zero.
+The utilization in percent is `100 - (capacity - requested) * 100 / capacity`, 100 without capacity
+or beyond it. Between the points of the shape the score is linear in integers, truncated toward
+zero. Resources with score 0 are omitted from the weighted mean, with their weight, and the mean is
+rounded half away from zero.
 
 Upstream: pkg/scheduler/algorithm/priorities/requested_to_capacity_ratio.go
 """
@@ -27,7 +27,7 @@ _MAX_UTILIZATION: Final = 100
 
 
 class ShapePoint(msgspec.Struct, frozen=True):
-    """A corner of the line.
+    """A point of the function.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ DEFAULT_RESOURCES: Final = (("cpu", 1), ("memory", 1))
 
 
 class CapacityRatio(msgspec.Struct, frozen=True):
-    """The arguments of the priority: the line, and the resources with their weights."""
+    """The arguments of the priority: the points, and the resources with their weights."""
 
     shape: tuple[ShapePoint, ...] = DEFAULT_SHAPE
     resources: tuple[tuple[str, int], ...] = DEFAULT_RESOURCES
@@ -78,7 +78,7 @@ def broken_line(shape: Sequence[ShapePoint]) -> Callable[[int], int]:
 def capacity_ratio(
     name: str = "RequestedToCapacityRatioPriority", arguments: CapacityRatio | None = None
 ) -> Priority:
-    """Make the priority for the arguments; None are the defaults."""
+    """Return the priority for the arguments, or for the defaults if None."""
     arguments = CapacityRatio() if arguments is None else arguments
     line = broken_line(arguments.shape)
 
@@ -139,7 +139,7 @@ def _capacity_and_used(resource: str, node: NodeInfo) -> tuple[int, int]:
 
 
 def _divide(dividend: int, divisor: int) -> int:
-    """Divide as Go does, towards zero."""
+    """Divide as Go does, toward zero."""
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 

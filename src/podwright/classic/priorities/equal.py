@@ -1,4 +1,4 @@
-"""EqualPriority: 1 for every node.
+"""EqualPriority: score 1 for every node.
 
 Upstream: pkg/scheduler/core/generic_scheduler.go, EqualPriorityMap
 """
@@ -12,7 +12,7 @@ from podwright.classic.priorities.priority import Map, Priority
 
 
 def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod
-    """Like all nodes alike."""
+    """Return the map with equal scores."""
     return lambda _node: 1
 
 

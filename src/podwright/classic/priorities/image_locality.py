@@ -1,8 +1,8 @@
 """ImageLocalityPriority: prefer nodes that have the pod's images already.
 
-Each image counts with its size times the share of the cluster's nodes that have it, so that
-one node with a rare image does not attract all pods. The sum lies between 23 MiB, which
-gives 0, and 1000 MiB, which gives 10.
+Each image counts with its size times the fraction of nodes that have it, so a node with a rare
+image does not receive all pods. A sum of 23 MiB or less scores 0, and one of 1000 MiB or more
+scores 10.
 
 Upstream: pkg/scheduler/algorithm/priorities/image_locality.go
 """
@@ -21,7 +21,7 @@ _MOST_BYTES: Final = 1000 * _MIB
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Add up the scaled sizes of the images that the node has."""
+    """Return a map that adds the scaled sizes of the images on the node."""
     found = []
     for container in meta.pod.spec.containers:
         state = meta.cluster.images.get(with_tag(container.image))

@@ -1,16 +1,17 @@
-"""InterPodAffinityPriority: preferred affinity and anti-affinity between pods, both ways.
+"""InterPodAffinityPriority: preferred affinity and anti-affinity between pods.
 
-Every pod of the cluster adds to the domains of its node:
+Every pod of the cluster adds to the topology domains of its node:
 
-- the weight of each preferred term of the new pod that is about the existing one,
-- the weight of each preferred term of the existing pod that is about the new one,
+- the weight of each preferred term of the new pod that selects the existing one,
+- the weight of each preferred term of the existing pod that selects the new one,
 - `hardPodAffinitySymmetricWeight` for each *required* affinity term of the existing pod that
-  is about the new one;
+  selects the new one;
 
-anti-affinity subtracts. The sums over a node's domains are scaled between `min(0, least)` and
-`max(0, greatest)`: equal positive sums give 10 everywhere, equal negative or zero sums 0.
+Anti-affinity terms subtract their weights. The sums over a node's domains are scaled between
+`min(0, least)` and `max(0, greatest)`: equal positive sums score 10 on all nodes, equal negative or
+zero sums 0.
 
-It is the one priority of the older form, which sees all nodes at once.
+It is the only priority of the older form, a function of all nodes.
 
 Upstream: pkg/scheduler/algorithm/priorities/interpod_affinity.go
 """
@@ -39,10 +40,10 @@ _Weighted = tuple[int, Term]
 
 def function(meta: PriorityMetadata, nodes: Sequence[NodeInfo]) -> list[int]:
     """Score all nodes."""
-    worth = _worth_of_domains(meta)
-    if not worth:
+    weight_of = _domain_weights(meta)
+    if not weight_of:
         return [0] * len(nodes)
-    sums = [_sum_of_domains(worth, node.labels) for node in nodes]
+    sums = [_sum_of_domains(weight_of, node.labels) for node in nodes]
     least, greatest = min(0, *sums), max(0, *sums)
     if greatest == least:
         return [0] * len(nodes)
@@ -52,11 +53,11 @@ def function(meta: PriorityMetadata, nodes: Sequence[NodeInfo]) -> list[int]:
     ]
 
 
-def _worth_of_domains(meta: PriorityMetadata) -> Counter[tuple[str, str]]:
-    """Return what being in a domain, a label with its value, is worth."""
-    worth: Counter[tuple[str, str]] = Counter()
+def _domain_weights(meta: PriorityMetadata) -> Counter[tuple[str, str]]:
+    """Return the weight of each domain, which is a label with its value."""
+    weight_of: Counter[tuple[str, str]] = Counter()
     own = _preferred(meta.pod)
-    # A pod without terms of its own meets only pods that have some.
+    # A pod without terms of its own is affected only by pods that have terms.
     everywhere = has_pod_affinity(meta.pod)
     infos = meta.cluster.nodes() if everywhere else meta.cluster.nodes_with_affinity()
     for info in infos:
@@ -66,12 +67,12 @@ def _worth_of_domains(meta: PriorityMetadata) -> Counter[tuple[str, str]]:
         for existing in pods.values():
             for weight, term in own:
                 if term.matches(existing):
-                    _add(worth, term, info.labels, weight)
+                    _add(weight_of, term, info.labels, weight)
             if has_pod_affinity(existing):
                 for weight, term in _of_existing(existing, meta.hard_pod_affinity_weight):
                     if term.matches(meta.pod):
-                        _add(worth, term, info.labels, weight)
-    return worth
+                        _add(weight_of, term, info.labels, weight)
+    return weight_of
 
 
 def _preferred(pod: Pod) -> list[_Weighted]:
@@ -86,14 +87,14 @@ def _of_existing(pod: Pod, hard_weight: int) -> list[_Weighted]:
     return [*_preferred(pod), *((hard_weight, term) for term in required)]
 
 
-def _add(worth: Counter[tuple[str, str]], term: Term, labels: Labels, weight: int) -> None:
+def _add(weight_of: Counter[tuple[str, str]], term: Term, labels: Labels, weight: int) -> None:
     value = labels.get(term.topology_key)
     if value is not None:
-        worth[term.topology_key, value] += weight
+        weight_of[term.topology_key, value] += weight
 
 
-def _sum_of_domains(worth: Counter[tuple[str, str]], labels: Labels) -> int:
-    return sum(weight for (key, value), weight in worth.items() if labels.get(key) == value)
+def _sum_of_domains(weight_of: Counter[tuple[str, str]], labels: Labels) -> int:
+    return sum(weight for (key, value), weight in weight_of.items() if labels.get(key) == value)
 
 
 INTER_POD_AFFINITY: Final = Priority("InterPodAffinityPriority", function=function)

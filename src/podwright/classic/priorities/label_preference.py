@@ -13,7 +13,7 @@ from podwright.classic.priorities.priority import Map, Priority
 
 
 def label_preference(name: str, label: str, *, presence: bool) -> Priority:
-    """Make the priority for the label."""
+    """Return the priority for the label."""
 
     def prepare(_meta: PriorityMetadata) -> Map:  # the same for every pod
         def map_node(node: NodeInfo) -> int:

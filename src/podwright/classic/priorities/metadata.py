@@ -1,4 +1,4 @@
-"""What the priorities need to know about the pod, worked out once before nodes are scored.
+"""The metadata of a pod for priorities, computed once before nodes are scored.
 
 Upstream: pkg/scheduler/algorithm/priorities/metadata.go
 """
@@ -21,23 +21,23 @@ DEFAULT_HARD_POD_AFFINITY_WEIGHT: Final = 1
 
 
 class PriorityMetadata:
-    """What priorities read of one pod.
+    """The metadata of one pod.
 
     Parameters
     ----------
     pod : Pod
         The pod to place.
     cluster : ClassicCluster
-        What there is.
+        The cluster state.
     hard_pod_affinity_weight : int
-        What the required affinity of an existing pod is worth, 1 to 100.
+        The weight of required affinity terms of existing pods, 1 to 100.
 
     Attributes
     ----------
     milli_cpu, memory_bytes : int
-        The pod's request for scoring, defaults filled in.
+        The pod's request for scoring, with defaults for missing requests.
     selectors : list of Selector
-        Of the services and controllers that match the pod.
+        The selectors of the services and controllers that match the pod.
     tolerations : list of Toleration
         Those that may cover PreferNoSchedule taints.
     """
@@ -64,7 +64,7 @@ class PriorityMetadata:
 
 
 def scale(row: list[int], *, reverse: bool) -> None:
-    """Scale scores in place so that the greatest becomes 10; reversed, 10 less that.
+    """Scale scores in place so that the greatest becomes 10; if reversed, subtract them from 10.
 
     Notes
     -----

@@ -1,8 +1,8 @@
 """NodeAffinityPriority: preferred node affinity.
 
-Map: the weights of the preferred terms that match the node's labels. `matchFields` are not
-looked at, a term without `matchExpressions` matches no node, and the weight 0 is skipped.
-Reduce: scaled by the greatest.
+Map: the sum of the weights of the preferred terms that match the node's labels. `matchFields` is
+ignored, a term without `matchExpressions` matches no node, and weight 0 is skipped. Reduce: scaled
+by the greatest score.
 
 Upstream: pkg/scheduler/algorithm/priorities/node_affinity.go
 """
@@ -27,7 +27,7 @@ from podwright.objects import (
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Add up the weights of matching terms."""
+    """Return a map that adds the weights of matching terms."""
     terms = _compiled(meta.pod)
     if not terms:
         return lambda _node: 0  # the same for every node
@@ -39,7 +39,7 @@ def prepare(meta: PriorityMetadata) -> Map:
 
 
 def reduce(_meta: PriorityMetadata, _nodes: Sequence[NodeInfo], row: list[int]) -> None:
-    """Scale by the greatest."""
+    """Scale by the greatest score."""
     scale(row, reverse=False)
 
 

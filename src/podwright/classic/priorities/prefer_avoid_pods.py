@@ -1,8 +1,8 @@
-"""NodePreferAvoidPodsPriority: nodes may ask for the pods of a controller to be placed elsewhere.
+"""NodePreferAvoidPodsPriority: a node annotation avoids the pods of a controller.
 
-0 on nodes whose annotation names the pod's controller, 10 on all others; with a weight of
-10000 this decides. Only replication controllers and replica sets are considered, and an
-annotation that cannot be parsed has no effect.
+The score is 0 on nodes whose annotation names the pod's controller and 10 on all others; the weight
+of 10000 outweighs all other priorities. Only replication controllers and replica sets are
+considered, and an annotation that cannot be parsed has no effect.
 
 Upstream: pkg/scheduler/algorithm/priorities/node_prefer_avoid_pods.go
 """
@@ -23,7 +23,7 @@ _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 
 
 class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A part of the annotation. All fields are typed: a wrong one makes all of it unreadable."""
+    """A part of the annotation; a field of the wrong type makes the annotation invalid."""
 
 
 class _Controller(_Part, frozen=True):
@@ -51,7 +51,7 @@ class _AvoidPods(_Part, frozen=True):
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Report whether the node's annotation names the pod's controller."""
+    """Whether the node's annotation names the pod's controller."""
     controller = meta.controller
     if controller is None or controller.kind not in ("ReplicationController", "ReplicaSet"):
         return lambda _node: MAX_PRIORITY  # the same for every node

@@ -1,4 +1,4 @@
-"""What a priority is: a map over nodes, and a reduce over the row that the map wrote.
+"""The interface of priorities: a map over nodes, and a reduce over the mapped row.
 
 Upstream: pkg/scheduler/algorithm/priorities/types.go
 """
@@ -14,13 +14,13 @@ from podwright.classic.priorities.metadata import PriorityMetadata
 __all__ = ["Function", "Map", "Prepare", "Priority", "Reduce"]
 
 Map: TypeAlias = Callable[[NodeInfo], int]
-"""Scores one node, without a look at the others."""
+"""Scores one node separately."""
 
 Prepare: TypeAlias = Callable[[PriorityMetadata], Map]
-"""Makes the map for one pod: what does not depend on the node is decided here."""
+"""Returns the map for one pod; computes everything that does not depend on the node."""
 
 Reduce: TypeAlias = Callable[[PriorityMetadata, Sequence[NodeInfo], list[int]], None]
-"""Turns a row of mapped scores into scores from 0 to 10, in place."""
+"""Converts a row of mapped scores to scores from 0 to 10, in place."""
 
 Function: TypeAlias = Callable[[PriorityMetadata, Sequence[NodeInfo]], list[int]]
 """The older form: scores all nodes at once."""
@@ -32,11 +32,11 @@ class Priority(NamedTuple):
     Attributes
     ----------
     name : str
-        As policies write it.
+        The name in policies.
     prepare : Prepare or None
         None for a priority of the older form.
     reduce : Reduce or None
-        None: the map's scores are final.
+        None if the map's scores are final.
     function : Function or None
         The older form.
     """

@@ -3,8 +3,8 @@
     least: ((cpu capacity - cpu requested) * 10 / cpu capacity + the same of memory) / 2
     most:  (cpu requested * 10 / cpu capacity + the same of memory) / 2
 
-All divisions are of integers. A resource without capacity, or asked for beyond it, gives 0 to
-both; a node that is full to the brim gives 0 to least and 10 to most.
+All divisions are integer divisions. A resource without capacity, or requested beyond it, scores 0
+in both; a completely full node scores 0 in least and 10 in most.
 
 Upstream: pkg/scheduler/algorithm/priorities/least_requested.go, most_requested.go,
 resource_allocation.go
@@ -20,7 +20,7 @@ from podwright.classic.priorities.priority import Map, Priority
 
 
 def prepare_least(meta: PriorityMetadata) -> Map:
-    """Prefer nodes of which much is left."""
+    """Prefer nodes with a large free fraction."""
     pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
 
     def least(node: NodeInfo) -> int:
@@ -35,7 +35,7 @@ def prepare_least(meta: PriorityMetadata) -> Map:
 
 
 def prepare_most(meta: PriorityMetadata) -> Map:
-    """Prefer nodes of which much is used."""
+    """Prefer nodes with a large requested fraction."""
     pod_milli_cpu, pod_memory_bytes = meta.milli_cpu, meta.memory_bytes
 
     def most(node: NodeInfo) -> int:

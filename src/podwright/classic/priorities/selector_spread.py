@@ -1,12 +1,12 @@
 """SelectorSpreadPriority and ServiceSpreadingPriority: keep the pods of a service apart.
 
-Map: how many of the node's pods match *all* selectors of services and controllers that the
-pod matches. Reduce: 10 for the fewest, and zones mixed in with two thirds where a node has one:
+Map: the number of the node's pods that match *all* selectors of the services and controllers of the
+pod. Reduce: the fewest pods score 10, and the zone of a node has a weight of two thirds:
 
     10 * (max - count) / max;  with a zone: 1/3 of that + 2/3 of the same for its zone
 
-`ServiceSpreadingPriority` was meant to look at services only. It reads the selectors that
-were worked out once for the pod, and gives the same scores.
+`ServiceSpreadingPriority` should use only services. As upstream, it reads the same metadata and
+returns the same scores.
 
 Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go
 """
@@ -25,13 +25,13 @@ _ZONE_WEIGHT: Final = 2.0 / 3.0
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Count the pods alike."""
+    """Return a map that counts the matching pods."""
     namespace, selectors = meta.pod.namespace, meta.selectors
     return lambda node: matching_count(namespace, selectors, node)
 
 
 def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -> None:
-    """Turn counts into scores."""
+    """Convert counts to scores."""
     in_zone: Counter[str] = Counter()
     for node, count in zip(nodes, row, strict=True):
         if node.zone:
@@ -43,7 +43,7 @@ def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -
     for index, node in enumerate(nodes):
         score = _inverse(row[index], most)
         if node.zone:
-            # The order of the operations is upstream's: the result is truncated.
+            # The order of the operations is upstream's, because the result is truncated.
             zone_score = _inverse(in_zone[node.zone], most_in_zone)
             score = (score * (1.0 - _ZONE_WEIGHT)) + (_ZONE_WEIGHT * zone_score)
         row[index] = int(score)

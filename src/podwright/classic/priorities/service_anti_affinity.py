@@ -1,7 +1,7 @@
 """serviceAntiAffinity: spread the pods of a service over the values of a node label.
 
 Only a policy can configure it. Map: the node's pods of the pod's first service. Reduce:
-`10 * (all - those with the node's value) / all`; nodes without the label get 0.
+`10 * (all - those with the node's value) / all`; nodes without the label score 0.
 
 Upstream: pkg/scheduler/algorithm/priorities/selector_spreading.go, ServiceAntiAffinity
 """
@@ -17,7 +17,7 @@ from podwright.classic.priorities.priority import Map, Priority
 
 
 def service_anti_affinity(name: str, label: str) -> Priority:
-    """Make the priority for the label."""
+    """Return the priority for the label."""
 
     def prepare(meta: PriorityMetadata) -> Map:
         namespace = meta.pod.namespace

@@ -1,7 +1,7 @@
-"""TaintTolerationPriority: avoid nodes that would rather be left alone.
+"""TaintTolerationPriority: prefer nodes with fewer untolerated PreferNoSchedule taints.
 
-Map: the PreferNoSchedule taints that the pod does not tolerate. Reduce: scaled by the
-greatest and reversed, so no such taint anywhere is 10 everywhere.
+Map: the number of PreferNoSchedule taints that the pod does not tolerate. Reduce: scaled by the
+greatest and reversed, so all nodes score 10 if none has such a taint.
 
 Upstream: pkg/scheduler/algorithm/priorities/taint_toleration.go
 """
@@ -18,7 +18,7 @@ from podwright.objects import tolerates
 
 
 def prepare(meta: PriorityMetadata) -> Map:
-    """Count the taints."""
+    """Return a map that counts the untolerated taints."""
     tolerations = meta.tolerations
 
     def map_node(node: NodeInfo) -> int:
@@ -34,7 +34,7 @@ def prepare(meta: PriorityMetadata) -> Map:
 
 
 def reduce(_meta: PriorityMetadata, _nodes: Sequence[NodeInfo], row: list[int]) -> None:
-    """Scale, and turn round."""
+    """Scale and reverse."""
     scale(row, reverse=True)
 
 
