@@ -9,7 +9,8 @@ from typing import Any
 from podwright.assembly import UnknownPod, nearest_nodes
 from podwright.assembly.remedies import remedies
 from podwright.cli.console import announce_compilation
-from podwright.cli.explain_run import ExplanationView, RecordedOutcome, print_view
+from podwright.cli.explanation_output import print_view
+from podwright.cli.explanation_view import ExplanationView, RecordedOutcome
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command, when
 from podwright.config import Gates, format_duration

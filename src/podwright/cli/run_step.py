@@ -12,7 +12,7 @@ from podwright.assembly import UnknownPod
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
 from podwright.cli.event_text import describe_action, describe_event
 from podwright.cli.explain_recorded import recorded_view
-from podwright.cli.explain_run import print_view
+from podwright.cli.explanation_output import print_view
 from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.cli.run_show import MomentView, queue_sizes_text

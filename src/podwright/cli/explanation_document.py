@@ -1,0 +1,95 @@
+"""An explanation as a plain document, for ``-o json`` and ``-o yaml``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.assembly import Remedy
+from podwright.cli.explanation_view import ExplanationView
+from podwright.cli.preemption_output import preemption_document
+from podwright.cli.schedule_run import document_of
+
+
+def explanation_document(view: ExplanationView) -> dict[str, Any]:
+    """Return the explanation as a plain document, with all nodes."""
+    explanation = view.explanation
+    decision = document_of(explanation.decision)
+    decision.pop("rejections", None)
+    restricted = explanation.restricted_to
+    if view.past is not None:
+        decision["run"] = view.past.document
+    return decision | {
+        "schedulerName": explanation.pod.spec.scheduler_name,
+        "currentNode": view.current_node or None,
+        "placedBefore": view.placed_before,
+        "nodeCount": len(explanation.node_names),
+        "preFilter": None if explanation.pre_filter.is_success else _status(explanation.pre_filter),
+        "restrictedTo": None if restricted is None else sorted(restricted),
+        "restrictedBy": list(explanation.restricted_by),
+        "notExamined": list(explanation.not_examined),
+        "feasible": list(explanation.feasible),
+        "winners": list(explanation.winners),
+        "totals": explanation.totals,
+        "rejected": {node: _status(status) for node, status in explanation.rejected.items()},
+        "remedies": [_remedy(remedy) for remedy in view.remedies],
+        "nearest": [
+            {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
+            for near in view.near
+        ],
+        "preemption": preemption_document(explanation.decision),
+        "filters": [
+            {
+                "plugin": answer.plugin,
+                "applies": answer.applies,
+                "rejected": {node: _status(status) for node, status in answer.rejected.items()},
+            }
+            for answer in explanation.filters
+        ],
+        "scores": [
+            {
+                "plugin": scores.plugin,
+                "weight": scores.weight,
+                "nodes": {
+                    node: {
+                        "raw": raw,
+                        "normalized": scores.normalized[node],
+                        "weighted": scores.normalized[node] * scores.weight,
+                    }
+                    for node, raw in scores.raw.items()
+                },
+            }
+            for scores in explanation.scores
+        ],
+        "skippedScores": sorted(explanation.skipped_scores),
+        "extenders": [
+            {
+                "url": answers.url,
+                "asked": None if answers.asked is None else list(answers.asked),
+                "kept": list(answers.kept),
+                "rejected": {node: _status(status) for node, status in answers.rejected.items()},
+                "scores": answers.scores,
+                "errors": answers.errors,
+            }
+            for answers in explanation.extenders
+        ],
+    }
+
+
+def _status(status: Any) -> dict[str, Any]:
+    return {
+        "plugin": status.plugin or None,
+        "code": status.code.label,
+        "reasons": list(status.reasons),
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    reasons = [
+        {
+            "reason": group.reason,
+            "plugin": group.plugin or None,
+            "nodes": list(group.nodes),
+        }
+        for group in remedy.reasons
+    ]
+    return {"remedy": remedy.text, "reasons": reasons}

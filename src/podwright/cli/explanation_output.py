@@ -1,0 +1,222 @@
+"""An explanation as text: the decision, the remedies, the nearest nodes, preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from podwright.assembly import NearNode
+from podwright.cli.console import print_document, print_heading, print_paragraph, print_table
+from podwright.cli.explanation_document import explanation_document
+from podwright.cli.explanation_matrix import print_matrix
+from podwright.cli.explanation_view import (
+    ExplanationView,
+    extender_name,
+    node_list,
+    nodes_by_total,
+)
+from podwright.cli.preemption_output import print_preemption
+from podwright.cli.schedule_run import NO_NODE, nomination_of, outcome_of
+from podwright.framework import Explanation
+
+_CHANGES_SHOWN = 3
+
+
+def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool:
+    """Print an explanation in an output format; return whether the pod fits."""
+    if output in ("json", "yaml"):
+        print_document(explanation_document(view), output)
+    else:
+        print_explanation(view, shown=shown)
+    return bool(view.explanation.decision.node)
+
+
+def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
+    """Print an explanation as text.
+
+    Parameters
+    ----------
+    shown : int, optional
+        Number of nodes to show side by side; None: all nodes and all names.
+    """
+    explanation = view.explanation
+    _print_head(view)
+    if explanation.pre_filter.is_rejection:
+        plugin = explanation.pre_filter.plugin
+        print_heading(f"No node was evaluated: PreFilter ({plugin}) rejected the pod as a whole.")
+    if not explanation.filters and not explanation.pre_filter.is_rejection:
+        return
+    if explanation.decision.node:
+        _print_why_not_others(explanation, shown)
+    _print_remedies(view, shown)
+    if view.nodes:
+        wanted = [near for near in view.near if near.node in view.nodes]
+        _print_near(wanted, None, "What each node lacks:")
+    elif not explanation.decision.node:
+        _print_near(view.near, shown, "Closest nodes and what each one lacks:")
+    print_preemption(explanation.decision, shown)
+    _print_unexamined(explanation, shown)
+    _print_extenders(explanation)
+    if explanation.filters:
+        print_matrix(view, shown)
+
+
+def _print_head(view: ExplanationView) -> None:
+    explanation = view.explanation
+    decision = explanation.decision
+    rows: list[tuple[str, str | Text]] = [("Pod:", explanation.pod.key)]
+    if view.past is not None:
+        rows.append(("Attempt:", view.past.when))
+    elif view.current_node:
+        rows.append(("On node:", f"{view.current_node} (re-evaluated as if not yet placed)"))
+    elif view.is_alone:
+        rows.append(("Context:", "the cluster as given (--alone)"))
+    else:
+        rows.append(("Context:", _queue_position_text(view.placed_before)))
+    if decision.node:
+        rows.append(("Node:", Text(decision.node, style="bold green")))
+        rows.append(("Why:", _why(view)))
+    else:
+        rows.append(("Node:", Text(NO_NODE, style="bold red")))
+        rows.append(("Outcome:", outcome_of(decision)))
+        rows.append(("Message:", decision.message))
+        node, victims = nomination_of(decision)
+        if node:
+            names = ", ".join(victim.key for victim in victims) or "no pod"
+            rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
+    if view.past is not None:
+        rows.append(("Then:", view.past.then))
+    for name, value in rows:
+        line = Text(name.ljust(10))
+        line.append_text(value if isinstance(value, Text) else Text(value))
+        print_paragraph(line, hanging=10)
+
+
+def _queue_position_text(placed_before: int) -> str:
+    if not placed_before:
+        return "no pending pods scheduled ahead of it"
+    return f"after scheduling {placed_before} pending pod{'s' * (placed_before != 1)} ahead of it"
+
+
+def _why(view: ExplanationView) -> str:
+    explanation = view.explanation
+    decision = explanation.decision
+    examined = len(explanation.node_names) - len(explanation.not_examined)
+    if len(explanation.feasible) == 1:
+        if explanation.pod.status.nominated_node_name == decision.node and examined > 1:
+            return "the pod is nominated to this node, which passes every filter"
+        return f"the only one of {examined} nodes that passes every filter; scoring was skipped"
+    best = explanation.totals.get(decision.node)
+    text = f"total score {best}, the highest of {len(explanation.feasible)} feasible nodes"
+    if len(explanation.winners) > 1:
+        others = len(explanation.winners) - 1
+        rule = {
+            "drawn": f"chosen by draw with seed {view.seed}",
+            "heap": "chosen in the order of the v1.36 heap",
+            "first": "chosen as the first by name",
+        }[view.tie_rule]
+        text += f"; {others} other node{'s' * (others != 1)} tied: {rule}"
+    return text
+
+
+def _print_why_not_others(explanation: Explanation, shown: int | None) -> None:
+    winner = explanation.decision.node
+    others = [node for node in nodes_by_total(explanation) if node != winner]
+    if not others:
+        return
+    print_heading("Why the other feasible nodes were not chosen:")
+    winners = set(explanation.winners)
+    equals = [node for node in others if node in winners]
+    if equals:
+        print_paragraph("tied with the chosen node:", indent=2)
+        print_paragraph(node_list(equals, shown), indent=4)
+    behind = [node for node in others if node not in winners]
+    best = explanation.totals[winner]
+    rows = [
+        (
+            node,
+            str(explanation.totals[node]),
+            str(explanation.totals[node] - best),
+            _behind(explanation, node),
+        )
+        for node in (behind if shown is None else behind[:shown])
+    ]
+    if rows:
+        print_table(("NODE", "TOTAL", "BEHIND", "BECAUSE"), rows, indent=2)
+    if shown is not None and len(behind) > shown:
+        print_paragraph(
+            f"and {len(behind) - shown} more with an equal or lower score (-o wide)", indent=2
+        )
+
+
+def _behind(explanation: Explanation, node: str) -> str:
+    """Return the plugins that score a node lower or higher than the chosen one."""
+    winner = explanation.decision.node
+    differences = [
+        (scores.weight * (scores.normalized[node] - scores.normalized[winner]), scores.plugin)
+        for scores in explanation.scores
+    ]
+    differences += [
+        (answers.scores.get(node, 0) - answers.scores.get(winner, 0), extender_name(answers))
+        for answers in explanation.extenders
+    ]
+    differences = sorted((d for d in differences if d[0]), key=lambda d: -abs(d[0]))
+    if not differences:
+        return "the same scores"
+    return ", ".join(f"{plugin} {by:+d}" for by, plugin in differences[:_CHANGES_SHOWN])
+
+
+def _print_remedies(view: ExplanationView, shown: int | None) -> None:
+    if not view.remedies:
+        return
+    has_node = bool(view.explanation.decision.node)
+    print_heading("Why the other nodes were rejected:" if has_node else "Possible fixes:")
+    for remedy in view.remedies:
+        if not has_node:
+            print_paragraph(Text(f"- {remedy.text}", style="bold"), indent=2, hanging=2)
+        indent = 2 if has_node else 4
+        for group in remedy.reasons:
+            count = len(group.nodes)
+            head = f"{count} node{'s' * (count != 1)}: {group.reason}"
+            print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=indent, hanging=2)
+            if not view.explanation.pre_filter.is_rejection:
+                print_paragraph(node_list(group.nodes, shown), indent=indent + 2)
+
+
+def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> None:
+    if not near:
+        return
+    print_heading(heading)
+    nearest = near if shown is None else near[:shown]
+    print_table(
+        ("NODE", "LACKS"), [(entry.node, "; ".join(entry.lacks)) for entry in nearest], indent=2
+    )
+
+
+def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
+    if explanation.not_examined:
+        count = len(explanation.not_examined)
+        print_heading(f"{count} nodes were not evaluated: enough feasible nodes were found before:")
+        print_paragraph(node_list(explanation.not_examined, shown), indent=2)
+    restricted = explanation.restricted_to
+    if restricted is not None:
+        names = ", ".join(explanation.restricted_by)
+        print_heading(f"{names} restricted the pod to these nodes:")
+        print_paragraph(node_list(sorted(restricted), shown) or "none", indent=2)
+
+
+def _print_extenders(explanation: Explanation) -> None:
+    """Print the result of each extender."""
+    if not explanation.extenders:
+        return
+    print_heading("Extenders:")
+    for answers in explanation.extenders:
+        results = []
+        if answers.asked is not None:
+            results.append(f"kept {len(answers.kept)} of {len(answers.asked)} nodes")
+        if answers.scores:
+            results.append(f"scored {len(answers.scores)} nodes")
+        results += [f"failed: {error}" for error in answers.errors]
+        line = f"{extender_name(answers)} ({answers.url}): {'; '.join(results) or 'not called'}"
+        print_paragraph(line, indent=2, hanging=2)

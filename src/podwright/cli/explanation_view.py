@@ -1,0 +1,86 @@
+"""What `podwright explain` prints: an explanation, the remedies, and the context of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from podwright.assembly import NearNode, Remedy
+from podwright.framework import Explanation, ExtenderAnswers
+
+_NAMES_SHOWN = 12
+
+
+class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
+    """An explanation with the data needed to print it.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    remedies : list of Remedy
+    near : list of NearNode
+        All rejecting nodes, the closest first.
+    current_node : str
+        The node that the pod is on; "" if it is pending.
+    placed_before : int
+        Number of pods that were scheduled first because they are ahead of it in the queue.
+    is_alone : bool
+        The pod was evaluated against the cluster as given (``--alone``).
+    seed : int
+    tie_rule : str
+    nodes : tuple of str
+        The nodes to show; empty: a selection.
+    past : RecordedOutcome, optional
+        Time and outcome of the attempt, if it belongs to a recorded run.
+    """
+
+    explanation: Explanation
+    remedies: list[Remedy]
+    near: list[NearNode]
+    current_node: str = ""
+    placed_before: int = 0
+    is_alone: bool = False
+    seed: int = 0
+    tie_rule: str = "drawn"
+    nodes: tuple[str, ...] = ()
+    past: RecordedOutcome | None = None
+
+
+class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Time and outcome of a recorded scheduling attempt.
+
+    Parameters
+    ----------
+    when, then : str
+        Time and outcome as text.
+    document : dict
+        Both, with more details, for ``-o json``.
+    """
+
+    when: str
+    then: str
+    document: dict[str, Any]
+
+
+def nodes_by_total(explanation: Explanation) -> list[str]:
+    """Return the feasible nodes, the chosen one first, then by decreasing total."""
+    winner = explanation.decision.node
+    totals = explanation.totals
+    # Extenders may name a node twice.
+    feasible = dict.fromkeys(explanation.feasible)
+    return sorted(feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
+
+
+def extender_name(answers: ExtenderAnswers) -> str:
+    """Return the path of an extender in the configuration."""
+    return f"extenders[{answers.index}]"
+
+
+def node_list(names: Sequence[str], shown: int | None) -> str:
+    """Return names separated by commas; with `shown`, the first few and the number of others."""
+    if shown is None or len(names) <= _NAMES_SHOWN:
+        return ", ".join(names)
+    rest = len(names) - _NAMES_SHOWN
+    return f"{', '.join(names[:_NAMES_SHOWN])} and {rest} more (-o wide)"
