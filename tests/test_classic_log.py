@@ -78,5 +78,5 @@ def test_a_past_cycle_can_be_decided_otherwise() -> None:
     assert what_if(log, "default/b", configuration=spread).after.decision.node == "n2"
     modern = what_if(log, "default/b", configuration=KubeSchedulerConfiguration()).after
     assert "NodeResourcesFit" in {scores.plugin for scores in modern.scores}
-    with pytest.raises(ImpossibleChange, match="no score has the name LeastRequested"):
+    with pytest.raises(ImpossibleChange, match='no score plugin "LeastRequested'):
         what_if(log, "default/b", weights={"LeastRequestedPriority": 5})

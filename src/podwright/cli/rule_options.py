@@ -28,8 +28,8 @@ def with_rules(
     written = None if configuration is None else configuration.rules
     if written is not None and written.name != "classic":
         written = None
-    asked = bool(setup.algorithm_provider) or setup.policy is not None
-    chosen = RuleName.classic if setup.rules is None and asked else setup.rules
+    selects_classic = bool(setup.algorithm_provider) or setup.policy is not None
+    chosen = RuleName.classic if setup.rules is None and selects_classic else setup.rules
     is_classic = chosen is RuleName.classic or (chosen is None and written is not None)
     _check(setup, is_classic=is_classic)
     if chosen is None:

@@ -21,7 +21,7 @@ from podwright.recording.replay import Replay
 
 
 class UnknownCycle(PodwrightError):  # noqa: N818 - named for what it is
-    """The log has no such cycle."""
+    """The log does not contain the cycle."""
 
 
 class Cycles:
@@ -56,17 +56,18 @@ class Cycles:
         return self._ends.get(pod, ())
 
 
-class _Began(NamedTuple):
+class _CycleStart(NamedTuple):
     """The start of a cycle."""
 
     machine: Machine
-    """As it was just before."""
+    """The machine just before the cycle."""
     entry: Entry
-    """The event that begins the cycle."""
+    """The event that starts the cycle."""
     event_index: int
-    """The number of the event in which it begins: another one, if a cycle was held up then."""
+    """The number of the event in which it starts; not that of `entry` if the machine deferred
+    `entry` because another cycle was suspended."""
     replies: Sequence[Entry]
-    """What came from then on until it ended."""
+    """The events from the start of the cycle to its end."""
 
 
 class PastCycle:
@@ -75,39 +76,39 @@ class PastCycle:
     Attributes
     ----------
     run : Replay
-        The run, about to handle the event in which the cycle begins.
+        The replay; its next event is the one in which the cycle starts.
     machine : Machine
-        As it was just before the cycle; it may be changed. It is that of `run`, but if the cycle
-        was told to begin while another one was held up.
+        The machine just before the cycle; it may be changed. It is the machine of `run`, unless
+        the event that starts the cycle was deferred because another cycle was suspended.
     entry : Entry
-        The event that begins the cycle, at the time at which it does.
+        The event that starts the cycle, with the time of the start.
     end : int
         The number of the event in which the cycle ended.
     ends : sequence of int
         The same for all cycles of the pod.
     pod : Pod
-        As it was tried.
+        The pod as the cycle evaluated it.
     runner : Runner
-        Who decided.
+        The runner of the pod's profile.
     number : int
-        Of the cycle, for its draw.
+        The number of the cycle, which determines its random draw.
     """
 
     def __init__(
-        self, run: Replay, began: _Began, pod: Pod, *, end: int, ends: Sequence[int]
+        self, run: Replay, start: _CycleStart, pod: Pod, *, end: int, ends: Sequence[int]
     ) -> None:
-        machine = began.machine
+        machine = start.machine
         runner = machine.runner(pod.spec.scheduler_name)
-        assert runner is not None, f"no profile is for {pod.key}, yet it was tried"
+        assert runner is not None, f"no profile matches {pod.key}, which has a scheduling attempt"
         self.run = run
         self.machine: Machine = machine
-        self.entry = began.entry
+        self.entry = start.entry
         self.end = end
         self.ends = ends
         self.pod = pod
         self.runner: Runner = runner
         self.number = machine.queue.scheduling_cycle + 1
-        self._replies = began.replies
+        self._replies = start.replies
 
     @property
     def attempt(self) -> int:
@@ -115,7 +116,7 @@ class PastCycle:
         return self.ends.index(self.end) + 1
 
     def explain(self, runner: Runner | None = None) -> Explanation:
-        """Run the cycle for its explanation, without changing the machine.
+        """Run the cycle with all results recorded; the machine does not change.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class PastCycle:
         )
 
     def confirm(self) -> None:
-        """Replay to the end of the cycle; explain it first.
+        """Replay to the end of the cycle, to check its actions; call `explain` before.
 
         Raises
         ------
@@ -150,7 +151,9 @@ def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
     def answer(call: ExtenderCall) -> ExtenderReply:
         reply = next(events, None)
         if reply is None:
-            raise UnknownCycle(f"the log has no answer to {call}: this was not asked then")
+            raise UnknownCycle(
+                f"the log has no reply to {call}: the recorded cycle did not make this call"
+            )
         return reply
 
     return answer
@@ -179,11 +182,11 @@ def find_cycle(
     attempt : int
         1 is the first cycle of the pod, -1 the last.
     at_ns : int, optional
-        Instead of `attempt`: the last one that was over at this time.
+        Instead of `attempt`: the last cycle that had ended at this time.
     plugins : iterable of type
-        The user's own plugin classes that the run was recorded with.
+        The out-of-tree plugin classes that the run was recorded with.
     cycles : Cycles, optional
-        Those of the log, if they are known already.
+        The cycles of the log, if the caller has them.
 
     Raises
     ------
@@ -199,18 +202,18 @@ def find_cycle(
     run.run_to(end)
     entry = run.peek()
     assert entry is not None, f"the log has no event {end}"
-    began = _Began(run.machine, entry, entry.index, ())
+    start = _CycleStart(run.machine, entry, entry.index, ())
     if not isinstance(entry.event, CycleDue):
         # The cycle called extenders: it started earlier and was suspended until they replied.
-        began = _began(log, pod, end, own)
-        run = Replay(log, until=began.event_index, plugins=own)
-        run.run_to(began.event_index)
-        if began.entry.index == began.event_index:
-            began = began._replace(machine=run.machine)
-    queued = began.machine.queue.get(pod)
+        start = _suspended_start(log, pod, end, own)
+        run = Replay(log, until=start.event_index, plugins=own)
+        run.run_to(start.event_index)
+        if start.entry.index == start.event_index:
+            start = start._replace(machine=run.machine)
+    queued = start.machine.queue.get(pod)
     if queued is None:
-        raise UnknownCycle(f"pod {pod} was not in the queue before event {began.event_index}")
-    return PastCycle(run, began, queued.pod, end=end, ends=known.of(pod))
+        raise UnknownCycle(f"pod {pod} was not in the queue before event {start.event_index}")
+    return PastCycle(run, start, queued.pod, end=end, ends=known.of(pod))
 
 
 def _end_of(
@@ -220,31 +223,33 @@ def _end_of(
     if not found:
         near = nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
-        raise UnknownCycle(f"no cycle of this log is for pod {pod}{hint}")
+        raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}")
     if at_ns is not None:
         limit = log.index_at(at_ns)
         before = bisect_left(found, limit)
         if not before:
             first = timestamp_text(log.time_of(found[0]))
             raise UnknownCycle(
-                f"pod {pod} was not tried before {timestamp_text(at_ns)}; its first attempt was at"
-                f" {first}"
+                f"pod {pod} has no scheduling attempt before {timestamp_text(at_ns)}; its first was"
+                f" at {first}"
             )
         return found[before - 1]
     if attempt == 0 or not -len(found) <= attempt <= len(found):
-        raise UnknownCycle(f"pod {pod} was tried {len(found)} times: there is no attempt {attempt}")
+        raise UnknownCycle(
+            f"pod {pod} has {len(found)} scheduling attempts: there is no attempt {attempt}"
+        )
     return found[attempt - 1 if attempt > 0 else attempt]
 
 
-def _began(
+def _suspended_start(
     log: DecisionLog, pod: NamespacedName, end: int, plugins: Sequence[type[Plugin]]
-) -> _Began:
+) -> _CycleStart:
     """Return the start of a suspended cycle, given the event in which it ended."""
     run = Replay(log, until=end, plugins=plugins)
     machine = run.machine
     steps: list[tuple[Entry, int]] = []
     last, begin, found = machine.last_decisions, -1, (-1, -1)
-    for step in chain(run.taken_in(), (None,)):
+    for step in chain(run.processed(), (None,)):
         # The decisions of the previous step.
         if machine.last_decisions is not last:
             last = machine.last_decisions
@@ -257,14 +262,14 @@ def _began(
         steps.append(step)
     begin, stop = found
     if begin < 0:
-        raise UnknownCycle(f"the cycle that ended with event {end} began before the log")
+        raise UnknownCycle(f"the cycle that ended with event {end} started before the log")
     entry, index = steps[begin]
     if entry.index != index:
         run = Replay(log, until=end, plugins=plugins)
         machine = run.machine
-        for _ in islice(run.taken_in(), begin + 1):
+        for _ in islice(run.processed(), begin + 1):
             pass
-    return _Began(machine, entry, index, [entry for entry, _ in steps[begin:stop]])
+    return _CycleStart(machine, entry, index, [entry for entry, _ in steps[begin:stop]])
 
 
 def explain_cycle(

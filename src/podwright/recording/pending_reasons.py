@@ -10,7 +10,7 @@ from podwright.objects import NamespacedName
 from podwright.queueing import QueueName
 
 FAILED: Final = "SchedulerError"
-_HELD_BACK: Final = "held back at PreEnqueue"
+_GATED: Final = "gated at PreEnqueue"
 
 
 def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
@@ -19,7 +19,7 @@ def held_back(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
     Pods with scheduling gates, and pods that wait for the deletion of their victims, are left out.
     """
     return {
-        queued.key: (queued.gating_plugin, ", ".join(queued.gating_reasons) or _HELD_BACK)
+        queued.key: (queued.gating_plugin, ", ".join(queued.gating_reasons) or _GATED)
         for queued in machine.queue.pods_in(QueueName.GATED)
         if queued.gating_plugin != "SchedulingGates" and queued.gating_reasons != (HELD,)
     }

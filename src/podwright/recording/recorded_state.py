@@ -21,7 +21,7 @@ class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     now_ns : int
     objects : tuple of object
-        As the API server had reported them, pods last.
+        As the API server reported them, pods last.
     node_of : dict of str to str
         The node name of each pod that is assigned to a node, or assumed there.
     assumed : frozenset of str

@@ -83,30 +83,31 @@ class Replay:
         actions = self.machine.handle(entry.event, entry.now_ns)
         if self._own and encode_actions(actions) != entry.actions:
             raise LogError(
-                f"event {entry.index} does not come out as it is recorded, so the run cannot be"
-                f" looked at from there on: a plugin ({', '.join(self._own)}) decides by something"
-                " that is not in the log, such as a variable that earlier runs have changed;"
+                f"the actions of event {entry.index} differ from the recorded ones, so the run"
+                " cannot be replayed beyond it: a plugin"
+                f" ({', '.join(self._own)}) depends on state that is not in the log,"
+                " such as a variable that earlier runs changed;"
                 " podwright.verify(log, plugins=[...]) shows the difference"
             )
         return entry, actions
 
-    def taken_in(self) -> Iterator[tuple[Entry, int]]:
+    def processed(self) -> Iterator[tuple[Entry, int]]:
         """Yield events in the order in which the machine processes them, each just before that.
 
         Events that arrive while a cycle is suspended are processed when it resumes, as if they had
         arrived then. Yields each with the number of the event in which it is processed.
         """
-        machine, kept = self.machine, deque[Entry]()
+        machine, deferred = self.machine, deque[Entry]()
         while (entry := self.peek()) is not None:
             self._next = None
             self.index = entry.index + 1
             if machine.holds_back(entry.event):
-                kept.append(entry)
+                deferred.append(entry)
                 continue
             yield entry, entry.index
             machine.handle(entry.event, entry.now_ns)
-            while kept and not machine.holds_back(kept[0].event):
-                late = msgspec.structs.replace(kept.popleft(), now_ns=entry.now_ns)
+            while deferred and not machine.holds_back(deferred[0].event):
+                late = msgspec.structs.replace(deferred.popleft(), now_ns=entry.now_ns)
                 yield late, entry.index
                 machine.handle(late.event, late.now_ns)
 
@@ -133,7 +134,7 @@ def replay(
     at_ns : int, optional
         Instead of `until`: handle every event up to this time.
     plugins : iterable of type
-        The user's own plugin classes that it was recorded with.
+        The out-of-tree plugin classes that the run was recorded with.
 
     Raises
     ------

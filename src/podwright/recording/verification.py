@@ -104,10 +104,8 @@ def verify_replay(run: Replay) -> Verification:
 
 def _story(machine: Machine, actions: Iterable[Action]) -> tuple[str, ...]:
     name: NamespacedName = next((a.pod for a in actions if hasattr(a, "pod")), "")
-    touches = machine.story(name)[-_SHOWN_EVENTS:]
-    return tuple(
-        f"{touch.now_ns} ns {name}: {touch.step} {touch.cause}".rstrip() for touch in touches
-    )
+    steps = machine.story(name)[-_SHOWN_EVENTS:]
+    return tuple(f"{step.now_ns} ns {name}: {step.step} {step.cause}".rstrip() for step in steps)
 
 
 def _named(event: Event) -> str:

@@ -1,7 +1,7 @@
-"""A past cycle with a change: its hypothetical decision.
+"""A past cycle run again with a change, for its hypothetical decision.
 
-Everything but the change is as it was: the cluster, the pod, the number of the draw. Only
-this one cycle is run; what later ones would have made of it is not known.
+The cluster, the pod and the random draw are those of the recorded cycle, except for the change.
+Only this cycle runs; the effect on later cycles is unknown.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from podwright.recording.record import options_of
 
 
 class ImpossibleChange(PodwrightError):  # noqa: N818 - named for what it is
-    """The change names an object that does not exist."""
+    """The change cannot be made: it refers to an object that does not exist, for example."""
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """A cycle as recorded, and with a change.
+    """A cycle as recorded, and the same cycle with a change.
 
     Attributes
     ----------
@@ -64,29 +64,29 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     attempt : int
         1 is the first cycle of the pod, -1 the last.
     at_ns : int, optional
-        Instead of `attempt`: the last one that was over at this time.
+        Instead of `attempt`: the last cycle that had ended at this time.
     configuration : KubeSchedulerConfiguration, optional
-        Decide by this one.
+        The configuration to use instead of the recorded one.
     weights : mapping of str to int, optional
-        Weights of score plugins, or of priorities under the v1.16 rules; those of others stay.
+        New weights of score plugins, or of priorities under the v1.16 rules; others are unchanged.
     taint : (str, Taint, "add" or "remove"), optional
-        A node, and a taint that it has or has not. One is removed by key and effect.
+        A node name, and the taint to add or to remove. A taint is removed by key and effect.
     add_nodes : sequence of Node
-        Nodes that are there as well, empty.
+        Additional nodes, without pods.
     plugins : iterable of type
-        The user's own plugin classes that the run was recorded with.
+        The out-of-tree plugin classes that the run was recorded with.
 
     Raises
     ------
     UnknownCycle
-        If the pod was not tried then, or never.
+        If the pod has no such scheduling attempt.
     ImpossibleChange
-        If a plugin or node that is named does not exist, or a new node does, or if there is
-        another configuration and a plugin had state by then.
+        If a given plugin or node does not exist, if a node of `add_nodes` does, or if
+        `configuration` is given and a plugin had state before the cycle.
     InputError
-        If the configuration is not valid.
+        If the configuration is invalid.
     LogError
-        If the run cannot be repeated.
+        If the run cannot be replayed.
     """
     own = tuple(plugins)
     if own:
@@ -95,8 +95,9 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     unrestorable = past.machine.unrestorable
     if configuration is not None and unrestorable:
         raise ImpossibleChange(
-            f"another configuration makes new plugins, and {', '.join(unrestorable)} had state by"
-            " then that a new one does not have; change weights, taints or nodes instead"
+            f"another configuration creates new plugins without the state that"
+            f" {', '.join(unrestorable)} had before the cycle; change weights, taints or nodes"
+            " instead"
         )
     before = past.explain()
     runner = _runner(past, log.setup, configuration, own)
@@ -127,16 +128,18 @@ def _runner(
     name = past.pod.spec.scheduler_name
     if name not in parts.profiles:
         known = ", ".join(parts.profiles)
-        raise ImpossibleChange(f'no profile has schedulerName "{name}", as the pod has: {known}')
+        raise ImpossibleChange(
+            f'the pod has schedulerName "{name}"; the profiles of the configuration are {known}'
+        )
     cluster = past.machine.cluster
     if not parts.reads(cluster):
         raise ImpossibleChange(
-            "this run was decided by the v1.36 rules, which do not keep what the v1.16 rules"
-            " read; podwright compare-rules places the same pods by both"
+            "this run was recorded with the v1.36 rules and lacks state that the v1.16 rules"
+            " read; to compare both rule sets, use podwright compare-rules"
         )
     runner = parts.runner(parts.profiles[name], cluster)
     position = past.runner.search_position()
-    # Each rule set has its own order of nodes; a position is of use to the same rules only.
+    # Each rule set has its own order of nodes, so a position is valid for the same rules only.
     if type(runner) is type(past.runner):
         runner.restore_search_position(position)
     return runner
@@ -147,7 +150,7 @@ def _check_names(known: Collection[str], weights: Mapping[str, int]) -> None:
         if name not in known:
             near = nearest(name, known)
             hint = f"; did you mean {near}?" if near else f": {', '.join(sorted(known))}"
-            raise ImpossibleChange(f"no score has the name {name}{hint}")
+            raise ImpossibleChange(f'no score plugin "{name}"{hint}')
 
 
 def _taint(past: PastCycle, name: str, taint: Taint, change: Literal["add", "remove"]) -> None:
@@ -157,7 +160,7 @@ def _taint(past: PastCycle, name: str, taint: Taint, change: Literal["add", "rem
     if node is None:
         near = nearest(name, nodes.slot_of)
         hint = f"; did you mean {near}?" if near else ""
-        raise ImpossibleChange(f"there was no node {name}{hint}")
+        raise ImpossibleChange(f'no node "{name}" in the cluster at that time{hint}')
     others = tuple(
         present
         for present in node.spec.taints

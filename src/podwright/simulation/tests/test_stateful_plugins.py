@@ -193,7 +193,7 @@ def test_what_would_have_come_of_other_weights_is_known_and_of_other_plugins_is_
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
         source="c.yaml",
     )
-    with pytest.raises(ImpossibleChange, match="Quota had state by then"):
+    with pytest.raises(ImpossibleChange, match="the state that Quota had"):
         what_if(log, "red/p012", configuration=configuration, plugins=[Quota])
 
 
@@ -205,7 +205,9 @@ def test_what_cannot_be_repeated_is_refused(tmp_path):
     assert len(run.node_of) == MOST * len(NAMESPACES)
     assert "plugin SharedQuota keeps state" in run.warnings[0]
     # The count of the run that is over is still there, where a new process would have none.
-    with pytest.raises(LogError, match=r"does not come out as it is recorded.*\(SharedQuota\)"):
+    with pytest.raises(
+        LogError, match=r"actions of event .* differ from the recorded ones.*\(SharedQuota\)"
+    ):
         run.explain("red/p000")
     assert not pw.verify(run.log, plugins=[SharedQuota]).is_same
     SharedQuota.shared.clear()
