@@ -15,7 +15,7 @@ patch   default/g      PodGroupScheduled=False Unschedulable
 backoff default/a      until=1s after an error
 backoff default/b      until=1s rejected_by=NodeResourcesFit
 
-# Nothing of the rehearsal is left: a pod of no group has the node at once.
+# All placements were reverted: a pod without a group gets the node at once.
 1s    pod default/small cpu=2
 1s    cycle
 ----

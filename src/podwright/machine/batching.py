@@ -89,7 +89,7 @@ class BatchSnapshot(msgspec.Struct, frozen=True, array_like=True):
 class NodesLeft:
     """The feasible nodes of a cycle that were not taken, best first.
 
-    Among equals the profile's tie rule decides, with the draw of the cycle that asks. Nodes
+    Among equals the profile's tie rule decides, with the draw of the current cycle. Nodes
     are known by name: one that goes and comes back is the same node.
 
     Parameters
@@ -202,13 +202,13 @@ class Batch:
         self._last_node = ""
 
     def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
-        """Choose a node for `pod`, or say why there is none; see `PluginRunner.decide`.
+        """Choose a node for `pod`, or return why there is none; see `PluginRunner.decide`.
 
         Parameters
         ----------
         pod : Pod
         cycle_number : int
-            Counts the pods that were popped, whoever they were for.
+            The number of pods popped so far, of all profiles.
         now_ns : int
             The present.
 
@@ -289,7 +289,7 @@ class Batch:
         )
 
     def restore(self, snapshot: BatchSnapshot) -> None:
-        """Remember what `snapshot` says."""
+        """Restore the state of `snapshot`."""
         self._last_cycle, self._last_node = snapshot.last_cycle, snapshot.last_node
         self._stored = None
         if snapshot.nodes:

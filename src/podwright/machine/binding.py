@@ -101,7 +101,7 @@ class Binding:
         PreBind plugins whose pre-flight returned Skip.
     is_cancellable : bool
         The pod is in PreBind and may be preempted without a call to the API server.
-    asked : list of int
+    call_numbers : list of int
         The calls of the current plugin; some are not answered yet.
     answers : dict of int to Answer
     timer : int
@@ -116,7 +116,7 @@ class Binding:
 
     __slots__ = (
         "answers",
-        "asked",
+        "call_numbers",
         "cancelled",
         "cycle",
         "is_cancellable",
@@ -150,7 +150,7 @@ class Binding:
         self.skipped: frozenset[str] = frozenset()
         self.is_cancellable = False
         self.cancelled = ""
-        self.asked: list[int] = []
+        self.call_numbers: list[int] = []
         self.answers: dict[int, Answer] = {}
         self.timer = 0
         self.steps: Steps[BoundByExtender] | None = None
@@ -206,7 +206,7 @@ class BindingCycles:
             call = patch_status(state, binding.pod, nominated_node=binding.node)
             if call is not None:
                 binding.stage = BindingStage.NOMINATING
-                binding.asked.append(call)
+                binding.call_numbers.append(call)
                 state.calls[call] = binding
                 return
         self._pass_permit(binding)
@@ -217,7 +217,7 @@ class BindingCycles:
             done.error is None
             and binding.stage is BindingStage.BIND
             and binding.plugins.binds_simply
-            and len(binding.asked) == 1
+            and len(binding.call_numbers) == 1
         ):
             # Fast path: nearly all calls are bindings by DefaultBinder.
             self._bound(binding)
@@ -225,11 +225,11 @@ class BindingCycles:
         match binding.stage:
             case BindingStage.NOMINATING:
                 # Nothing depends on the patch, so its failure is ignored, as upstream does.
-                binding.asked.clear()
+                binding.call_numbers.clear()
                 self._pass_permit(binding)
             case BindingStage.PRE_BIND | BindingStage.BIND:
                 binding.answers[done.call] = Answer(done.error, done.obj)
-                if len(binding.answers) == len(binding.asked):
+                if len(binding.answers) == len(binding.call_numbers):
                     self._continue(binding)
             case BindingStage.STARTING | BindingStage.PERMIT:
                 raise AssertionError(f"pod {binding.pod.key} at {binding.stage} got {done}")
@@ -247,7 +247,7 @@ class BindingCycles:
         binding = state.bindings.get(timer.number)
         if binding is None:
             self._expire(timer)
-        elif binding.timer == timer.counter and not binding.asked:
+        elif binding.timer == timer.counter and not binding.call_numbers:
             self._continue(binding)
 
     def _expire(self, timer: Timer) -> None:
@@ -318,7 +318,7 @@ class BindingCycles:
     # ------------------------------------------------------------ stage by stage
 
     def _pre_flight(self, binding: Binding) -> Status:
-        """Run PreBindPreFlight: ask the PreBind plugins whether they have something to do.
+        """Run PreBindPreFlight: call the PreBind plugins for whether they have work.
 
         Returns
         -------
@@ -427,12 +427,12 @@ class BindingCycles:
             return
         call = state.next_call()
         state.calls[call] = binding
-        binding.asked = [call]
+        binding.call_numbers = [call]
         state.actions.append(CallExtender(call, request))
 
     def extender_replied(self, binding: Binding, reply: ExtenderReply) -> None:
         """Handle the reply of an extender that binds."""
-        binding.asked.clear()
+        binding.call_numbers.clear()
         self._call_binders(binding, reply)
 
     def _run_bind_plugins(self, binding: Binding, progress: Progress | None) -> None:
@@ -461,12 +461,12 @@ class BindingCycles:
             # Fast path: nearly all pods are bound by DefaultBinder.
             number = state.next_call()
             state.actions.append(Bind(number, binding.queued.key, binding.uid, binding.node))
-            binding.asked.append(number)
+            binding.call_numbers.append(number)
             state.calls[number] = binding
             return
         for call in pending.calls:
             number = self._request(binding, call)
-            binding.asked.append(number)
+            binding.call_numbers.append(number)
             state.calls[number] = binding
         if pending.delay_ns is not None:
             due_ns = state.now_ns + pending.delay_ns
@@ -492,8 +492,8 @@ class BindingCycles:
     def _continue(self, binding: Binding) -> None:
         if binding.cancelled:
             return
-        answers = tuple([binding.answers[call] for call in binding.asked])
-        binding.asked.clear()
+        answers = tuple([binding.answers[call] for call in binding.call_numbers])
+        binding.call_numbers.clear()
         binding.answers.clear()
         binding.timer = 0
         progress = Progress(now_ns=self._state.now_ns, answers=answers)
@@ -524,7 +524,7 @@ class BindingCycles:
         del state.bindings[binding.number]
         if state.bindings_by_uid.get(binding.uid) is binding:
             del state.bindings_by_uid[binding.uid]
-        for call in binding.asked:
+        for call in binding.call_numbers:
             state.calls.pop(call, None)
 
     def _fail(self, binding: Binding, failure: Failure, point: str, code: Code) -> None:

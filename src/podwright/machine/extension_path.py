@@ -2,7 +2,7 @@
 
 There are few different ways through a cycle, and each is one object that is made once: the
 metrics count objects, which costs one dictionary access per cycle, and unfold them into
-extension points when somebody asks.
+extension points when they are read.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def decision_path(decision: Decision) -> ExtensionPath:
 
     Notes
     -----
-    Filter succeeds whether or not a node is left. An error does not say where it happened,
-    so its way is empty; so is that of a cluster without nodes.
+    Filter succeeds whether or not a node is left. An error does not record the extension point
+    at which it occurred, so its path is empty; so is that of a cluster without nodes.
     Upstream: pkg/scheduler/schedule_one.go, `findNodesThatPassFilters`
     """
     if decision.node:
@@ -102,7 +102,7 @@ def binding_path(
     has_work : bool
         A PreBind plugin had something to do.
     has_pre_flight : bool
-        PreBind plugins were asked beforehand (gate NominatedNodeNameForExpectation).
+        PreBindPreFlight was run (gate NominatedNodeNameForExpectation).
     """
     answers = {
         "Permit": Code.WAIT if has_waited else Code.SUCCESS,

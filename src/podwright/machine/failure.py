@@ -48,12 +48,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 def refused(status: Status) -> Failure:
     """Describe a refusal at Reserve or Permit: a fit error about one node."""
     is_pending = status.code.label == "Pending"
-    blamed = frozenset({status.plugin})
+    plugins = frozenset({status.plugin})
     return Failure(
         message=fit_error(1, None, (Rejection(status, 1),)),
         is_rejected=True,
-        rejected_by=frozenset() if is_pending else blamed,
-        pending=blamed if is_pending else frozenset(),
+        rejected_by=frozenset() if is_pending else plugins,
+        pending=plugins if is_pending else frozenset(),
         reason=", ".join(status.reasons),
     )
 

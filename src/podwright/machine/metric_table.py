@@ -86,7 +86,7 @@ _PLUGIN_BOUNDS = exponential(0.00001, 1.5, 20)
 _BATCH_BOUNDS = exponential(0.00001, 2, 12)
 
 _COUNTED_AS_ZERO = "The count is exact; a duration is 0 unless a driver reports it."
-_FROM_DRIVER = "Only what a driver reports: the machine takes no time and calls nobody."
+_FROM_DRIVER = "Only what a driver reports: the machine reads no clock and makes no calls."
 _POD_LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 
 METRICS: Final[tuple[Metric, ...]] = (
@@ -180,7 +180,8 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="STABLE",
         labels=("queue",),
         help="Pods that wait: active, to be tried next; backoff, until their backoff is over; "
-        "unschedulable, for an event that may help; gated, for whoever holds them back.",
+        "unschedulable, for an event that may help; gated, for the PreEnqueue plugin that "
+        "holds them back.",
     ),
     Metric(
         name="scheduler_unschedulable_pods",
@@ -330,7 +331,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         labels=("status",),
         gate="DRAExtendedResource",
-        help="ResourceClaims that the scheduler asked to be made.",
+        help="ResourceClaims that the scheduler requested.",
     ),
     Metric(
         name="scheduler_dra_bindingconditions_allocations_total",
@@ -390,7 +391,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="STABLE",
         labels=_POD_LABELS,
         path=RESOURCES_PATH,
-        help="What a pod asks for, by resource, as the scheduler and the kubelet count it.",
+        help="Requests of a pod, by resource, as the scheduler and the kubelet count it.",
     ),
     Metric(
         name="kube_pod_resource_limit",

@@ -73,7 +73,7 @@ class Metrics:
     Parameters
     ----------
     profiles : mapping of str to Profile
-        By schedulerName; says which plugins take part.
+        By schedulerName; with the plugins of each extension point.
     """
 
     __slots__ = (
@@ -356,13 +356,13 @@ class Metrics:
     def restore(self, counts: Counts) -> None:
         """Continue from restored counts; nothing may have been counted yet."""
         assert not self._decisions, "only new metrics can be restored"
-        for profile, told in counts.scheduled.items():
-            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, told)
-        for told in counts.failed:
-            result, profile = told.labels
-            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, told)
-        for attempts, told in counts.by_attempts.items():
-            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, told)
+        for profile, values in counts.scheduled.items():
+            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, values)
+        for values in counts.failed:
+            result, profile = values.labels
+            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, values)
+        for attempts, values in counts.by_attempts.items():
+            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, values)
         for decision in counts.decisions:
             skipped = frozenset(decision.skipped_filters), frozenset(decision.skipped_scores)
             path = path_through(*decision.points)
@@ -375,7 +375,7 @@ class Metrics:
             self._counters[name] = Counter({one.labels: int(one.value) for one in values})
         for name, distributions in counts.distributions.items():
             self._distributions[name] = {
-                told.labels: Histogram.of(BOUNDS[name], told) for told in distributions
+                entry.labels: Histogram.of(BOUNDS[name], entry) for entry in distributions
             }
 
     # ------------------------------------------------------------ looking
@@ -486,13 +486,13 @@ def _read_queue(builder: SnapshotBuilder, queue: QueueMetrics) -> None:
         builder.put("scheduler_queue_incoming_pods_total", labels, times)
     for place, waiting in queue.pending_pods.items():
         builder.put("scheduler_pending_pods", (place,), waiting)
-    for blamed, waiting in queue.unschedulable_pods.items():
-        builder.put("scheduler_unschedulable_pods", blamed, waiting)
+    for labels, waiting in queue.unschedulable_pods.items():
+        builder.put("scheduler_unschedulable_pods", labels, waiting)
     for event, kept in queue.inflight_events.items():
         builder.put("scheduler_inflight_events", (event,), kept)
     name = "scheduler_queueing_hint_execution_duration_seconds"
-    for asked, times in queue.queueing_hint_executions_total.items():
-        builder.histogram(name, asked).observe(0, times)
+    for labels, times in queue.queueing_hint_executions_total.items():
+        builder.histogram(name, labels).observe(0, times)
 
 
 def _read_levels(builder: SnapshotBuilder, levels: Levels) -> None:

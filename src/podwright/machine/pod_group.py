@@ -5,17 +5,17 @@ Theory of operation
 Popping one member of a group takes all its members out of the queue. The cycle then has two
 parts:
 
-    rehearse  each member in turn is placed on a node, Reserve and Permit included, so that the
-              next one takes it into account; at the end all placements are undone
-    submit    by the outcome of the group, the members are assumed and start their binding
-              cycles, or return to the queue
+    evaluate  each member in turn is placed on a node, Reserve and Permit included, so that the
+              next one takes it into account; at the end all placements are reverted
+    submit    depending on the outcome of the group, the members are assumed and start their
+              binding cycles, or return to the queue
 
 The group can be scheduled as soon as Permit returns Success for one member: GangScheduling
 returns it when enough members have a node. A member that does not fit returns to the queue; an
 error ends the cycle for all members. If a member needs a preemption after that, all members wait
-for it, nominated to their nodes of the rehearsal.
+for it, nominated to the nodes of the evaluation.
 
-Two partially placed groups cannot block each other: an unsuccessful rehearsal is undone
+Two partially placed groups cannot block each other: an unsuccessful evaluation is reverted
 completely, and members are assumed only after a successful one.
 
 Upstream: pkg/scheduler/schedule_one_podgroup.go
@@ -48,14 +48,14 @@ GroupSteps = Generator[ExtenderCall, ExtenderReply, None]
 
 
 class Attempt:
-    """The result of the rehearsal for one member.
+    """The result of the evaluation for one member.
 
     Attributes
     ----------
     decision : Decision or None
-        None: the rehearsal ended before this member.
+        None: the evaluation ended before this member.
     binding : Binding or None
-        The pod with its node of the rehearsal.
+        The pod with its node of the evaluation.
     failure : Failure or None
         Why the pod has no node.
     error : str
@@ -151,7 +151,7 @@ class PodGroupCycles:
             state.queue.nominator.remove(queued.uid)
         attempts = [Attempt(queued) for queued in members]
         self.being_tried = frozenset([queued.uid for queued in members])
-        outcome = yield from self._rehearse(profile, attempts)
+        outcome = yield from self._evaluate(profile, attempts)
         self.being_tried = frozenset()
         self.last_decisions = tuple(
             [attempt.decision for attempt in attempts if attempt.decision is not None]
@@ -167,7 +167,7 @@ class PodGroupCycles:
         self._set_condition(group, outcome)
 
     def _pop_all(self, popped: QueuedPod, group: NamespacedName) -> list[QueuedPod]:
-        """Pop all members from the queue, in the order in which they are rehearsed."""
+        """Pop all members from the queue, in the order in which they are evaluated."""
         state = self._state
         members = [popped]
         for pod in state.groups.members(GANG_SCHEDULING, group).unscheduled():
@@ -200,12 +200,12 @@ class PodGroupCycles:
         self._state.queue.done(queued, self._state.now_ns)
         return True
 
-    # ------------------------------------------------------------ the rehearsal
+    # ------------------------------------------------------------ the evaluation
 
-    def _rehearse(
+    def _evaluate(
         self, profile: RunningProfile, attempts: list[Attempt]
     ) -> Generator[ExtenderCall, ExtenderReply, Outcome]:
-        """Determine which members fit together; all placements are undone."""
+        """Determine which members fit together; all placements are reverted."""
         outcome = Outcome()
         needs_preemption = False
         number = self._state.queue.scheduling_cycle - len(attempts)
@@ -223,7 +223,7 @@ class PodGroupCycles:
                 outcome.is_placed = not needs_preemption
         for attempt in reversed(attempts):
             if attempt.permit is not None:
-                self._take_back(attempt)
+                self._revert(attempt)
         return outcome
 
     def _try(self, profile: RunningProfile, attempt: Attempt, decision: Decision) -> None:
@@ -252,12 +252,12 @@ class PodGroupCycles:
         for plugin in binding.plugins.reserve:
             status = call_plugin(plugin, "reserve", binding.cycle, node)
             if not status.is_success:
-                self._take_back(attempt)
+                self._revert(attempt)
                 self._end(attempt, status, "Reserve")
                 return
         attempt.permit = self._permit(binding)
         if attempt.permit.code not in {Code.SUCCESS, Code.WAIT}:
-            self._take_back(attempt)
+            self._revert(attempt)
             self._end(attempt, attempt.permit, "Permit")
 
     def _permit(self, binding: Binding) -> Status:
@@ -265,7 +265,7 @@ class PodGroupCycles:
 
         Notes
         -----
-        Of several plugins that ask to wait, the last one gives the reasons. Upstream:
+        If several plugins return Wait, the reasons are those of the last one. Upstream:
         pkg/scheduler/framework/runtime/framework.go, `RunPermitPlugins`.
         """
         held = Status.OK
@@ -288,7 +288,7 @@ class PodGroupCycles:
         attempt.error = status.message
         attempt.failure = failed(status)
 
-    def _take_back(self, attempt: Attempt) -> None:
+    def _revert(self, attempt: Attempt) -> None:
         binding = attempt.binding
         assert binding is not None, f"{attempt.queued.key} has no place to take back"
         for plugin in binding.plugins.unreserve:

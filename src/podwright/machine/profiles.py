@@ -193,7 +193,7 @@ def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
         return None
     if isinstance(answer, tuple | list) and all(isinstance(hint, EventHint) for hint in answer):
         return tuple(answer)
-    text = f"returned {described(answer)}; wanted: a tuple of EventHint"
+    text = f"returned {described(answer)}; expected a tuple of EventHint"
     raise InputError([_wrong_registration(plugin, text)])
 
 

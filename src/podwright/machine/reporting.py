@@ -44,7 +44,7 @@ def emit(
 
 
 def emit_failed(state: State, pod: Pod, note: str) -> None:
-    """Record the Event that says why a pod was not placed."""
+    """Record the Event with the reason why a pod was not placed."""
     emit(
         state,
         pod,

@@ -332,7 +332,7 @@ def _binding(state: State, binding: Binding, numbering: _Numbering) -> BindingSn
         skipped=tuple(sorted(binding.skipped)),
         is_cancellable=binding.is_cancellable,
         cancelled=binding.cancelled,
-        asked=tuple(binding.asked),
+        asked=tuple(binding.call_numbers),
         timer=binding.timer,
         is_under_way=binding.number in state.bindings,
         has_uid=state.bindings_by_uid.get(binding.uid) is binding,
@@ -466,7 +466,7 @@ def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Bi
     binding.skipped = frozenset(entry.skipped)
     binding.is_cancellable = entry.is_cancellable
     binding.cancelled = entry.cancelled
-    binding.asked = list(entry.asked)
+    binding.call_numbers = list(entry.asked)
     binding.timer = entry.timer
     binding.started_ns = entry.started_ns
     binding.waits_since_ns = entry.waits_since_ns

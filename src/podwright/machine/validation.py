@@ -69,5 +69,5 @@ def _bindings_agree(state: State) -> None:
         node = state.cluster.nodes.names[placed.slot]
         assert node == binding.node, f"{name} is assumed on {binding.node}, not {node}"
     for call, caller in state.calls.items():
-        waits = caller.asked if hasattr(caller, "asked") else caller.busy
+        waits = caller.call_numbers if hasattr(caller, "call_numbers") else caller.busy
         assert call in waits, f"nothing waits for call {call}"

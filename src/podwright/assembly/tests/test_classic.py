@@ -217,7 +217,7 @@ def test_victims_go_in_the_cycle_itself_and_the_preemptor_is_not_held():
     # The deletion is a move request; the pod still backs off.
     assert run.place_of("default/high") == "backoff"
     run.now_ns += SECOND_NS
-    run.tell(FlushBackoff())
+    run.deliver(FlushBackoff())
     run.cycle()
     assert run.node_of("default/high") == "n1"
 
@@ -286,10 +286,10 @@ def test_pods_that_wait_for_more_than_a_minute_are_moved_by_the_flush():
     run.put(make_node("n1", cpu="1"), pending("big", cpu="4"))
     run.cycle()
     run.now_ns += 60 * SECOND_NS
-    run.tell(FlushUnschedulable())
+    run.deliver(FlushUnschedulable())
     assert run.place_of("default/big") == "unschedulable"
     run.now_ns += 1
-    run.tell(FlushUnschedulable())
+    run.deliver(FlushUnschedulable())
     assert run.place_of("default/big") == "active"
 
 
@@ -298,7 +298,7 @@ def test_durations_are_configurable():
     run.put(make_node("n1", cpu="1"), pending("big", cpu="4"))
     run.cycle()
     run.now_ns += 11 * SECOND_NS
-    run.tell(FlushUnschedulable())
+    run.deliver(FlushUnschedulable())
     assert run.place_of("default/big") == "active"
 
 
@@ -403,7 +403,7 @@ def test_the_machine_suspends_a_cycle_that_asks_an_extender():
     run.cycle()
     while not run.node_of("default/web"):
         call = run.all_of(CallExtender)[-1]
-        run.tell(ExtenderReplied(call.call, answer(call.request)))
+        run.deliver(ExtenderReplied(call.call, answer(call.request)))
     assert run.node_of("default/web") == "n3"
     assert [call.request.verb for call in run.all_of(CallExtender)] == ["filter", "prioritize"]
     assert [call.request.url for call in run.all_of(CallExtender)] == [

@@ -33,12 +33,12 @@ A = TypeVar("A")
 
 
 class Driver:
-    """Runs a machine: what it wants is done at once, unless a test holds it back.
+    """Runs a machine: its actions are executed at once, unless a test holds them back.
 
     Attributes
     ----------
     actions : list of Action
-        Everything that the machine wanted so far.
+        All actions that the machine returned so far.
     errors : dict of str to CallError
         What calls fail with, by the kind of action; used once.
     holds : set of str
@@ -75,18 +75,18 @@ class Driver:
         for obj in objects:
             self._version += 1
             version = str(self._version)
-            self.tell(ObjectPut(with_fields(obj, "metadata", resource_version=version)))
+            self.deliver(ObjectPut(with_fields(obj, "metadata", resource_version=version)))
 
     def remove(self, obj: Object) -> None:
         """Let the machine see that an object is gone."""
-        self.tell(ObjectDeleted(obj))
+        self.deliver(ObjectDeleted(obj))
 
     def cycle(self) -> None:
         """Run one scheduling cycle."""
-        self.tell(CycleDue())
+        self.deliver(CycleDue())
 
-    def tell(self, event: Event) -> None:
-        """Give the machine an event, do what it wants, and check its invariants."""
+    def deliver(self, event: Event) -> None:
+        """Deliver an event, execute the actions, and check the invariants."""
         waiting = self.machine.handle(event, self.now_ns)
         self.machine.validate()
         self.actions += waiting
@@ -97,7 +97,7 @@ class Driver:
                 self.answer(action)
 
     def answer(self, action: Action) -> None:
-        """Do what an action asks for."""
+        """Execute an action."""
         if not isinstance(action, Bind | PatchPodStatus | DeletePod):
             return
         error = self.errors.pop(type(action).__name__, None)
@@ -114,7 +114,7 @@ class Driver:
                     self.put(pod)
                 case DeletePod():
                     self.remove(pod)
-        self.tell(CallDone(action.call, error))
+        self.deliver(CallDone(action.call, error))
 
     def all_of(self, kind: type[A]) -> list[A]:
         """Return the actions of a kind."""

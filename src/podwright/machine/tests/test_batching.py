@@ -159,7 +159,7 @@ def attempts(machine: Machine) -> dict[str, object]:
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"batching": False}, id="nobody asked for it"),
+        pytest.param({"batching": False}, id="batching is off"),
         pytest.param({"gates": set_gates({"OpportunisticBatching": False})}, id="the gate is off"),
         pytest.param(
             {

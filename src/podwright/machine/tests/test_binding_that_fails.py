@@ -41,7 +41,7 @@ class Gate(Plugin):
 
 
 class Refusing(Plugin):
-    """Refuse in PreBind, where nobody can be blamed."""
+    """Refuse in PreBind, which records no rejecting plugin."""
 
     name = "Refusing"
 
@@ -63,7 +63,7 @@ def places(driver: Driver, *names: str) -> list[str]:
 def refuse(driver: Driver, name: str) -> None:
     """Refuse a waiting pod; its nomination stays, as the end of one is news of its own."""
     driver.holds.add("PatchPodStatus")
-    driver.tell(PodRejected(name, "Gate", "no"))
+    driver.deliver(PodRejected(name, "Gate", "no"))
 
 
 def full_with(*plugins: type[Plugin], extra: int = 1, **options: Any) -> Driver:
@@ -89,7 +89,7 @@ def test_a_refused_pod_is_not_woken_by_its_own_departure_but_others_are(times_ou
     if times_out:
         driver.holds.add("PatchPodStatus")
         driver.now_ns += 60 * SECOND_NS
-        driver.tell(TimerFired())
+        driver.deliver(TimerFired())
     else:
         refuse(driver, "default/a")
     assert requested(driver, "n1") == (0, 0)
@@ -123,7 +123,7 @@ def test_two_waiting_pods_are_each_helped_by_the_departure_of_the_other():
 
 
 def test_pods_of_the_same_name_elsewhere_are_woken():
-    # Spared is the pod itself, not whoever has its name in another namespace.
+    # The exception is for the pod itself, not for its namesake in another namespace.
     driver = full_with(Gate, extra=0)
     other = with_fields(pending("a", cpu="1"), "metadata", namespace="elsewhere", uid="else")
     driver.put(other)
@@ -138,7 +138,7 @@ def test_pods_of_the_same_name_elsewhere_are_woken():
 def test_a_binding_that_fails_wakes_others_and_waits_as_after_an_error():
     driver = full_with(extra=2)
     (bind,) = driver.all_of(Bind)
-    driver.tell(CallDone(bind.call, CallError("conflict")))
+    driver.deliver(CallDone(bind.call, CallError("conflict")))
     assert places(driver, "a", "b0", "b1") == ["error_backoff", "active", "active"]
     assert requested(driver, "n1") == (0, 0)
 
@@ -189,7 +189,7 @@ def test_hints_see_the_pod_that_left_with_its_node_and_the_room_that_it_left(how
     pod = driver.machine.pod("default/a")
     assert pod is not None
     if how == "fails":
-        driver.tell(CallDone(bind.call, CallError("conflict")))
+        driver.deliver(CallDone(bind.call, CallError("conflict")))
     elif how == "deleted":
         driver.remove(pod)
     else:
@@ -232,9 +232,9 @@ def successor(name: str = "a", **fields: Any) -> Pod:
     return with_fields(pending(name, **fields), "metadata", uid="another")
 
 
-def tell(driver: Driver, *events: Event) -> None:
+def deliver(driver: Driver, *events: Event) -> None:
     for event in events:
-        driver.tell(event)
+        driver.deliver(event)
 
 
 def waiting_at_permit() -> Driver:
@@ -275,7 +275,7 @@ def test_a_successor_on_a_node_that_is_not_known_yet_counts_when_it_is():
 def test_a_pod_whose_node_is_gone_does_not_come_back_after_it_failed():
     driver = waiting_at_permit()
     driver.remove(make_node("n1"))
-    driver.tell(PodRejected("default/a", "Gate", "no"))
+    driver.deliver(PodRejected("default/a", "Gate", "no"))
     assert driver.machine.assumed() == {}
     driver.put(make_node("n1", cpu="1"))
     assert requested(driver, "n1") == (0, 0)
@@ -318,7 +318,7 @@ def test_a_successor_that_is_assumed_stays_so_when_the_old_binding_fails(error: 
     driver.cycle()
     second = driver.all_of(Bind)[1]
     assert second.uid == "another"
-    driver.tell(CallDone(bind.call, error))
+    driver.deliver(CallDone(bind.call, error))
     assert requested(driver, "n1") == (1_000, 1)
     assert driver.machine.assumed() == {"default/a": "n1"}
     driver.holds.clear()
@@ -335,7 +335,7 @@ def test_a_successor_that_is_assumed_stays_so_when_the_old_binding_fails(error: 
 def test_a_successor_that_is_bound_stays_so_when_the_old_binding_fails(error: CallError):
     driver, bind = binding_in_flight()
     driver.put(with_node_name(successor(cpu="500m"), "n1"))
-    driver.tell(CallDone(bind.call, error))
+    driver.deliver(CallDone(bind.call, error))
     assert requested(driver, "n1") == (500, 1)
     assert places(driver, "a") == [""]
 
@@ -347,7 +347,7 @@ def test_a_successor_that_waits_keeps_its_place_when_the_old_binding_fails(error
     driver.cycle()
     assert places(driver, "a") == ["unschedulable"]
     driver.now_ns += 10 * SECOND_NS
-    driver.tell(CallDone(bind.call, error))
+    driver.deliver(CallDone(bind.call, error))
     queued = driver.machine.queue.get("default/a")
     assert queued is not None
     assert (queued.uid, queued.unschedulable_count, queued.consecutive_errors) == ("another", 1, 0)
@@ -361,7 +361,7 @@ def test_a_deleted_pod_is_not_queued_again_and_others_learn_of_the_room_again(er
     driver.cycle()
     driver.now_ns += 10 * SECOND_NS
     assert places(driver, "b") == ["unschedulable"]
-    driver.tell(CallDone(bind.call, error))
+    driver.deliver(CallDone(bind.call, error))
     assert places(driver, "a", "b") == ["", "active"]
     assert len(driver.machine.queue) == 1
 
@@ -374,7 +374,7 @@ def test_others_learn_of_the_room_although_a_successor_has_come(error: CallError
     driver.cycle()
     driver.now_ns += 10 * SECOND_NS
     assert places(driver, "b") == ["unschedulable"]
-    driver.tell(CallDone(bind.call, error))
+    driver.deliver(CallDone(bind.call, error))
     assert places(driver, "b") == ["active"]
 
 
@@ -382,7 +382,7 @@ def test_the_old_binding_s_success_does_not_make_the_successor_bound():
     driver, bind = binding_in_flight()
     driver.put(successor(cpu="1"))
     driver.cycle()
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     assert driver.machine.assumed() == {"default/a": "n1"}
     assert requested(driver, "n1") == (1_000, 1)
 
@@ -400,7 +400,7 @@ def test_a_pod_that_is_seen_bound_elsewhere_counts_there_and_its_binding_s_failu
     driver.put(with_node_name(pod, "n2"))
     driver.now_ns += 10 * SECOND_NS
     before = places(driver, "b")
-    driver.tell(CallDone(bind.call, CallError("conflict")))
+    driver.deliver(CallDone(bind.call, CallError("conflict")))
     assert (requested(driver, "n1"), requested(driver, "n2")) == ((0, 0), (1_000, 1))
     assert places(driver, "a", "b") == ["", *before]
 
@@ -409,7 +409,7 @@ def test_news_of_a_forerunner_s_deletion_does_not_touch_the_successor():
     driver = Driver()
     first = pending("a", cpu="1")
     driver.put(make_node("n1", cpu="2"), first)
-    tell(driver, ObjectPut(with_node_name(successor(cpu="1"), "n1")), ObjectDeleted(first))
+    deliver(driver, ObjectPut(with_node_name(successor(cpu="1"), "n1")), ObjectDeleted(first))
     assert requested(driver, "n1") == (1_000, 1)
     assert driver.machine.pod("default/a") is not None
 
@@ -424,7 +424,7 @@ def test_an_attempt_is_over_for_the_queue_when_the_pod_is_past_permit():
     driver.cycle()
     queue = driver.machine.queue
     assert [queued.key for queued in queue.in_flight()] == ["default/a"]
-    driver.tell(PodAllowed("default/a", "Gate"))
+    driver.deliver(PodAllowed("default/a", "Gate"))
     assert len(driver.all_of(Bind)) == 1
     assert queue.in_flight() == []
     assert driver.machine.waiting() == {}
@@ -468,8 +468,8 @@ def test_a_plugin_is_asked_again_when_all_its_calls_are_answered(first: int):
     driver.cycle()
     calls = driver.all_of(UpdateClaim)
     assert len(calls) == 2
-    driver.tell(CallDone(calls[first].call, CallError(f"no {first}")))
+    driver.deliver(CallDone(calls[first].call, CallError(f"no {first}")))
     assert Two.answers == []
-    driver.tell(CallDone(calls[1 - first].call))
+    driver.deliver(CallDone(calls[1 - first].call))
     assert Two.answers == [["no 0", ""] if first == 0 else ["", "no 1"]]
     assert driver.node_of("default/a") == "n1"

@@ -1,4 +1,4 @@
-"""Column plugins that fail again and again, and profiles in which nobody decides."""
+"""Column plugins that fail again and again, and profiles in which no plugin decides."""
 
 from podwright.columns import Reads
 from podwright.framework import Cycle, NodeColumns, Plugin, Scores
@@ -8,7 +8,7 @@ from podwright.testing import make_node, make_pod
 
 
 class Failing(Plugin):
-    """Its scores are kept by the machine, if only it gave any."""
+    """Raises instead of writing scores, which the machine would cache."""
 
     name = "Failing"
     score_reads = Reads.NODE
@@ -21,7 +21,7 @@ class Failing(Plugin):
         raise ValueError("no idea")
 
 
-def test_a_score_that_fails_for_every_pod_is_told_for_every_pod() -> None:
+def test_a_score_that_fails_for_every_pod_is_reported_for_every_pod() -> None:
     driver = Driver(Failing)
     driver.put(make_node("n1"), make_node("n2"))
     for name in ("a", "b", "c", "d"):
@@ -32,7 +32,7 @@ def test_a_score_that_fails_for_every_pod_is_told_for_every_pod() -> None:
     assert all("no idea" in note for note in notes)
 
 
-def test_a_profile_in_which_nobody_decides_takes_any_node() -> None:
+def test_a_profile_without_filters_and_scores_takes_any_node() -> None:
     plugins = {
         "multiPoint": {"disabled": [{"name": "*"}]},
         "queueSort": {"enabled": [{"name": "PrioritySort"}]},

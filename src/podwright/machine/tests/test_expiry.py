@@ -26,17 +26,17 @@ EXPIRY_NS = 30 * SECOND_NS
 
 
 def bound_but_not_seen(*plugins: type[Plugin], expiry_ns: int = EXPIRY_NS) -> Driver:
-    """Bind a pod that fills the only node, and hear nothing more of it."""
+    """Bind a pod that fills the only node, and deliver no later update of it."""
     driver = Driver(*plugins, assumed_pod_expiry_ns=expiry_ns)
     driver.holds = {"Bind"}
     driver.put(make_node("n1", cpu="1"), pending("a", cpu="1"))
     driver.cycle()
     if not driver.held:
         driver.now_ns += 5 * SECOND_NS
-        driver.tell(TimerFired())
+        driver.deliver(TimerFired())
     (bind,) = driver.held
     assert isinstance(bind, Bind)
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     assert driver.notes == ["Scheduled: Successfully assigned default/a to n1"]
     assert driver.machine.assumed() == {"default/a": "n1"}
     return driver
@@ -44,7 +44,7 @@ def bound_but_not_seen(*plugins: type[Plugin], expiry_ns: int = EXPIRY_NS) -> Dr
 
 def wait(driver: Driver, duration_ns: int) -> None:
     driver.now_ns += duration_ns
-    driver.tell(TimerFired())
+    driver.deliver(TimerFired())
 
 
 def is_expired(driver: Driver) -> bool:
@@ -63,13 +63,13 @@ def test_without_an_expiry_a_pod_is_assumed_for_ever() -> None:
 def test_a_pod_that_is_not_seen_in_time_is_forgotten_in_silence() -> None:
     driver = bound_but_not_seen()
     assert [wake.due_ns for wake in driver.all_of(WakeAt)] == [driver.now_ns + EXPIRY_NS]
-    said = len(driver.actions)
+    count = len(driver.actions)
     wait(driver, EXPIRY_NS - 1)
     assert not is_expired(driver)
     wait(driver, 1)
     assert is_expired(driver)
     assert not driver.machine.assumed()
-    assert driver.actions[said:] == []
+    assert driver.actions[count:] == []
     sizes = {
         value.labels: value.value
         for family in driver.machine.metrics_snapshot().families
@@ -89,7 +89,7 @@ def test_the_time_begins_when_the_binding_has_finished() -> None:
     assert driver.machine.assumed() == {"default/a": "n1"}
     (bind,) = driver.held
     assert isinstance(bind, Bind)
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     wait(driver, EXPIRY_NS - 1)
     assert not is_expired(driver)
     wait(driver, 1)
@@ -127,7 +127,7 @@ def test_old_news_do_not_bring_it_back_but_a_new_version_without_a_node_does() -
     wait(driver, EXPIRY_NS)
     known = driver.machine.pod("default/a")
     assert known is not None
-    driver.tell(ObjectPut(known))
+    driver.deliver(ObjectPut(known))
     assert is_expired(driver)
     assert not driver.machine.has_next
     driver.put(with_fields(known, "metadata", labels={"seen": "again"}))
@@ -143,7 +143,7 @@ def test_it_may_be_deleted_meanwhile() -> None:
     wait(driver, EXPIRY_NS)
     known = driver.machine.pod("default/a")
     assert known is not None
-    driver.tell(ObjectDeleted(with_node_name(known, "n1")))
+    driver.deliver(ObjectDeleted(with_node_name(known, "n1")))
     assert driver.machine.expired() == ()
     driver.put(pending("a", cpu="1"))
     assert driver.place_of("default/a") == "active"
@@ -174,11 +174,11 @@ def test_a_pod_bound_again_after_it_was_forgotten_has_a_time_of_its_own(is_late:
     assert known is not None
     driver.put(with_fields(known, "metadata", labels={"seen": "again"}))
     driver.held.clear()
-    driver.tell(FlushBackoff())
-    driver.tell(CycleDue())
+    driver.deliver(FlushBackoff())
+    driver.deliver(CycleDue())
     (bind,) = driver.held
     assert isinstance(bind, Bind)
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     wait(driver, EXPIRY_NS - (0 if is_late else 1))
     assert is_expired(driver) == is_late
     assert len(driver.all_of(EmitEvent)) == 2

@@ -28,7 +28,7 @@ UNANNOUNCED = "NominatedNodeNameForExpectation=false"
 
 
 class Gate(Plugin):
-    """Hold pods that say so at Permit."""
+    """Hold labeled pods at Permit."""
 
     name = "Gate"
 
@@ -38,17 +38,17 @@ class Gate(Plugin):
 
 
 class Disk(Plugin):
-    """Take three seconds before pods that say so are bound."""
+    """Delay the binding of labeled pods by three seconds."""
 
     name = "Disk"
-    asked: ClassVar[list[str]] = []
+    called: ClassVar[list[str]] = []
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
-        self.asked.append("pre_bind_pre_flight")
+        self.called.append("pre_bind_pre_flight")
         return Status.SKIPPED
 
     def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
-        self.asked.append("pre_bind")
+        self.called.append("pre_bind")
         held = cycle.pod.metadata.labels.get("hold") == "pre_bind"
         return Pending(delay_ns=3 * SECOND_NS) if held else Status.OK
 
@@ -81,7 +81,7 @@ def test_victims_are_deleted_in_the_cycle_and_the_preemptor_is_not_held_back() -
     # The deletion was seen after the pod was parked: it backs off and is tried again.
     assert driver.place_of("default/big") == "backoff"
     driver.now_ns += 2 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert driver.node_of("default/big") == "n1"
 
@@ -97,16 +97,16 @@ def test_all_victims_go_together_and_the_cycle_waits_for_them() -> None:
     assert driver.notes == []
     # What happens meanwhile is taken in afterwards.
     driver.put(pending("later", cpu="1", priority=5))
-    driver.tell(CycleDue())
+    driver.deliver(CycleDue())
     for patch in patches:
         assert isinstance(patch, PatchPodStatus)
-        driver.tell(CallDone(patch.call))
+        driver.deliver(CallDone(patch.call))
     deletions, driver.held = driver.held, []
     assert [type(a).__name__ for a in deletions] == ["DeletePod"] * 3
     for number, delete in enumerate(deletions):
         assert isinstance(delete, DeletePod)
         assert driver.machine.last_decision is None, number
-        driver.tell(CallDone(delete.call))
+        driver.deliver(CallDone(delete.call))
     assert [note.split(":")[0] for note in driver.notes[:4]] == ["Preempted"] * 3 + [
         "FailedScheduling"
     ]
@@ -146,10 +146,10 @@ def test_the_pod_hears_of_a_victim(error: CallError, note: str, nominated: str) 
     driver = full()
     driver.errors["DeletePod"] = error
     driver.cycle()
-    said = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
+    message = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
     if note:
-        said = f"0/1 nodes are available: 1 Insufficient cpu. {note}"
-        assert driver.notes == [f"FailedScheduling: {said}"]
+        message = f"0/1 nodes are available: 1 Insufficient cpu. {note}"
+        assert driver.notes == [f"FailedScheduling: {message}"]
     big = driver.machine.pod("default/big")
     assert big is not None
     assert big.status.nominated_node_name == nominated
@@ -168,7 +168,7 @@ def test_a_victim_at_permit_goes_back_to_the_queue_without_a_call() -> None:
     # The victim's end came after the preemptor was back in the queue.
     assert driver.place_of("default/big") == "backoff"
     driver.now_ns += 2 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert driver.node_of("default/big") == "n1"
 
@@ -181,13 +181,13 @@ def test_nominations_of_less_important_pods_are_taken_back_after_the_victims() -
     (delete,) = driver.held
     assert isinstance(delete, DeletePod)
     driver.held.clear()
-    driver.tell(CallDone(delete.call))
+    driver.deliver(CallDone(delete.call))
     driver.put(pending("bigger", cpu="1", priority=20))
     driver.cycle()
     (again,) = driver.held
     before = len(driver.all_of(PatchPodStatus))
     assert isinstance(again, DeletePod)
-    driver.tell(CallDone(again.call))
+    driver.deliver(CallDone(again.call))
     cleared, *_ = driver.all_of(PatchPodStatus)[before:]
     assert (cleared.pod, cleared.nominated_node) == ("default/big", "")
 
@@ -211,31 +211,31 @@ def node_patches(driver: Driver) -> list[str | None]:
 @pytest.mark.parametrize(
     ("gates", "hold", "patches"),
     [
-        pytest.param("", "permit", ["n1"], id="on: a pod that waits says where it is going"),
+        pytest.param("", "permit", ["n1"], id="on: a waiting pod is nominated to its node"),
         pytest.param(UNANNOUNCED, "permit", [], id="off: not at Permit"),
         pytest.param(UNANNOUNCED, "pre_bind", [], id="off: not in PreBind"),
     ],
 )
 def test_nothing_is_told_before_pre_bind(gates: str, hold: str, patches: list[str]) -> None:
-    Disk.asked.clear()
+    Disk.called.clear()
     driver = Driver(Gate, Disk, gates=gates)
     driver.put(make_node("n1"), pending("a", cpu="1", labels={"hold": hold}))
     driver.cycle()
     assert not driver.all_of(Bind)
     driver.now_ns += 3 * SECOND_NS
-    driver.tell(TimerFired())
-    driver.tell(PodAllowed("default/a", "Gate"))
+    driver.deliver(TimerFired())
+    driver.deliver(PodAllowed("default/a", "Gate"))
     assert driver.node_of("default/a") == "n1"
     assert node_patches(driver) == patches
-    # Nobody could say that it has nothing to do.
-    assert Disk.asked == (["pre_bind_pre_flight"] if not gates else ["pre_bind"])
+    # Without pre-flight, PreBind cannot be skipped.
+    assert Disk.called == (["pre_bind_pre_flight"] if not gates else ["pre_bind"])
 
 
 def test_a_refusal_at_permit_leaves_no_nomination_to_take_back() -> None:
     driver = Driver(Gate, gates=UNANNOUNCED)
     driver.put(make_node("n1"), pending("a", cpu="1", labels={"hold": "permit"}))
     driver.cycle()
-    driver.tell(PodRejected("default/a", "Gate", "not today"))
+    driver.deliver(PodRejected("default/a", "Gate", "not today"))
     assert node_patches(driver) == [None]
     assert driver.place_of("default/a") == "backoff"
 
@@ -276,7 +276,7 @@ def test_clearing_the_nomination_after_binding_is_not_for_the_machine() -> None:
         driver = Driver(Gate, gates=gates)
         driver.put(make_node("n1"), pending("a", cpu="1", labels={"hold": "permit"}))
         driver.cycle()
-        driver.tell(PodAllowed("default/a", "Gate"))
+        driver.deliver(PodAllowed("default/a", "Gate"))
         logs.append(driver.actions)
     assert logs[0] == logs[1]
 
@@ -287,8 +287,10 @@ def test_clearing_the_nomination_after_binding_is_not_for_the_machine() -> None:
 @pytest.mark.parametrize(
     ("gates", "place"),
     [
-        pytest.param("", "backoff", id="on: the class may stand for what the pod asks for"),
-        pytest.param("DRAExtendedResource=false", "unschedulable", id="off: it concerns nobody"),
+        pytest.param("", "backoff", id="on: a DeviceClass may provide the extended resource"),
+        pytest.param(
+            "DRAExtendedResource=false", "unschedulable", id="off: the class affects no pod"
+        ),
     ],
 )
 def test_a_device_class_concerns_pods_that_ask_for_extended_resources(
@@ -296,8 +298,8 @@ def test_a_device_class_concerns_pods_that_ask_for_extended_resources(
 ) -> None:
     driver = Driver(gates=gates)
     driver.put(make_node("n1"))
-    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
-    driver.put(pending("web", spec={"containers": [{"name": "c", "resources": asked}]}))
+    resources = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    driver.put(pending("web", spec={"containers": [{"name": "c", "resources": resources}]}))
     driver.cycle()
     assert driver.place_of("default/web") == "unschedulable"
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}

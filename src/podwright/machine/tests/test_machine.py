@@ -88,12 +88,12 @@ def test_each_profile_takes_its_own_pods():
 def test_a_change_that_is_told_twice_is_one_change():
     driver = Driver()
     driver.put(pending("a"))
-    driver.tell(ObjectPut(seen(driver, "default/a")))
+    driver.deliver(ObjectPut(seen(driver, "default/a")))
     assert len(driver.machine.queue) == 1
     driver.put(make_node("n1"))
     driver.cycle()
     bound = seen(driver, "default/a")
-    driver.tell(ObjectPut(bound))
+    driver.deliver(ObjectPut(bound))
     assert list(driver.machine.cluster.pods) == ["default/a"]
 
 
@@ -105,7 +105,7 @@ def test_a_pod_seen_bound_before_the_answer_is_bound_once():
     (bind,) = driver.all_of(Bind)
     driver.put(with_node_name(seen(driver, "default/a"), "n1"))
     assert driver.machine.assumed() == {}
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     assert driver.notes == ["Scheduled: Successfully assigned default/a to n1"]
 
 
@@ -116,7 +116,7 @@ def test_a_binding_that_was_made_although_its_answer_is_an_error_stands():
     driver.cycle()
     (bind,) = driver.all_of(Bind)
     driver.put(with_node_name(seen(driver, "default/a"), "n1"))
-    driver.tell(CallDone(bind.call, CallError("connection reset")))
+    driver.deliver(CallDone(bind.call, CallError("connection reset")))
     assert driver.place_of("default/a") == ""
     assert list(driver.machine.cluster.pods) == ["default/a"]
 
@@ -154,7 +154,7 @@ def test_old_news_of_a_bound_pod_do_not_take_its_node_away():
     before = seen(driver, "default/a")
     driver.cycle()
     assert driver.node_of("default/a") == "n1"
-    driver.tell(ObjectPut(before))
+    driver.deliver(ObjectPut(before))
     assert driver.node_of("default/a") == "n1"
     assert "default/a" in driver.machine.cluster.pods
     assert not driver.machine.has_next
@@ -191,7 +191,7 @@ def test_no_plugin_holds_a_pod_for_more_than_a_quarter_of_an_hour():
     (wake,) = driver.all_of(WakeAt)
     assert wake.due_ns - driver.now_ns == 900 * SECOND_NS
     driver.now_ns = wake.due_ns
-    driver.tell(TimerFired())
+    driver.deliver(TimerFired())
     assert driver.notes == [
         "FailedScheduling: 0/1 nodes are available: 1 rejected due to timeout after waiting"
         " 15m0s at plugin Gate."
@@ -204,7 +204,7 @@ def test_a_pod_that_waits_tells_where_it_is_going_and_takes_it_back():
     driver.cycle()
     assert seen(driver, "default/a").status.nominated_node_name == "n1"
     driver.now_ns += 900 * SECOND_NS
-    driver.tell(TimerFired())
+    driver.deliver(TimerFired())
     assert seen(driver, "default/a").status.nominated_node_name == ""
 
 
@@ -222,7 +222,7 @@ def test_a_waiting_pod_that_is_deleted_frees_its_node():
     driver.remove(seen(driver, "default/a"))
     assert driver.machine.assumed() == {}
     assert not driver.machine.cluster.pods
-    driver.tell(PodAllowed("default/a", "Gate"))
+    driver.deliver(PodAllowed("default/a", "Gate"))
     assert not driver.all_of(Bind)
 
 
@@ -297,11 +297,11 @@ def nodes_of(call: CallExtender) -> list[dict[str, object]]:
 def test_a_cycle_goes_on_with_what_the_extender_answers():
     driver, call = suspended_driver()
     second = nodes_of(call)[1]
-    driver.tell(ExtenderReplied(call.call, replied({"Nodes": {"items": [second]}})))
+    driver.deliver(ExtenderReplied(call.call, replied({"Nodes": {"items": [second]}})))
     bind = driver.all_of(CallExtender)[1]
     assert bind.request.verb == "bind"
     assert msgspec.json.decode(bind.request.body)["Node"] == "n2"
-    driver.tell(ExtenderReplied(bind.call, replied({})))
+    driver.deliver(ExtenderReplied(bind.call, replied({})))
     assert driver.notes == ["Scheduled: Successfully assigned default/a to n2"]
     assert not driver.all_of(Bind)
 
@@ -309,27 +309,27 @@ def test_a_cycle_goes_on_with_what_the_extender_answers():
 def test_nothing_else_happens_while_a_cycle_waits():
     driver, call = suspended_driver()
     assert not driver.machine.has_next
-    driver.tell(CycleDue())
+    driver.deliver(CycleDue())
     driver.remove(make_node("n1"))
     assert driver.machine.cluster.nodes.n_alive == 2
     answer = {"Nodes": {"items": nodes_of(call)}}
-    driver.tell(ExtenderReplied(call.call, replied(answer)))
+    driver.deliver(ExtenderReplied(call.call, replied(answer)))
     # Now the other cycle has begun, with one node, and waits in its turn.
     filters = [c for c in driver.all_of(CallExtender) if c.request.verb == "filter"]
     assert len(filters) == 2
-    driver.tell(ExtenderReplied(filters[1].call, replied(answer)))
+    driver.deliver(ExtenderReplied(filters[1].call, replied(answer)))
     assert driver.machine.cluster.nodes.n_alive == 1
 
 
 def test_an_extender_that_is_down_is_an_error_and_the_pod_is_retried():
     driver, call = suspended_driver()
-    driver.tell(ExtenderReplied(call.call, ExtenderReply(status=0, error="connection refused")))
+    driver.deliver(ExtenderReplied(call.call, ExtenderReply(status=0, error="connection refused")))
     reason, message = driver.condition("default/a")
     assert reason == "SchedulerError"
     assert "connection refused" in message
     assert driver.place_of("default/a") == "error_backoff"
     driver.now_ns += 3 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     assert driver.place_of("default/a") == "active"
 
 

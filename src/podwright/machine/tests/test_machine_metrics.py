@@ -93,8 +93,8 @@ class Driver:
         return self.machine.metrics_snapshot()
 
 
-def pod(name, **wanted):
-    return make_pod(name, scheduler=NAME, **wanted)
+def pod(name, **settings):
+    return make_pod(name, scheduler=NAME, **settings)
 
 
 @pytest.fixture

@@ -80,8 +80,8 @@ def test_the_metric_is_upstreams(name, kind, labels, buckets, stability):
     assert metric.path == "/metrics"
     if buckets:
         start, factor, count = buckets
-        wanted = [start * factor**index for index in range(int(count))]
-        assert list(metric.bounds) == pytest.approx(wanted, rel=1e-12)
+        expected = [start * factor**index for index in range(int(count))]
+        assert list(metric.bounds) == pytest.approx(expected, rel=1e-12)
     else:
         assert metric.bounds == ()
 

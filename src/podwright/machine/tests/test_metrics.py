@@ -373,26 +373,26 @@ def test_metrics_that_are_restored_go_on_as_if_nothing_had_happened():
 def test_what_is_written_down_does_not_depend_on_the_order_of_events(metrics):
     other = Metrics({NAME: PROFILE})
     failing = binding_path("Reserve", Code.ERROR), binding_path("Bind", Code.ERROR)
-    for told, order in ((metrics, 1), (other, -1)):
+    for one, order in ((metrics, 1), (other, -1)):
         for path in failing[::order]:
-            told.decided(NAME, SCORED, frozenset({"Fit", "Spread"}))
-            told.failed(NAME, "error", started_ns=0, now_ns=5, path=path)
+            one.decided(NAME, SCORED, frozenset({"Fit", "Spread"}))
+            one.failed(NAME, "error", started_ns=0, now_ns=5, path=path)
         for event in ("NodeAdd", "NodeDelete")[::order]:
-            told.handled(event)
-            told.decided(NAME, SCORED, skipped_scores=frozenset({event}))
-            told.permit_waited(event, 1)
-            told.failed(event, "error", started_ns=0, now_ns=5)
+            one.handled(event)
+            one.decided(NAME, SCORED, skipped_scores=frozenset({event}))
+            one.permit_waited(event, 1)
+            one.failed(event, "error", started_ns=0, now_ns=5)
         for attempts in (2, 20)[::order]:
-            told.scheduled(NAME, queued_pod(attempts), 0, 9)
+            one.scheduled(NAME, queued_pod(attempts), 0, 9)
     assert msgspec.msgpack.encode(metrics.capture()) == msgspec.msgpack.encode(other.capture())
 
 
 def test_what_a_driver_reported_is_not_written_down(metrics):
     silent = Metrics({NAME: PROFILE})
-    for told in (metrics, silent):
-        told.handled("NodeAdd")
-        told.decided(NAME, SCORED)
-        told.failed(NAME, "error", started_ns=9, now_ns=9)
+    for one in (metrics, silent):
+        one.handled("NodeAdd")
+        one.decided(NAME, SCORED)
+        one.failed(NAME, "error", started_ns=9, now_ns=9)
     metrics.report_spent(3 * MS)
     metrics.set_gauge("scheduler_pending_async_api_calls", ("pod_binding",), 2)
     assert metrics.capture() == silent.capture()

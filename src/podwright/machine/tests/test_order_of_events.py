@@ -142,7 +142,7 @@ def test_hints_see_an_assigned_pod_that_is_gone_as_gone(node: str, left: list[st
         pod = "elsewhere"
         driver.put(make_pod(pod, node=node))
     scene.seen.clear()
-    driver.tell(ObjectDeleted(make_pod(pod, node=node)))
+    driver.deliver(ObjectDeleted(make_pod(pod, node=node)))
     assert scene.seen == [("waits", pod, "", ["n1", "n2"], left)]
     driver.put(make_node("n9"))
     assert [*driver.machine.cluster.pods] == left, "nor does it come with its node"
@@ -196,7 +196,7 @@ def test_a_version_that_was_seen_already_is_no_event():
     pod = scene.driver.machine.pod("default/waits")
     assert pod is not None
     same = with_fields(pod, "metadata", labels={"a": "1"})
-    scene.driver.tell(ObjectPut(same))
+    scene.driver.deliver(ObjectPut(same))
     assert scene.seen == []
     queued = scene.driver.machine.queue.get("default/waits")
     assert queued is not None
@@ -256,14 +256,14 @@ def test_a_pod_that_has_ended_is_gone_once():
     scene.driver.put(ended)
     assert [(*entry[1:3], entry[4]) for entry in scene.seen] == [("there", "", [])]
     scene.driver.put(ended)
-    scene.driver.tell(ObjectDeleted(ended))
+    scene.driver.deliver(ObjectDeleted(ended))
     assert len(scene.seen) == 1
 
 
 def test_old_news_of_a_pod_without_its_node_change_nothing():
     scene = Scene()
     driver = scene.driver
-    driver.tell(ObjectPut(make_pod("there", cpu="1")))
+    driver.deliver(ObjectPut(make_pod("there", cpu="1")))
     assert scene.seen == []
     pod = driver.machine.pod("default/there")
     assert pod is not None

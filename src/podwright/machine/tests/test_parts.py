@@ -1,4 +1,4 @@
-"""Timers, waiting pods, and what users are told."""
+"""Timers, waiting pods, and the texts for users."""
 
 from __future__ import annotations
 
@@ -46,20 +46,22 @@ def test_what_comes_after_the_decision_is_ignored():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         pytest.param(1, "1s", id="seconds"),
         pytest.param(90, "1m30s", id="minutes"),
         pytest.param(900, "15m0s", id="the longest wait"),
     ],
 )
-def test_a_time_out_says_how_long_and_for_whom(seconds: int, said: str) -> None:
+def test_the_message_of_a_timeout_has_the_duration_and_the_plugin(
+    seconds: int, expected: str
+) -> None:
     pod = waiting(Gate=seconds)
     assert pod.time_out("Gate")
     assert pod.verdict is not None
     assert pod.verdict.code == Code.UNSCHEDULABLE
     assert pod.verdict.plugin == "Gate"
-    assert pod.verdict.message == f"rejected due to timeout after waiting {said} at plugin Gate"
+    assert pod.verdict.message == f"rejected due to timeout after waiting {expected} at plugin Gate"
 
 
 def test_a_plugin_that_has_allowed_the_pod_does_not_time_out():

@@ -1,4 +1,4 @@
-"""Plugins that raise, or answer what they may not: the pod hears of it, and is retried."""
+"""Plugins that raise, or return invalid answers: the pod gets the error and is retried."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Broken(Plugin):
         return self._go_wrong("bind", Status.SKIPPED)
 
     def post_bind(self, cycle: Cycle, node_name: str) -> None:
-        raise RuntimeError("nobody cares")
+        raise RuntimeError("ignored")
 
 
 class MuteError(Exception):
@@ -119,7 +119,7 @@ CONFIG = {
 
 
 @pytest.mark.parametrize(
-    ("point", "answer", "said"),
+    ("point", "answer", "expected"),
     [
         pytest.param(
             "filter",
@@ -222,7 +222,7 @@ CONFIG = {
             "pod_key",
             MuteError(),
             f'running PodKey plugin "Broken": MuteError {POD}',
-            id="an exception that fails to say what it is",
+            id="an exception whose text raises",
         ),
         pytest.param(
             "permit",
@@ -243,7 +243,7 @@ CONFIG = {
             Pending(calls=("please",)),  # type: ignore[arg-type]
             'running PreBind plugin "Broken": returned something of type Pending, not a Status'
             f" {WHERE}",
-            id="waiting for calls that nobody can make",
+            id="waiting for calls of an unknown type",
         ),
         pytest.param(
             "pre_bind", Pending(), 'plugin "Broken" waits for nothing', id="waiting for nothing"
@@ -265,27 +265,27 @@ CONFIG = {
     ],
 )
 def test_the_pod_hears_what_went_wrong_and_is_bound_later(
-    point: str, answer: object, said: str | None
+    point: str, answer: object, expected: str | None
 ) -> None:
     Broken.point, Broken.answer = point, answer
     driver = Driver(Broken, config=CONFIG)
-    # The other node is for nobody: it is there because one node alone is not scored.
+    # The second node exists because a single node is not scored.
     driver.put(make_node("n1"), make_node("n2", cpu="2"), pending("a", cpu="1"))
     driver.cycle()
-    if said is not None:
-        assert driver.notes == [f"FailedScheduling: {said}"]
-        assert driver.condition("default/a") == ("SchedulerError", said)
+    if expected is not None:
+        assert driver.notes == [f"FailedScheduling: {expected}"]
+        assert driver.condition("default/a") == ("SchedulerError", expected)
         assert driver.place_of("default/a") == "error_backoff"
         assert not driver.machine.cluster.pods
         driver.now_ns += 3 * SECOND_NS
-        driver.tell(FlushBackoff())
+        driver.deliver(FlushBackoff())
         driver.cycle()
     assert driver.node_of("default/a") == "n1"
     assert driver.notes[-1] == "Scheduled: Successfully assigned default/a to n1"
 
 
 class Columns(Plugin):
-    """Writes what a test says into the verdicts."""
+    """Writes into the verdicts by a function of the test."""
 
     name = "Columns"
     write: Any = None
@@ -298,7 +298,7 @@ NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
 
 
 @pytest.mark.parametrize(
-    ("write", "said"),
+    ("write", "expected"),
     [
         pytest.param(
             lambda out: out.codes.fill(99),
@@ -316,22 +316,22 @@ NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
         pytest.param(lambda out: out.reject(out.codes == 0, Status.OK), NO_REASON, id="a success"),
     ],
 )
-def test_verdicts_that_make_no_sense_are_told(write: Any, said: str) -> None:
+def test_invalid_verdicts_are_reported(write: Any, expected: str) -> None:
     Columns.write = staticmethod(write)
     driver = Driver(Columns)
     driver.put(make_node("n1"), pending("a", cpu="1"))
     driver.cycle()
-    assert driver.notes == [f'FailedScheduling: running Filter plugin "Columns": {said} {POD}']
+    assert driver.notes == [f'FailedScheduling: running Filter plugin "Columns": {expected} {POD}']
     assert driver.place_of("default/a") == "error_backoff"
     Columns.write = staticmethod(lambda _: None)
     driver.now_ns += 3 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert driver.node_of("default/a") == "n1"
 
 
 class Gatekeeper(Plugin):
-    """Raises at PreEnqueue until told otherwise."""
+    """Raises at PreEnqueue until a test switches it off."""
 
     name = "Gatekeeper"
     is_broken = True
@@ -384,7 +384,7 @@ SORTED = {
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "expected"),
     [
         pytest.param({}, "KeyError: 'place'", id="an exception"),
         pytest.param({"place": "nan"}, "returned nan, which cannot be sorted", id="not a number"),
@@ -401,7 +401,7 @@ SORTED = {
     ],
 )
 def test_a_pod_that_cannot_be_sorted_is_held_back_and_hears_why(
-    labels: dict[str, str], said: str
+    labels: dict[str, str], expected: str
 ) -> None:
     driver = Driver(Sorter, config=SORTED)
     driver.put(pending("b", cpu="1", labels={"place": "2"}))
@@ -409,7 +409,7 @@ def test_a_pod_that_cannot_be_sorted_is_held_back_and_hears_why(
     driver.put(pending("c", cpu="1", labels={"place": "1"}))
     assert driver.place_of("default/a") == "gated"
     assert driver.notes == [
-        f'FailedScheduling: running QueueSort plugin "Sorter": {said} (pod default/a)'
+        f'FailedScheduling: running QueueSort plugin "Sorter": {expected} (pod default/a)'
     ]
     driver.put(make_node("n1"))
     driver.cycle()
@@ -442,12 +442,12 @@ def test_a_plugin_that_stops_sorting_loses_no_pod() -> None:
     Moody.is_broken = True
     driver.put(make_node("n1"), pending("b", cpu="1", labels={"place": "2"}))
     driver.now_ns += 20 * SECOND_NS
-    driver.tell(FlushBackoff())
-    driver.tell(FlushUnschedulable())
+    driver.deliver(FlushBackoff())
+    driver.deliver(FlushUnschedulable())
     Moody.is_broken = False
     driver.put(make_node("n2"))
     driver.now_ns += 20 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     for _ in range(2):
         driver.cycle()
     assert driver.node_of("default/a")
@@ -455,7 +455,7 @@ def test_a_plugin_that_stops_sorting_loses_no_pod() -> None:
 
 
 class Grouper(Plugin):
-    """Cannot tell the group of a pod with a certain label."""
+    """Fails to return the group of a pod with a certain label."""
 
     name = "Grouper"
 
@@ -482,7 +482,7 @@ def test_a_pod_whose_group_cannot_be_told_is_held_back_and_hears_why() -> None:
 
 
 class Rescuer(Plugin):
-    """Does what a test says about pods that fit nowhere."""
+    """Returns the answer of the test at PostFilter."""
 
     name = "Rescuer"
     answer: Any = None
@@ -495,7 +495,7 @@ class Rescuer(Plugin):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         pytest.param(KeyError("rope"), "KeyError: 'rope'", id="an exception"),
         pytest.param(None, "TypeError: returned None, not a PostFilterResult", id="nothing"),
@@ -507,7 +507,7 @@ class Rescuer(Plugin):
     ],
 )
 def test_a_rescue_that_goes_wrong_is_told_and_the_pod_waits_for_room(
-    answer: object, said: str
+    answer: object, expected: str
 ) -> None:
     Rescuer.answer = answer
     driver = Driver(Rescuer)
@@ -516,18 +516,18 @@ def test_a_rescue_that_goes_wrong_is_told_and_the_pod_waits_for_room(
     (note,) = driver.notes
     assert note == (
         "FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu."
-        f' running PostFilter plugin "Rescuer": {said} {POD}'
+        f' running PostFilter plugin "Rescuer": {expected} {POD}'
     )
     assert driver.place_of("default/a") == "unschedulable"
     driver.put(make_node("n2", cpu="2"))
     driver.now_ns += 2 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert driver.node_of("default/a") == "n2"
 
 
 class Picky(Plugin):
-    """Rejects pods, and says what could help, in whatever way a test wants."""
+    """Rejects pods, and registers the events of the test."""
 
     name = "Picky"
     hint: Any = None
@@ -559,30 +559,30 @@ def test_a_hint_that_goes_wrong_counts_as_a_chance(hint: Any) -> None:
     driver.put(make_node("n2"))
     assert driver.place_of("default/a") == "backoff"
     driver.now_ns += 2 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert driver.node_of("default/a") == "n2"
 
 
 @pytest.mark.parametrize(
-    ("registered", "said"),
+    ("registered", "expected"),
     [
-        pytest.param(42, "returned 42; wanted: a tuple of EventHint", id="no events"),
+        pytest.param(42, "returned 42; expected a tuple of EventHint", id="no events"),
         pytest.param(
             ("Node/Add",),
-            "returned something of type tuple; wanted: a tuple of EventHint",
+            "returned something of type tuple; expected a tuple of EventHint",
             id="names of events",
         ),
         pytest.param(RuntimeError("oops"), "RuntimeError: oops", id="an exception"),
     ],
 )
 def test_no_machine_begins_with_a_plugin_that_cannot_register(
-    registered: object, said: str
+    registered: object, expected: str
 ) -> None:
     Picky.registered = registered
     with pytest.raises(InputError) as caught:
         Driver(Picky)
-    assert str(caught.value) == f"plugin Picky: events_to_register: {said}"
+    assert str(caught.value) == f"plugin Picky: events_to_register: {expected}"
 
 
 def test_what_goes_wrong_is_said_in_the_same_words_each_time() -> None:

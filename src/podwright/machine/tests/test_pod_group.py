@@ -90,7 +90,7 @@ def test_a_group_that_was_scheduled_is_never_called_unschedulable_again():
     assert not driver.all_of(PatchPodGroupStatus)
 
 
-def test_a_rehearsal_leaves_nothing_behind():
+def test_a_reverted_evaluation_leaves_no_state():
     driver = driver_of()
     driver.put(make_node("n1", cpu="2"), gang("g", 2), member("a", cpu="2"), member("b", cpu="2"))
     driver.cycle()
@@ -108,7 +108,7 @@ def test_a_deleted_group_is_an_error_and_its_pods_are_held_back_afterwards():
     driver.cycle()
     assert driver.condition("default/a")[1].startswith('running Permit plugin "GangScheduling"')
     driver.now_ns += 3 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     assert driver.place_of("default/a") == "gated"
 
 
@@ -121,11 +121,11 @@ def test_members_are_decided_with_extenders_one_after_the_other():
     for count in (1, 2):
         call = driver.all_of(CallExtender)[-1]
         assert len(driver.all_of(CallExtender)) == count
-        asked = msgspec.json.decode(call.request.body)["Nodes"]["items"]
+        nodes = msgspec.json.decode(call.request.body)["Nodes"]["items"]
         # What the first was given does not count as free for the second.
-        assert len(asked) == 3 - count
-        body = msgspec.json.encode({"Nodes": {"items": asked}})
-        driver.tell(ExtenderReplied(call.call, ExtenderReply(status=200, body=body)))
+        assert len(nodes) == 3 - count
+        body = msgspec.json.encode({"Nodes": {"items": nodes}})
+        driver.deliver(ExtenderReplied(call.call, ExtenderReply(status=200, body=body)))
     assert {bind.pod for bind in driver.all_of(Bind)} == {"default/a", "default/b"}
 
 
@@ -206,7 +206,7 @@ def test_the_last_plugin_that_asks_to_wait_gives_the_reason(plugins, is_first, r
 
 
 class FailsOnce(Plugin):
-    """PreBind, which says in its first preflight that it cannot."""
+    """PreBind, whose first pre-flight fails."""
 
     name = "FailsOnce"
 
@@ -232,7 +232,7 @@ def test_members_that_wait_for_the_last_one_are_released_in_order_of_their_names
     assert held == ["default/c", "default/a", "default/b", "default/d"]
     assert not driver.all_of(Bind)
     driver.now_ns += 3 * SECOND_NS
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     bound = [bind.pod for bind in driver.all_of(Bind) if bind.pod != "default/a"]
     assert bound == ["default/b", "default/c", "default/d"]
