@@ -88,7 +88,7 @@ class NominatedCheck:
         ]
 
     def _run_filters(self) -> None:
-        """Rehearse node after node."""
+        """Filter node after node."""
         slots_of: dict[Status, list[int]] = {}
         for name in self._cluster.nominated:
             slot = self._cluster.nodes.slot_of.get(name)

@@ -190,7 +190,7 @@ def run_post_filters(failed: FailedCycle) -> PostFilterResult:
     except StopIteration as end:
         result: PostFilterResult = end.value
         return result
-    raise AssertionError(f"nobody here can answer {question!r}")
+    raise AssertionError(f"an extender call needs the steps: {question!r}")
 
 
 def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:

@@ -77,7 +77,7 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
 
 
 def _run_filters(failed: FailedCycle, slots: I32Array, required: int) -> DryRun:
-    """Rehearse node after node."""
+    """Simulate preemption node by node."""
     candidates: list[Candidate] = []
     statuses: list[Status] = []
     has_harmless = False

@@ -37,12 +37,12 @@ def preempt_with_extenders(
     """Do the same as `preempt`, and call `failed.extenders` between dry run and choice."""
     steps = preempt_steps(failed, limits)
     try:
-        ask = next(steps)
+        request = next(steps)
         while True:
             left = yield from extender_steps(
-                failed.extenders, ask.pod, ask.candidates, failed.cluster
+                failed.extenders, request.pod, request.candidates, failed.cluster
             )
-            ask = steps.send(left)
+            request = steps.send(left)
     except StopIteration as end:
         result: PostFilterResult = end.value
         return result
@@ -110,7 +110,7 @@ def _arguments(
 
 
 def _read(
-    extender: CalledExtender, answer: Any, asked: dict[str, Candidate], cluster: Cluster
+    extender: CalledExtender, answer: Any, proposed: dict[str, Candidate], cluster: Cluster
 ) -> dict[str, Candidate]:
     """Read an `ExtenderPreemptionResult`."""
     try:
@@ -135,7 +135,7 @@ def _read(
         found[node] = Candidate(
             node=node,
             victims=victims,
-            spared=_spared(asked.get(node), victims),
+            spared=_spared(proposed.get(node), victims),
             pdb_violations=violations,
         )
     return found
@@ -148,10 +148,10 @@ def _uids(victims: Any) -> tuple[list[str], int]:
     return uids, typed_field(victims, "MetaVictims", "NumPDBViolations", int) or 0
 
 
-def _spared(asked: Candidate | None, victims: tuple[Pod, ...]) -> tuple[Pod, ...]:
+def _spared(proposed: Candidate | None, victims: tuple[Pod, ...]) -> tuple[Pod, ...]:
     """Return the pods of lower priority that stay after all, the most important first."""
-    if asked is None:
+    if proposed is None:
         return ()
     going = {victim.key for victim in victims}
-    reprieved = [pod for pod in (*asked.victims, *asked.spared) if pod.key not in going]
+    reprieved = [pod for pod in (*proposed.victims, *proposed.spared) if pod.key not in going]
     return tuple(sorted(reprieved, key=importance))

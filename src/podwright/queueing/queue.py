@@ -10,7 +10,7 @@ Each pod in the queue is in exactly one place:
               │  │              ├─ error, no plugin rejected ────────► error backoff ─┐
               │  │              ├─ rejected, an event may have helped ► backoff ──────┤
               │  │              └─ rejected ─────► unschedulable                      │
-              │  │                                   │  event, hint says Queue         │
+              │  │                                   │  event, hint is Queue          │
               │  ├───────────── no longer backing off┤                                │
               │  │                                   └─ still backing off ─► backoff  │
               │  └──────────────────────── flush_backoff: the backoff is over ────────┘

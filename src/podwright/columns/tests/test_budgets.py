@@ -121,10 +121,12 @@ def test_a_budget_covers_pods_of_its_namespace_only():
 
 
 def test_a_pod_without_labels_is_covered_by_no_selector():
-    anybody = budget("b", 0, A)
+    matches_all = budget("b", 0, A)
     absent = LabelSelectorRequirement(key="a", operator="DoesNotExist")
-    anybody = with_fields(anybody, "spec", selector=LabelSelector(match_expressions=(absent,)))
-    assert split(anybody, there("bare"), there("labelled", b="1")) == (["labelled"], ["bare"])
+    matches_all = with_fields(
+        matches_all, "spec", selector=LabelSelector(match_expressions=(absent,))
+    )
+    assert split(matches_all, there("bare"), there("labelled", b="1")) == (["labelled"], ["bare"])
 
 
 def test_a_pod_that_is_disrupted_already_is_not_charged():

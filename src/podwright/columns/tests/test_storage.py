@@ -47,7 +47,7 @@ def test_the_version_grows_with_changes_that_scheduling_reads(obj):
     storage.put(obj)
     assert storage.version == 1
     storage.put(with_fields(obj, "metadata", resource_version="7"))
-    assert storage.version == 1, "a new version that says the same"
+    assert storage.version == 1, "a new version with the same content"
     storage.delete(obj)
     assert storage.version == 2
     storage.delete(obj)

@@ -18,8 +18,8 @@ ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def profile() -> Profile:
-    wanted = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
-    return build_profiles(wanted, Registry())["default-scheduler"]
+    configuration = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
+    return build_profiles(configuration, Registry())["default-scheduler"]
 
 
 def cluster_of(count: int) -> Cluster:

@@ -41,17 +41,17 @@ def test_sum_counts_adds_up_the_domains_of_a_slot():
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "expected"),
     [
         pytest.param([-10, 0, 5], [0, 66, 100], id="cut off"),
         pytest.param([5, 5, 5], [0, 0, 0], id="all equal gives 0"),
         pytest.param([], [], id="no slot"),
     ],
 )
-def test_normalize_between(values, wanted):
+def test_normalize_between(values, expected):
     found = np.array(values, dtype=np.int64)
     normalize_between(np.arange(len(values), dtype=np.int32), found)
-    assert found.tolist() == wanted
+    assert found.tolist() == expected
 
 
 def test_is_any_counted():

@@ -31,8 +31,8 @@ def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
     def triple(number: int) -> int:
         return 3 * number
 
-    told: list[str] = []
-    notify_before_compiling(told.append)
+    compiled: list[str] = []
+    notify_before_compiling(compiled.append)
     triple(1)
     triple(2)
-    assert [name.rpartition(".")[2] for name in told] == ["triple"]
+    assert [name.rpartition(".")[2] for name in compiled] == ["triple"]

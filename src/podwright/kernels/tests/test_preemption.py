@@ -34,10 +34,10 @@ randoms = st.integers(0, 2**32).map(Random)
 
 
 @given(st.lists(st.integers(0, 3), max_size=20), st.integers(0, 3))
-def test_slots_are_found_by_their_code_in_the_order_given(codes: list[int], wanted: int) -> None:
+def test_slots_are_found_by_their_code_in_the_order_given(codes: list[int], code: int) -> None:
     slots = np.arange(len(codes), dtype=np.int32)[::-1].copy()
-    found = slots_with(np.array(codes, dtype=np.int64), slots, wanted)
-    assert found.tolist() == [slot for slot in slots.tolist() if codes[slot] == wanted]
+    found = slots_with(np.array(codes, dtype=np.int64), slots, code)
+    assert found.tolist() == [slot for slot in slots.tolist() if codes[slot] == code]
 
 
 @given(randoms, st.integers(0, 8))
@@ -88,7 +88,7 @@ class Situation(NamedTuple):
     left: list[int]
     priority: int
     now: int
-    wanted: int
+    required: int
 
     def requested(self, slot: int) -> list[int]:
         """Return the sum of the requests of the pods on a slot."""
@@ -178,7 +178,7 @@ def a_situation(random: Random) -> Situation:
         [random.randint(-1, 2) for _ in range(random.choice([0, 2]))],
         priority=random.choice([1, 5, 7]),
         now=1_000,
-        wanted=random.randint(1, n),
+        required=random.randint(1, n),
     )
 
 
@@ -259,15 +259,15 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
         return BLOCKED_AFTER
     keeps = violating(lower, it.left)
     marks, violations = [0] * len(lower), 0
-    for wanted in (True, False):
+    for violates in (True, False):
         for i, pod in enumerate(lower):
-            if keeps[i] is not wanted:
+            if keeps[i] is not violates:
                 continue
             if fits(it, slot, [*staying, pod]):
                 staying.append(pod)
             else:
                 marks[i] = 1
-                violations += wanted
+                violations += violates
     victims = [pod for pod, mark in zip(lower, marks, strict=True) if mark]
     if not victims:
         return HAS_ROOM
@@ -281,7 +281,7 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
 def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
     order = random.sample(range(len(it.allocatable)), len(it.allocatable))
     left = np.array(it.left, dtype=np.int64)
-    goal = np.array([it.priority, it.now, it.wanted, 0, 0], dtype=np.int64)
+    goal = np.array([it.priority, it.now, it.required, 0, 0], dtype=np.int64)
     codes = np.full(len(order), -7, dtype=np.int64)
     visited, found, measures, first_mark, marks = dry_run_sums(
         np.array(order, dtype=np.int32),
@@ -294,21 +294,21 @@ def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
         codes,
     )
     expected: list[tuple[int, list[int], list[int]]] = []
-    told = [-7] * len(order)
+    expected_codes = [-7] * len(order)
     tried = 0
     for slot in order:
         tried += 1
         candidate = plain_candidate(it, slot)
         if isinstance(candidate, int):
-            told[slot] = candidate
+            expected_codes[slot] = candidate
             continue
-        told[slot] = 0
+        expected_codes[slot] = 0
         expected.append((slot, *candidate))
         harmless = sum(measure[0] == 0 for _, measure, _ in expected)
-        if harmless and len(expected) >= it.wanted:
+        if harmless and len(expected) >= it.required:
             break
     assert visited == tried
-    assert codes.tolist() == told
+    assert codes.tolist() == expected_codes
     assert found.tolist() == [slot for slot, _, _ in expected]
     assert measures.tolist() == [measure for _, measure, _ in expected]
     assert [marks[first:end].tolist() for first, end in pairwise(first_mark.tolist())] == [
@@ -330,7 +330,7 @@ def test_earlier_results_are_reused(random: Random) -> None:
     known = it.tried()
     check_dry_run(it, random, known)
     other = a_situation(random)
-    later = it._replace(now=it.now + 1, wanted=other.wanted, reserved={}, blocked=[])
+    later = it._replace(now=it.now + 1, required=other.required, reserved={}, blocked=[])
     check_dry_run(later, random, known)
     check_dry_run(it, random, known)
 

@@ -163,15 +163,15 @@ def test_a_slot_sinks_past_its_greater_children_only_within_the_heap() -> None:
     st.integers(1, 9),
 )
 def test_a_walk_ends_before_the_feasible_slot_that_is_too_many(
-    feasible: list[bool], start: int, wanted: int
+    feasible: list[bool], start: int, count: int
 ) -> None:
     start %= len(feasible)
     order = np.arange(len(feasible), dtype=np.int32)
     walked = [*feasible[start:], *feasible[:start]]
     visited = next(
-        (at for at in range(len(walked)) if walked[at] and sum(walked[:at]) == wanted), len(walked)
+        (at for at in range(len(walked)) if walked[at] and sum(walked[:at]) == count), len(walked)
     )
-    found = find_in_order(np.array(feasible), order, start, wanted)
+    found = find_in_order(np.array(feasible), order, start, count)
     assert found == (sum(walked[:visited]), visited)
 
 

@@ -79,18 +79,18 @@ def test_every_node_is_a_domain():
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "expected"),
     [
         pytest.param([4, 1, 0], [25, 100, 0], id="ignored nodes get 0 and do not count"),
-        pytest.param([0, 0, 9], [100, 100, 0], id="no pods: everyone is best"),
+        pytest.param([0, 0, 9], [100, 100, 0], id="no pods: all nodes score 100"),
         pytest.param([3, 2, 9], [66, 100, 0], id="cut off"),
         pytest.param([2**55, 2**54, 9], [50, 100, 0], id="beyond what a float64 holds"),
     ],
 )
-def test_normalize_spread(values, wanted):
+def test_normalize_spread(values, expected):
     found = ints(*values)
     normalize_spread(slots(0, 1, -1), True, slots(0, 1, 2), found)
-    assert found.tolist() == wanted
+    assert found.tolist() == expected
 
 
 @st.composite
@@ -123,9 +123,9 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
     settings = np.array(settings, dtype=np.int64)
     n_slots = len(domains[0])
 
-    wanted = np.zeros(n_slots, dtype=np.int64)
-    spread_scores(domain_columns, count_columns, settings, requires_all, slots(*rows), wanted)
-    normalize_spread(domain_columns[0], requires_all, slots(*rows), wanted)
+    expected = np.zeros(n_slots, dtype=np.int64)
+    spread_scores(domain_columns, count_columns, settings, requires_all, slots(*rows), expected)
+    normalize_spread(domain_columns[0], requires_all, slots(*rows), expected)
 
     groups = np.zeros(n_slots, dtype=np.int32)
     all_slots = slots(*range(n_slots))
@@ -133,7 +133,7 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
     sizes = np.bincount(groups[rows], minlength=math.prod(bases))
     points = np.zeros(len(sizes), dtype=np.int64)
     score_spread_groups(count_columns, settings, ints(*bases), requires_all, sizes, points)
-    assert points[groups[rows]].tolist() == wanted[rows].tolist()
+    assert points[groups[rows]].tolist() == expected[rows].tolist()
 
 
 def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():

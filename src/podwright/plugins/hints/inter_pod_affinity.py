@@ -83,8 +83,8 @@ def _matches(owner: Pod, term: PodAffinityTerm, other: Pod) -> bool:
     namespaces = term.namespaces
     if not namespaces and term.namespace_selector is None:
         namespaces = (owner.metadata.namespace,)
-    # Upstream's hints compare the namespace selector with no labels at all, so one that asks
-    # for a label never matches here; see golden case hints-t-0198.
+    # Upstream's hints compare the namespace selector with no labels at all, so one that requires
+    # a label never matches here; see golden case hints-t-0198.
     in_namespace = other.metadata.namespace in namespaces or (
         label_selector(term.namespace_selector).matches({})
     )

@@ -74,5 +74,5 @@ def scored(plugin, cycle):
     return {nodes.names[slot]: int(at_once.values[slot]) for slot in rows}
 
 
-def cycle_of(wanted, *objects):
-    return Cycle(wanted, cluster_of(*objects))
+def cycle_of(incoming, *objects):
+    return Cycle(incoming, cluster_of(*objects))

@@ -22,15 +22,15 @@ def having(name, size_mib, *images):
     ],
 )
 def test_a_node_that_has_the_image_scores(image, names):
-    wanted = pod(containers=[{"name": "c", "image": image}])
-    cycle = cycle_of(wanted, having("a", 500, *names), node("b"))
+    incoming = pod(containers=[{"name": "c", "image": image}])
+    cycle = cycle_of(incoming, having("a", 500, *names), node("b"))
     assert scored(ImageLocality(), cycle) == {"a": 100 * (250 - 23) // 977, "b": 0}
 
 
 def test_the_scale_grows_with_the_containers():
     init = [{"name": "i", "image": "other"}]
-    wanted = pod(initContainers=init)
-    cycle = cycle_of(wanted, having("a", 3000, "app:1"), node("b"))
+    incoming = pod(initContainers=init)
+    cycle = cycle_of(incoming, having("a", 3000, "app:1"), node("b"))
     assert scored(ImageLocality(), cycle) == {"a": 100 * (1500 - 23) // 1977, "b": 0}
 
 
@@ -167,8 +167,8 @@ def test_bytes_are_scaled_as_floats_and_cut_down(size_bytes, with_image, nodes, 
 
 
 def test_images_of_init_containers_count():
-    wanted = pod(initContainers=[{"name": "i", "image": "init:1"}])
-    cycle = cycle_of(wanted, having("a", 1500, "init:1"), having("b", 500, "app:1"))
+    incoming = pod(initContainers=[{"name": "i", "image": "init:1"}])
+    cycle = cycle_of(incoming, having("a", 1500, "init:1"), having("b", 500, "app:1"))
     assert scored(ImageLocality(), cycle) == {
         "a": 100 * (750 - 23) // 1977,
         "b": 100 * (250 - 23) // 1977,

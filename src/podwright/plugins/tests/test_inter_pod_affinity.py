@@ -48,8 +48,8 @@ def namespace(name, **labels):
     return decode({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
-def verdicts(wanted, *objects):
-    plugin, cycle = InterPodAffinity(), Cycle(wanted, cluster_of(*NODES, *objects))
+def verdicts(incoming, *objects):
+    plugin, cycle = InterPodAffinity(), Cycle(incoming, cluster_of(*NODES, *objects))
     if plugin.pre_filter(cycle).is_skip:
         return ALL
     return {name: answer.message for name, answer in filtered(plugin, cycle).items()}
@@ -59,7 +59,7 @@ DYING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize(
-    ("affinity", "objects", "wanted"),
+    ("affinity", "objects", "expected"),
     [
         pytest.param(
             near(term(ZONE, "db")),
@@ -148,14 +148,14 @@ DYING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
         ),
     ],
 )
-def test_filter(affinity, objects, wanted):
-    assert verdicts(pod(affinity=affinity), *objects) == wanted
+def test_filter(affinity, objects, expected):
+    assert verdicts(pod(affinity=affinity), *objects) == expected
 
 
 def test_affinity_is_unresolvable_and_anti_affinity_is_not():
     plugin = InterPodAffinity()
-    wanted = pod(affinity=near(term(ZONE, "db")) | apart(term(HOST, "db")))
-    cycle = Cycle(wanted, cluster_of(*NODES, pod("1", "db", on="a")))
+    incoming = pod(affinity=near(term(ZONE, "db")) | apart(term(HOST, "db")))
+    cycle = Cycle(incoming, cluster_of(*NODES, pod("1", "db", on="a")))
     plugin.pre_filter(cycle)
     answers = filtered(plugin, cycle)
     assert answers["a"].code == Code.UNSCHEDULABLE
@@ -185,8 +185,8 @@ def test_the_last_carrier_of_a_term_takes_it_along():
     assert plugin.pre_filter(Cycle(pod(), cluster)).is_skip
 
 
-def scores(wanted, *objects, args=None):
-    plugin, cycle = InterPodAffinity(args), Cycle(wanted, cluster_of(*NODES, *objects))
+def scores(incoming, *objects, args=None):
+    plugin, cycle = InterPodAffinity(args), Cycle(incoming, cluster_of(*NODES, *objects))
     if plugin.pre_score(cycle).is_skip:
         return None
     nodes, rows = cycle.cluster.nodes, cycle.cluster.live_slots()
@@ -201,7 +201,7 @@ WANTS_WEB = preferring("podAffinity", (10, term(ZONE, "web")))
 
 
 @pytest.mark.parametrize(
-    ("affinity", "objects", "args", "wanted"),
+    ("affinity", "objects", "args", "expected"),
     [
         pytest.param(
             preferring("podAffinity", (10, term(ZONE, "db")), (5, term(HOST, "db"))),
@@ -261,8 +261,8 @@ WANTS_WEB = preferring("podAffinity", (10, term(ZONE, "web")))
         ),
     ],
 )
-def test_score(affinity, objects, args, wanted):
-    assert scores(pod(affinity=affinity), *objects, args=args) == wanted
+def test_score(affinity, objects, args, expected):
+    assert scores(pod(affinity=affinity), *objects, args=args) == expected
 
 
 def test_scoring_starts_when_the_first_matching_pod_arrives():

@@ -40,7 +40,7 @@ def labelled(key, operator, *values):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "rejected"),
+    ("incoming", "rejected"),
     [
         pytest.param(pod(nodeSelector={"disk": "ssd"}), {"b"}, id="node selector"),
         pytest.param(pod(nodeSelector={"disk": "tape"}), {"a", "b"}, id="a value that no node has"),
@@ -50,8 +50,8 @@ def labelled(key, operator, *values):
         pytest.param(requiring({}, labelled("disk", "Exists")), set(), id="one term is enough"),
     ],
 )
-def test_nodes_that_do_not_match_are_rejected(wanted, rejected):
-    cycle = cycle_of(wanted, *NODES)
+def test_nodes_that_do_not_match_are_rejected(incoming, rejected):
+    cycle = cycle_of(incoming, *NODES)
     plugin = NodeAffinity()
     assert plugin.pre_filter(cycle) == Status.OK
     assert reasons(plugin, cycle) == dict.fromkeys(rejected, (OWN,))
@@ -62,19 +62,21 @@ def test_a_pod_without_requirements_is_not_checked():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "names"),
+    ("incoming", "names"),
     [
         pytest.param(requiring(named("a")), {"a"}, id="one name"),
         pytest.param(requiring(named("a"), named("x")), {"a", "x"}, id="terms add up"),
     ],
 )
-def test_terms_that_all_name_nodes_restrict_the_search(wanted, names):
-    assert NodeAffinity().pre_filter(cycle_of(wanted, *NODES)) == PreFilterResult(frozenset(names))
+def test_terms_that_all_name_nodes_restrict_the_search(incoming, names):
+    assert NodeAffinity().pre_filter(cycle_of(incoming, *NODES)) == PreFilterResult(
+        frozenset(names)
+    )
 
 
 def test_a_term_without_a_name_lifts_the_restriction():
-    wanted = requiring(named("a"), labelled("disk", "Exists"))
-    answer = NodeAffinity().pre_filter(cycle_of(wanted, *NODES))
+    incoming = requiring(named("a"), labelled("disk", "Exists"))
+    answer = NodeAffinity().pre_filter(cycle_of(incoming, *NODES))
     assert not isinstance(answer, PreFilterResult)
     assert answer.is_success
 
@@ -88,8 +90,8 @@ def test_names_that_exclude_one_another_reject_the_pod():
 
 def test_weights_of_matching_terms_add_up():
     plugin = NodeAffinity()
-    wanted = preferring((3, labelled("disk", "In", "ssd")), (4, labelled("disk", "Exists")))
-    cycle = cycle_of(wanted, *NODES)
+    incoming = preferring((3, labelled("disk", "In", "ssd")), (4, labelled("disk", "Exists")))
+    cycle = cycle_of(incoming, *NODES)
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == {"a": 7, "b": 4}
 

@@ -19,15 +19,15 @@ def test_a_pod_that_requests_none_of_the_resources_is_not_scored():
 
 
 @pytest.mark.parametrize(
-    ("there", "wanted", "expected"),
+    ("there", "requests", "expected"),
     [
         pytest.param({}, {"cpu": "2", "memory": "4Gi"}, 75, id="as even as before"),
         pytest.param({"cpu": "2"}, {"memory": "4Gi"}, 87, id="better with the pod"),
         pytest.param({}, {"memory": "4Gi"}, 62, id="worse with the pod"),
     ],
 )
-def test_the_change_is_scored(there, wanted, expected):
+def test_the_change_is_scored(there, requests, expected):
     plugin = NodeResourcesBalancedAllocation()
-    cycle = cycle_of(pod(requests=wanted), node("n"), pod("there", there, nodeName="n"))
+    cycle = cycle_of(pod(requests=requests), node("n"), pod("there", there, nodeName="n"))
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == {"n": expected}

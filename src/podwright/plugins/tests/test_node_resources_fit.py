@@ -15,9 +15,9 @@ from podwright.plugins.tests.one_node_at_a_time import cycle_of, filtered, node,
 CPU_AND_MEMORY = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
 
 
-def verdict(wanted, *objects, args=None):
+def verdict(incoming, *objects, args=None):
     plugin = NodeResourcesFit(args)
-    cycle = cycle_of(wanted, *objects)
+    cycle = cycle_of(incoming, *objects)
     plugin.pre_filter(cycle)
     return filtered(plugin, cycle)["n"]
 
@@ -79,9 +79,9 @@ def test_fixed_resources_cannot_be_ignored():
     assert not verdict(pod(requests={"cpu": "5"}), node("n"), args=args).is_success
 
 
-def score_of(wanted, strategy, *objects):
+def score_of(incoming, strategy, *objects):
     plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=strategy))
-    cycle = cycle_of(wanted, node("n"), *objects)
+    cycle = cycle_of(incoming, node("n"), *objects)
     plugin.pre_score(cycle)
     return scored(plugin, cycle)["n"]
 
@@ -94,8 +94,8 @@ def score_of(wanted, strategy, *objects):
     ],
 )
 def test_scores_follow_the_strategy(strategy, expected):
-    wanted = pod(requests={"cpu": "1", "memory": "4Gi"})
-    assert score_of(wanted, ScoringStrategy(type=strategy, resources=CPU_AND_MEMORY)) == expected
+    incoming = pod(requests={"cpu": "1", "memory": "4Gi"})
+    assert score_of(incoming, ScoringStrategy(type=strategy, resources=CPU_AND_MEMORY)) == expected
 
 
 def test_a_pod_without_requests_counts_for_a_little():
@@ -116,8 +116,8 @@ def test_scores_pass_over_requests_of_the_pod_as_a_whole():
     strategy = ScoringStrategy(
         type="MostAllocated", resources=(ResourceSpec(name="cpu", weight=1),)
     )
-    wanted = pod(requests={"cpu": "1"}, resources={"requests": {"cpu": "2"}})
-    assert score_of(wanted, strategy) == 25
+    incoming = pod(requests={"cpu": "1"}, resources={"requests": {"cpu": "2"}})
+    assert score_of(incoming, strategy) == 25
 
 
 def test_a_shape_scores_by_utilization():

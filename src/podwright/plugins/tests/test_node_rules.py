@@ -115,7 +115,7 @@ def with_port(name="p", **port):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "fits"),
+    ("requested_port", "fits"),
     [
         pytest.param({"hostPort": 80}, False, id="the same port on every address"),
         pytest.param({"hostPort": 80, "hostIP": "10.0.0.1"}, False, id="the same address"),
@@ -125,11 +125,11 @@ def with_port(name="p", **port):
     ],
 )
 @pytest.mark.parametrize("other_nodes", [0, 100], ids=["few nodes", "many nodes"])
-def test_host_ports(wanted, fits, other_nodes):
+def test_host_ports(requested_port, fits, other_nodes):
     plugin = NodePorts()
     there = with_port("there", hostPort=80, hostIP="10.0.0.1")
     others = [node(f"other-{i}") for i in range(other_nodes)]
-    cycle = cycle_of(with_port(**wanted), node("n"), there, *others)
+    cycle = cycle_of(with_port(**requested_port), node("n"), there, *others)
     assert plugin.pre_filter(cycle).is_success
     assert set(reasons(plugin, cycle)) == (set() if fits else {"n"})
     cycle.cluster.remove(there.key)

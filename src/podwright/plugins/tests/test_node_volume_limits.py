@@ -27,9 +27,9 @@ def bound(*names):
     return [x for name in names for x in (claim(name, bound_to=f"v-{name}"), disk(name))]
 
 
-def answer(wanted, *objects):
+def answer(incoming, *objects):
     """Return the result for n0; n1 has no CSINode and never rejects."""
-    cycle = cycle_of(wanted, node("n0"), node("n1"), *objects)
+    cycle = cycle_of(incoming, node("n0"), node("n1"), *objects)
     plugin = NodeVolumeLimits()
     assert plugin.pre_filter(cycle) == Status.OK
     answers = filtered(plugin, cycle)
@@ -184,8 +184,8 @@ def test_a_driver_may_be_required(gates, spec, messages):
     # n0 has the driver, n1 another one, n2 no CSINode.
     csi_nodes = [csi_node("n0", csi_x=5), csi_node("n1", csi_y=5)]
     nodes = [node(f"n{i}") for i in range(3)]
-    wanted = pod(volumes=using("a"))
-    cycle = cycle_of(wanted, *nodes, *bound("a"), *csi_nodes, *drivers)
+    incoming = pod(volumes=using("a"))
+    cycle = cycle_of(incoming, *nodes, *bound("a"), *csi_nodes, *drivers)
     plugin = NodeVolumeLimits(gates=gates)
     assert plugin.pre_filter(cycle) == Status.OK
     answers = filtered(plugin, cycle)

@@ -24,8 +24,8 @@ def test_the_queue_is_ordered_by_priority_and_then_by_time():
 
 
 def test_a_pod_with_resource_claims_is_rejected_with_a_reason():
-    wanted = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
-    answer = DynamicResources().pre_filter(cycle_of(wanted, node("n")))
+    incoming = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
+    answer = DynamicResources().pre_filter(cycle_of(incoming, node("n")))
     assert answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     assert answer.reasons == ('resource claims are not supported: claim "gpu"',)
 

@@ -62,7 +62,7 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
 
 
 @pytest.mark.parametrize(
-    ("pod", "placed", "wanted"),
+    ("pod", "placed", "expected"),
     [
         pytest.param(
             spreading(constraint()),
@@ -126,8 +126,8 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
         ),
     ],
 )
-def test_filter(pod, placed, wanted):
-    assert verdicts(pod, *THREE, *placed) == wanted
+def test_filter(pod, placed, expected):
+    assert verdicts(pod, *THREE, *placed) == expected
 
 
 def test_nodes_with_taints_count_unless_the_policy_excludes_them():

@@ -46,11 +46,11 @@ class MixedIn(Zero, NodeResourcesFit):
 
 
 def profile() -> Profile:
-    wanted = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
-    return build_profiles(wanted, Registry())["default-scheduler"]
+    configuration = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
+    return build_profiles(configuration, Registry())["default-scheduler"]
 
 
-def with_rows(wanted: Profile) -> Profile:
+def with_rows(profile: Profile) -> Profile:
     """Return the profile with `RowsOnly` in the place of NodeResourcesFit."""
     own = RowsOnly()
 
@@ -58,11 +58,11 @@ def with_rows(wanted: Profile) -> Profile:
         return own if plugin.name == own.name else plugin
 
     return msgspec.structs.replace(
-        wanted,
-        pre_filter=tuple(map(replaced, wanted.pre_filter)),
-        filter=tuple(map(replaced, wanted.filter)),
-        pre_score=tuple(map(replaced, wanted.pre_score)),
-        score=tuple((replaced(plugin), weight) for plugin, weight in wanted.score),
+        profile,
+        pre_filter=tuple(map(replaced, profile.pre_filter)),
+        filter=tuple(map(replaced, profile.filter)),
+        pre_score=tuple(map(replaced, profile.pre_score)),
+        score=tuple((replaced(plugin), weight) for plugin, weight in profile.score),
     )
 
 

@@ -28,14 +28,14 @@ def nodes(count=3):
     return [node(f"n{i}", labels={HOST: f"n{i}", ZONE: "ab"[i % 2]}) for i in range(count)]
 
 
-def prepared(wanted, *objects):
-    cycle = cycle_of(wanted, *nodes(), *objects)
+def prepared(incoming, *objects):
+    cycle = cycle_of(incoming, *nodes(), *objects)
     status = VolumeBinding().pre_filter(cycle)
     return cycle, status
 
 
-def rejected(wanted, *objects):
-    cycle, status = prepared(wanted, *objects)
+def rejected(incoming, *objects):
+    cycle, status = prepared(incoming, *objects)
     assert status.is_success, status
     return reasons(VolumeBinding(), cycle)
 
@@ -167,8 +167,8 @@ def test_a_migrated_volume_uses_the_label_of_its_driver():
 # ----------------------------------------------------------------------- waiting claims
 
 
-def bindings(wanted, node_name, *objects):
-    cycle, status = prepared(wanted, *objects)
+def bindings(incoming, node_name, *objects):
+    cycle, status = prepared(incoming, *objects)
     assert status.is_success, status
     assert VolumeBinding().reserve(cycle, node_name).is_success
     assumed = cycle.read(ASSUMED)
@@ -243,27 +243,27 @@ SMALL, LARGE = volume("small", "6Gi", on=["n0"]), volume("large", "9Gi", on=["n0
 )
 def test_the_volume_that_a_claim_gets(wish, volumes, chosen):
     objects = [claim("c", **wish), storage_class("local"), *volumes]
-    wanted = pod(volumes=using("c"))
-    assert ("n0" in rejected(wanted, *objects)) == (chosen is None)
-    assert bindings(wanted, "n0", *objects)["bound"] == ({"c": chosen} if chosen else {})
+    incoming = pod(volumes=using("c"))
+    assert ("n0" in rejected(incoming, *objects)) == (chosen is None)
+    assert bindings(incoming, "n0", *objects)["bound"] == ({"c": chosen} if chosen else {})
 
 
 def test_two_claims_get_two_volumes_the_smaller_claim_first():
     objects = [claim("c", "6Gi"), claim("d", "5Gi"), storage_class("local"), SMALL, LARGE]
-    wanted = pod(volumes=using("c", "d"))
-    assert rejected(wanted, *objects) == {"n1": NO_VOLUME, "n2": NO_VOLUME}
-    assert bindings(wanted, "n0", *objects)["bound"] == {"d": "small", "c": "large"}
+    incoming = pod(volumes=using("c", "d"))
+    assert rejected(incoming, *objects) == {"n1": NO_VOLUME, "n2": NO_VOLUME}
+    assert bindings(incoming, "n0", *objects)["bound"] == {"d": "small", "c": "large"}
 
 
 def test_a_claim_without_a_volume_is_provisioned_where_the_class_allows():
     topology = {"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}
     dynamic = storage_class("local", "csi.x", allowedTopologies=[topology])
     objects = [claim("c"), dynamic, volume("v", on=["n1"])]
-    wanted = pod(volumes=using("c"))
-    assert rejected(wanted, *objects) == {}
-    assert bindings(wanted, "n0", *objects) == {"bound": {}, "provisioned": ["c"]}
-    assert bindings(wanted, "n1", *objects) == {"bound": {"c": "v"}, "provisioned": []}
-    assert rejected(wanted, *objects[:2]) == {"n1": NO_VOLUME}
+    incoming = pod(volumes=using("c"))
+    assert rejected(incoming, *objects) == {}
+    assert bindings(incoming, "n0", *objects) == {"bound": {}, "provisioned": ["c"]}
+    assert bindings(incoming, "n1", *objects) == {"bound": {"c": "v"}, "provisioned": []}
+    assert rejected(incoming, *objects[:2]) == {"n1": NO_VOLUME}
 
 
 @pytest.mark.parametrize(
@@ -283,9 +283,9 @@ def test_provisioning_needs_room_where_the_driver_reports_it(amounts, roomy):
         storage_class("local", "csi.x"),
         capacity("k", "local", {HOST: "n0"}, **amounts),
     ]
-    wanted = pod(volumes=using("c"))
-    assert rejected(wanted, *objects) == {}
-    full = rejected(wanted, *objects, csi_driver("csi.x"))
+    incoming = pod(volumes=using("c"))
+    assert rejected(incoming, *objects) == {}
+    full = rejected(incoming, *objects, csi_driver("csi.x"))
     assert full == {n: NO_ROOM for n in ["n0", "n1", "n2"] if n != "n0" or not roomy}
 
 
@@ -370,16 +370,16 @@ LEAST = shape((0, 10), (100, 0))
 MOST = shape((0, 0), (100, 10))
 
 
-def scores(args, wanted, *objects):
+def scores(args, incoming, *objects):
     plugin = VolumeBinding(args, gates=SCORES)
-    cycle = cycle_of(wanted, *nodes(), *objects)
+    cycle = cycle_of(incoming, *nodes(), *objects)
     assert plugin.pre_filter(cycle) == Status.OK
     assert plugin.pre_score(cycle) == Status.OK
     return list(scored(plugin, cycle).values())
 
 
 @pytest.mark.parametrize(
-    ("args", "wanted", "volumes", "expected"),
+    ("args", "requested", "volumes", "expected"),
     [
         pytest.param(
             LEAST,
@@ -411,10 +411,10 @@ def scores(args, wanted, *objects):
         ),
     ],
 )
-def test_existing_volumes_are_scored_by_their_used_share(args, wanted, volumes, expected):
+def test_existing_volumes_are_scored_by_their_used_share(args, requested, volumes, expected):
     objects = [volume(name, size, on=[host]) for name, size, host in volumes]
-    objects += [claim(f"c{i}", size) for i, size in enumerate(wanted)]
-    names = [f"c{i}" for i in range(len(wanted))]
+    objects += [claim(f"c{i}", size) for i, size in enumerate(requested)]
+    names = [f"c{i}" for i in range(len(requested))]
     assert scores(args, pod(volumes=using(*names)), storage_class("local"), *objects) == expected
 
 

@@ -15,8 +15,8 @@ IN_USE = (
 EXCLUSIVE = ["ReadWriteOncePod"]
 
 
-def prepared(wanted, *objects):
-    cycle = cycle_of(wanted, node("n0"), node("n1"), *objects)
+def prepared(incoming, *objects):
+    cycle = cycle_of(incoming, node("n0"), node("n1"), *objects)
     return cycle, VolumeRestrictions().pre_filter(cycle)
 
 

@@ -126,10 +126,10 @@ def test_more_kinds_of_preemptors_than_are_cached_find_correct_results():
 
 
 @pytest.mark.parametrize("use_sums", [True, False])
-@pytest.mark.parametrize("wanted", [1, 2, 3])
+@pytest.mark.parametrize("required", [1, 2, 3])
 @pytest.mark.parametrize("harmless", [(), (3,), (2, 3), (0, 1, 2, 3, 4, 5)])
 def test_a_search_ends_with_enough_candidates_of_which_one_is_harmless(
-    harmless: tuple[int, ...], wanted: int, use_sums: bool
+    harmless: tuple[int, ...], required: int, use_sums: bool
 ):
     cluster = cluster_of(
         *[node(f"n{i}") for i in range(6)],
@@ -138,10 +138,10 @@ def test_a_search_ends_with_enough_candidates_of_which_one_is_harmless(
     )
     offsets = set()
     for number in range(12):
-        run = dry_run(failed_cycle(HIGH, cluster, number), Limits(0, wanted), use_sums=use_sums)
+        run = dry_run(failed_cycle(HIGH, cluster, number), Limits(0, required), use_sums=use_sums)
         order = [(run.offset + i) % 6 for i in range(6)]
         firsts = [order.index(i) + 1 for i in harmless]
-        assert run.visited_count == max(wanted, min(firsts, default=6))
+        assert run.visited_count == max(required, min(firsts, default=6))
         names = [candidate.node for candidate in run.candidates]
         assert names == [f"n{i}" for i in order[: run.visited_count]]
         offsets.add(run.offset)

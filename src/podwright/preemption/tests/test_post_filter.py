@@ -23,7 +23,7 @@ def rejects(name, reason, nominated=None):
     return plugin(name, PostFilterResult(status=status, nominated_node=nominated))
 
 
-def ask(*plugins):
+def decide_with(*plugins):
     runner = PluginRunner(
         msgspec.structs.replace(profile(), post_filter=plugins), cluster_of(node("n"))
     )
@@ -32,7 +32,7 @@ def ask(*plugins):
 
 
 def test_rejections_are_joined_and_the_last_nomination_counts():
-    decision = ask(rejects("A", "one", "x"), rejects("B", "two", ""), rejects("C", "three"))
+    decision = decide_with(rejects("A", "one", "x"), rejects("B", "two", ""), rejects("C", "three"))
     assert decision.post_filter.message == "one, two, three"
     assert decision.post_filter.nominated_node == ""
     assert decision.post_filter.status.plugin == "A"
@@ -53,7 +53,7 @@ def test_rejections_are_joined_and_the_last_nomination_counts():
     ],
 )
 def test_some_results_end_post_filter(answer, code):
-    decision = ask(rejects("A", "one"), plugin("B", answer), rejects("C", "three"))
+    decision = decide_with(rejects("A", "one"), plugin("B", answer), rejects("C", "three"))
     assert decision.post_filter.status.code == code
     assert decision.post_filter.status.plugin == "B"
     assert "one" not in decision.message
@@ -61,11 +61,11 @@ def test_some_results_end_post_filter(answer, code):
 
 
 def test_an_exception_names_the_plugin_and_the_pod():
-    decision = ask(plugin("Bad", ValueError("raised")))
+    decision = decide_with(plugin("Bad", ValueError("raised")))
     assert decision.post_filter.message == (
         'running PostFilter plugin "Bad": ValueError: raised (pod default/big)'
     )
 
 
 def test_without_plugins_nothing_is_added():
-    assert ask().post_filter is None
+    assert decide_with().post_filter is None

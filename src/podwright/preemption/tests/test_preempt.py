@@ -165,7 +165,7 @@ def full_nodes(count):
 
 
 @pytest.mark.parametrize(
-    ("limits", "nodes", "wanted"),
+    ("limits", "nodes", "expected"),
     [
         pytest.param(Limits(), 5_000, 500, id="a tenth"),
         pytest.param(Limits(), 300, 100, id="at least a hundred"),
@@ -173,8 +173,8 @@ def full_nodes(count):
         pytest.param(Limits(0, 1), 5, 1, id="one"),
     ],
 )
-def test_the_required_number_of_candidates(limits, nodes, wanted):
-    assert limits.required(nodes) == wanted
+def test_the_required_number_of_candidates(limits, nodes, expected):
+    assert limits.required(nodes) == expected
 
 
 def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():

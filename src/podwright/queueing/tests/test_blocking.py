@@ -85,7 +85,7 @@ def test_after_close_pods_are_neither_added_nor_popped_but_workers_can_finish():
             refused()
     queue.done(taken)
     queue.park(failed)
-    queue.delete(make_pod("nobody"))
+    queue.delete(make_pod("missing"))
     assert queue.is_closed
     assert [pod.metadata.name for pod in queue.waiting()] == ["left", "failed"]
     assert queue.in_flight() == []

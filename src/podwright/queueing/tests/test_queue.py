@@ -307,7 +307,7 @@ def test_pop_pod_pops_a_pod_from_any_place_unless_gated(queue):
     queue.add(make_pod("active"), at(0))
     queue.add(make_pod("gated", gates=["g"]), at(0))
     assert queue.pop_pod("default/gated", at(1)) is None
-    assert queue.pop_pod("default/nobody", at(1)) is None
+    assert queue.pop_pod("default/missing", at(1)) is None
     assert queue.pop_pod("default/active", at(1)).attempts == 1
     assert names(queue.in_flight()) == ["active"]
 
